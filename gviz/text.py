@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
-    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "letters", "legible", "printable", "shorten", "visible",
+    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "letters", "printable", "shorten",
+    "shorten_lines", "visible",
 ]  # fmt: skip
 
 ALIKE = 0.78
@@ -33,6 +34,13 @@ def shorten(text: str, most: int, *, middle: bool = False, mark: str = "...") ->
     return text[: room - tail] + mark + text[len(text) - tail :]
 
 
+def shorten_lines(text: str, most: int) -> str:
+    """Return the text with each of its lines cut to so many characters, the middle left out."""
+    if len(text) <= most:
+        return text
+    return "\n".join(shorten(line, most, middle=True) for line in text.split("\n"))
+
+
 def visible(text: str) -> str:
     r"""Return the text with an escape, as Python writes it, for each character that no picture and no terminal shows.
 
@@ -51,20 +59,12 @@ def visible(text: str) -> str:
 
 
 def legible(text: str, most: int = 1000) -> str:
-    r"""Return a text as a terminal can show it: spaces for tabs, escapes for invisible characters, and shorter lines.
-
-    >>> legible("\ta\x1b")
-    '        a\\x1b'
-    """
-    return "\n".join(shorten(line, most, middle=True) for line in visible(text.expandtabs()).split("\n"))
+    """Return a text as a terminal can show it: spaces for tabs, escapes for invisible characters, and shorter lines."""
+    return shorten_lines(visible(text.expandtabs()), most)
 
 
 def printable(text: str) -> str:
-    """Return the text with a mark for each character that a terminal does not show: columns stay as they are.
-
-    >>> printable("x" + chr(27)) == "x" + chr(0xFFFD)
-    True
-    """
+    """Return the text with a mark for each character that a terminal does not show: columns stay as they are."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -78,11 +78,7 @@ def excerpt(text: str, most: int = 40) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the terminal columns that the text takes: wide (East Asian, full-width) characters take two.
-
-    >>> display_width("x（")
-    3
-    """
+    """Return the terminal columns that the text takes: wide (East Asian, full-width) characters take two."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width  # only needed if a text has other characters than ASCII

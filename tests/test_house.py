@@ -62,19 +62,22 @@ BUDGETS = {
     "ops": 4500,
     "engine": 5500,
     "engine/fast.py": 350,
-    "static": 3682,
+    "static": 3673,
     "cli": 1700,
     "compare": 557,
-    "sources/expression": 2330,
+    "sources/expression": 2305,
     "sources/static.py": 150,
     "sources/script": 1282,
     "sources/pasted.py": 176,
     "layout": 850,
     "render": 1600,
-    "text.py": 140,
+    "text.py": 136,
     "files.py": 277,
 }
-"""The lines that a room, or a file, may have at most: a number that is only ever lowered."""
+"""The lines that a room, or a file, may have at most: a number that is only ever lowered.
+
+``cli``, ``render`` and ``layout`` have some to spare, for a command or a format that somebody adds.
+"""
 
 HELD_ROOMS = ("gviz.numbers", "gviz.autograd", "gviz.ops", "gviz.static", "gviz.compare")
 """Rooms whose files import nothing late."""

@@ -147,7 +147,8 @@ def print_rows(
         streams.write_product(aligned([headings, *rows]))
         return
     terminal, table = console(), ruled()
-    columns, remarks = fit({key: [row[i] for row in rows] for i, key in enumerate(headings)}, terminal.width)
+    room = terminal.width - 2 * len(headings)  # columns stand three spaces apart, not one as width_of has it
+    columns, remarks = fit({key: [row[i] for row in rows] for i, key in enumerate(headings)}, room)
     for heading in columns:
         table.add_column(heading, no_wrap=heading in whole, overflow="fold")
     for row in zip(*columns.values(), strict=True):

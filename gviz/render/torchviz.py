@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gviz.pictures.labels import OPERATIONS, shape_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
-from gviz.text import shorten, visible
+from gviz.text import shorten, shorten_lines, visible
 from gviz.walk import FREED, by_name, is_tensor, walk
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ class Drawing:
         """Add a box for a tensor: its name, if it has one, above its shape."""
         node = self.nodes[node_id]
         own = (node.name or "").rpartition("\0")[0] if node.kind == "output" else node.name  # a root's name has its number
-        lines = f"{name or own or ''}\n {shape_text(node.shape or ())}".split("\n")
-        self.box(node_id, "\n".join(shorten(line, LONGEST_LINE, middle=True) for line in lines), kind)
+        text = f"{name or own or ''}\n {shape_text(node.shape or ())}"
+        self.box(node_id, shorten_lines(text, LONGEST_LINE), kind)
 
     def box(self, node_id: str, text: str, kind: str) -> None:
         """Add a box, or a new text and colour for it; each text is quoted once, since that is slow."""
@@ -159,6 +159,5 @@ def _attributes(look: Mapping[str, str], text: str | None = None) -> str:
     from graphviz.quoting import attr_list
 
     if text is not None:
-        cut = "\n".join(shorten(line, LONGEST_PIECE, middle=True) for line in text.split("\n"))
-        text = nohtml(escape(visible(cut)).replace("&", "&amp;"))
+        text = nohtml(escape(visible(shorten_lines(text, LONGEST_PIECE))).replace("&", "&amp;"))
     return str(attr_list(text, kwargs=look))

@@ -68,14 +68,14 @@ class Context:
 
     def begin(self, starts: Sequence[Tensor], shapes: Iterable[Dims]) -> list[Operation]:
         """Bring the first values of a loop's variables in; return what gives the variables, which have these shapes."""
-        enters = [self.add("Enter", [t], "Enter").outputs[0] for t in starts]
-        return [self.add("Merge", [t, t], "Merge", shape=dims) for t, dims in zip(enters, shapes, strict=True)]
+        enters = [self.add("Enter", [t]).outputs[0] for t in starts]
+        return [self.add("Merge", [t, t], shape=dims) for t, dims in zip(enters, shapes, strict=True)]
 
     def turn(self, merges: Iterable[Operation], results: Iterable[Tensor], name: str) -> list[Tensor]:
         """Let what a step of a loop comes to be the variables of the next one; return it as it is inside."""
         brought = [self.bring_in(t, name) for t in results]
         for merge, result in zip(merges, brought, strict=True):
-            merge.inputs = (merge.inputs[0], self.add("NextIteration", [result], "NextIteration").outputs[0])
+            merge.inputs = (merge.inputs[0], self.add("NextIteration", [result]).outputs[0])
         return brought
 
 
@@ -125,10 +125,11 @@ class Loop(Unit):
     """A ``while_loop``, with its inside."""
 
     switches: list[Operation]
+    bodies: list[Tensor]  # the variables in a step
     condition: Tensor
 
     def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
-        """The variables that some results depend on (the first, which gives the beat, always) and what comes in for them."""
+        """Return the variables that some results need (always the first, which gives the beat) and what comes in for them."""
         doors = {inside.op: t for t, inside in self.context.captures.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
         kept, seen = {0, *wanted}, set()
@@ -153,10 +154,10 @@ class Loop(Unit):
         """Return the same loop in the context that is open, from other tensors."""
         inner = self.context
         known = {inside: new.get(t, t) for t, inside in inner.captures.items()}
-        merges, bodies = ([m.outputs[0] for m in self.merges], [s.outputs[1].consumers()[0].outputs[0] for s in self.switches])
+        merges = [m.outputs[0] for m in self.merges]
         return while_loop(
             lambda *now: copied(self.condition.op.inputs, inner, known | dict(zip(merges, now, strict=True)))[0],
-            lambda *now: copied(self.results, inner, known | dict(zip(bodies, now, strict=True))),
+            lambda *now: copied(self.results, inner, known | dict(zip(self.bodies, now, strict=True))),
             [new.get(t, t) for t in self.starts], [TensorShape(m.shape) for m in merges], name=name, return_same_structure=True,
         )  # fmt: skip
 
@@ -173,9 +174,9 @@ def while_loop(
     TypeError for what is not a function, a condition that is not a boolean, a variable that changes its dtype; ValueError for
     no variables, for another number of them after a step, and for a shape that changes.
     """
-    for what, function in (("cond", cond), ("body", body)):
+    for word, function in (("cond", cond), ("body", body)):
         if not callable(function):
-            raise TypeError(f"'{what}' must be callable.")
+            raise TypeError(f"'{word}' must be callable.")
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
     if not loop_vars:
@@ -214,11 +215,11 @@ def build_loop(
     variables = [merge.outputs[0] for merge in loop.merges]
     with opened(graph, inside):
         loop.condition = make("LoopCond", [of_dtype("LoopCond", "input", cond(*refilled(form, iter(variables))), bool_)])
-    loop.switches = [inside.add("Switch", [v, loop.condition], "Switch") for v in variables]
-    bodies = [inside.add("Identity", [s.outputs[1]], "Identity").outputs[0] for s in loop.switches]
-    inside.pivot = bodies[0].op
+    loop.switches = [inside.add("Switch", [v, loop.condition]) for v in variables]
+    loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in loop.switches]
+    inside.pivot = loop.bodies[0].op
     with opened(graph, inside):
-        given = as_given(form, body(*refilled(form, iter(bodies))))
+        given = as_given(form, body(*refilled(form, iter(loop.bodies))))
         if nesting(given) != nesting(form):
             both = f"First structure: {form}\n\nSecond structure: {given}"
             raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
@@ -226,13 +227,13 @@ def build_loop(
     loop.results = inside.turn(loop.merges, results, loop.name)
     for start, result, dims in zip(starts, loop.results, shapes, strict=True):
         check_variable(start, result, dims)
-    exits = [inside.add("Exit", [s.outputs[0]], "Exit") for s in loop.switches]
+    exits = [inside.add("Exit", [s.outputs[0]]) for s in loop.switches]
     loop.close(exits, [*starts, *inside.captures])
     return loop.outputs
 
 
 def as_given(form: Sequence[object], given: object) -> object:
-    """Return what a body gives; of one variable it may come without its list."""
+    """Return the result of a body; that of one variable may come without its list."""
     return [given] if len(form) == 1 and nesting(given) != nesting(form) else given
 
 
@@ -312,7 +313,7 @@ def cond(
 
 
 def branch_result(value: TensorLike | Operation | None, side: Context, inner: Tensor) -> Tensor:
-    """Return what a branch gives as a tensor; ValueError for None."""
+    """Return a branch's result as a tensor; ValueError for None."""
     if value is None:
         raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
     if not isinstance(value, Operation):

@@ -101,15 +101,14 @@ def filled(default: str, number: int) -> Callable[..., Tensor]:
 
     def build(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
         dims: Any = getattr(shape, "dims", shape)
-        kind = as_dtype(dtype)
         with named(graph_of(shape), name, default) as scope:
             if any(map(is_tensor, leaves(dims))):
                 size = convert(shape, int32)
             elif np.prod(dims) < LARGE:
-                return constant(number, kind, np.ravel(dims), scope)
+                return constant(number, dtype, np.ravel(dims), scope)
             else:
                 size = constant(np.ravel(dims), int32, name="shape_as_tensor")
-            return make("Fill", [size, constant(number, kind)], scope)
+            return make("Fill", [size, constant(number, dtype)], scope)
 
     return build
 
@@ -141,11 +140,10 @@ def range_(
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
     with named(graph_of(*ends), name, "range") as scope:
-        given = None if dtype is None else as_dtype(dtype)
-        tensors = [convert(v, given, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
-        wide = ("int32", "int64", "float16", "float32", "float64")
-        kind = given or max((t.dtype.base_dtype for t in tensors), key=lambda k: wide.index(k.name))
-        return make("Range", [cast(t, kind) for t in tensors], scope)
+        tensors = [convert(v, dtype, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
+        widths = ("int32", "int64", "float16", "float32", "float64")
+        widest = max((t.dtype.base_dtype for t in tensors), key=lambda own: widths.index(own.name))
+        return make("Range", [cast(t, widest) for t in tensors], scope)
 
 
 def random_normal(
@@ -153,11 +151,11 @@ def random_normal(
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""
-    kind = as_dtype(dtype)
     with named(graph_of(shape), name, "random_normal") as scope:
-        size, centre, width = convert(shape, None, "shape", int32), convert(mean, kind, "mean"), convert(stddev, kind, "stddev")
-        drawn = make("RandomStandardNormal", [size], dtype=kind, seed=seed)
-        return make("AddV2", [make("Mul", [drawn, width], "mul"), centre], scope)
+        size = convert(shape, None, "shape", int32)
+        centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
+        numbers = make("RandomStandardNormal", [size], dtype=as_dtype(dtype), seed=seed)
+        return make("AddV2", [make("Mul", [numbers, width], "mul"), centre], scope)
 
 
 def random_uniform(
@@ -165,15 +163,16 @@ def random_uniform(
     seed: int | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Return uniformly distributed numbers, drawn anew each run (numpy's); ValueError for integers without an upper bound."""
-    kind, most = as_dtype(dtype), 1 if maxval is None else maxval
-    if maxval is None and kind.is_integer:
-        raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+    dtype = as_dtype(dtype)
+    if maxval is None and dtype.is_integer:
+        raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
     with named(graph_of(shape), name, "random_uniform") as scope:
-        size, low, high = convert(shape, None, "shape", int32), convert(minval, kind, "min"), convert(most, kind, "max")
-        if kind.is_integer:
-            return make("RandomUniformInt", [size, low, high], scope, dtype=kind, seed=seed)
-        drawn = make("RandomUniform", [size], dtype=kind, seed=seed)
-        return make("AddV2", [make("Mul", [drawn, make("Sub", [high, low], "sub")], "mul"), low], scope)
+        size = convert(shape, None, "shape", int32)
+        low, high = convert(minval, dtype, "min"), convert(1 if maxval is None else maxval, dtype, "max")
+        if dtype.is_integer:
+            return make("RandomUniformInt", [size, low, high], scope, dtype=dtype, seed=seed)
+        numbers = make("RandomUniform", [size], dtype=dtype, seed=seed)
+        return make("AddV2", [make("Mul", [numbers, make("Sub", [high, low], "sub")], "mul"), low], scope)
 
 
 # ------------------------------------------------------------------ shapes
@@ -201,8 +200,8 @@ def list_of(type: str, parts: Sequence[TensorLike]) -> list[Tensor]:
     """Return the tensors of a list, ValueError if there are none; numbers take the dtype of the first tensor."""
     if not parts:
         raise ValueError(f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.")
-    kind = next((convert(p).dtype.base_dtype for p in parts if is_tensor(p)), None)
-    return list(alike(type, "values", [convert(p, None, f"values_{i}", kind) for i, p in enumerate(parts)]))
+    hint = next((convert(p).dtype.base_dtype for p in parts if is_tensor(p)), None)
+    return list(alike(type, "values", [convert(p, None, f"values_{i}", hint) for i, p in enumerate(parts)]))
 
 
 def check_axis(axis: int, rank: int | None) -> None:
@@ -235,11 +234,10 @@ def fact(type: str, known: Callable[[TensorShape], ArrayLike | None]) -> Callabl
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
 
     def build(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
-        kind = as_dtype(out_type)
         with named(graph_of(input), name, type) as scope:
-            x = convert(input)
+            x, dtype = convert(input), as_dtype(out_type)
             value = known(x.shape)
-            return make(type, [x], scope, out_type=kind) if value is None else constant(value, kind, name=scope)
+            return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
 
     return build
 
@@ -270,9 +268,8 @@ def getitem(self: TensorLike, index: object) -> Tensor:
                 "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
                 f"valid indices, got {entry!r}"
             )
-    corners = [[row[i] for row in rows] for i in range(3)]
     with named(x.graph, None, "strided_slice") as scope:
-        ends = [convert(c, int32, n) for c, n in zip(corners, ("stack", "stack_1", "stack_2"), strict=True)]
+        ends = [convert([row[i] for row in rows], int32, n) for i, n in enumerate(("stack", "stack_1", "stack_2"))]
         return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
 
 
@@ -364,7 +361,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 
 # ------------------------------------------------------------------ order of running
 def group(*inputs: object, name: str | None = None) -> Operation:
-    """Return an operation that runs all of these; TypeError for what is not a tensor or an operation."""
+    """Return an operation that runs all of these; TypeError for anything but tensors and operations."""
     before: dict[Operation, None] = {}
     for item in leaves(inputs):
         op = getattr(getattr(item, "_ref", item), "op", item)

@@ -63,10 +63,8 @@ def gradients(
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
     with graph.as_default(), graph.name_scope(name):
-        found = carried(graph, roots, wanted, list(first_gradients(roots, listed(grad_ys) or [None] * len(roots))), stopped)
-        if unconnected == "zero":
-            return [make("ZerosLike", [x]) if g is None else g for g, x in zip(found, wanted, strict=True)]
-    return found
+        grads = carried(graph, roots, wanted, list(first_gradients(roots, listed(grad_ys) or [None] * len(roots))), stopped)
+        return list(or_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 
 def listed(values: Any) -> list[Any]:
@@ -86,6 +84,11 @@ def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) 
             yield tf.ones(y.shape, dtype, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label)
 
 
+def or_zeros(grads: Sequence[Tensor | None], tensors: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Return gradients with zeros for those that are None."""
+    return (make("ZerosLike", [t]) if g is None else g for g, t in zip(grads, tensors, strict=True))
+
+
 def carried(
     graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], weights: Sequence[Tensor], stopped: Sequence[Tensor]
 ) -> list[Tensor | None]:
@@ -93,12 +96,12 @@ def carried(
     parts: dict[Tensor, list[Tensor]] = {}
     for y, weight in zip(ys, weights, strict=True):
         parts.setdefault(y, []).append(weight)
-    found: dict[Tensor, Tensor] = {}
+    totals: dict[Tensor, Tensor] = {}
 
     def total(tensor: Tensor) -> Tensor | None:
-        if tensor not in found and tensor in parts:
-            found[tensor] = tf.add_n(parts[tensor])
-        return found.get(tensor)
+        if tensor not in totals and tensor in parts:
+            totals[tensor] = tf.add_n(parts[tensor])
+        return totals.get(tensor)
 
     for unit in reversed(operations_between(ys, xs, stopped)):
         if not any(out in parts for out in unit.outputs):
@@ -123,7 +126,7 @@ def operations_between(ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: Sequ
 
 
 def units_before(tensors: Iterable[Tensor], is_given: Callable[[Tensor], bool]) -> list[Operation | Unit]:
-    """Return what tensors that are not given need, in the order of making."""
+    """Return the operations that tensors need unless they are given, in the order of making."""
     needed: set[Operation | Unit] = set()
     waiting = [t for t in tensors if not is_given(t)]
     while waiting:
@@ -272,8 +275,7 @@ def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tupl
     def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
         copies = copied(results, side, {inside: t for t, inside in side.captures.items()})
         ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
-        found = carried(side.graph, ys, outside, weights, outside)
-        return [make("ZerosLike", [t]) if g is None else g for t, g in zip(outside, found, strict=True)]
+        return list(or_zeros(carried(side.graph, ys, outside, weights, outside), outside))
 
     if outside:
         false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
@@ -288,25 +290,24 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     back.forward = loop
     real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
     outside = [t for t in loop.context.captures if t.dtype.is_floating]
-    first = [make("ZerosLike", [loop.outputs[i]]) if grads[i] is None else grads[i] for i in real]
-    back.starts = [*(g for g in first if g is not None), *(make("ZerosLike", [t]) for t in outside)]
+    first = or_zeros([grads[i] for i in real], [loop.outputs[i] for i in real])
+    back.starts = [*first, *(make("ZerosLike", [t]) for t in outside)]
     back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
     running = [merge.outputs[0] for merge in back.merges]
-    bodies = [s.outputs[1].consumers()[0].outputs[0] for s in loop.switches]
     back.variables = [
-        inside.add("StackPopV2", [], "StackPopV2", dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in bodies
+        inside.add("StackPopV2", [], dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in loop.bodies
     ]
-    given = dict(zip(bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
+    given = dict(zip(loop.bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
 
     with opened(graph, inside):
         copies = copied([loop.results[i] for i in real], loop.context, given)
         wanted = [*(back.variables[i] for i in real), *outside]
-        found = carried(graph, copies, wanted, running[: len(real)], wanted)
-        before = [make("ZerosLike", [t]) if g is None else g for t, g in zip(wanted[: len(real)], found, strict=False)]
-        sums = zip(running[len(real) :], found[len(real) :], strict=True)
+        parts = carried(graph, copies, wanted, running[: len(real)], wanted)
+        before = or_zeros(parts[: len(real)], wanted[: len(real)])
+        sums = zip(running[len(real) :], parts[len(real) :], strict=True)
         results = [*before, *(t if g is None else make("AddV2", [t, g]) for t, g in sums)]
     back.results = inside.turn(back.merges, results, back.name)
-    exits = [inside.add("Exit", [m.outputs[0]], "Exit") for m in back.merges]
+    exits = [inside.add("Exit", [m.outputs[0]]) for m in back.merges]
     if exits:
         back.close(exits, [*back.starts, *inside.captures, *loop.outputs])
         yield from zip([*(loop.starts[i] for i in real), *outside], back.outputs, strict=True)

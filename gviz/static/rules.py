@@ -31,7 +31,7 @@ Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"
 
 
-# ------------------------------------------------------------------ what is known of inputs
+# ------------------------------------------------------------------ values that are known while building
 def constant_value(tensor: Tensor) -> Any:
     """Return the value of a tensor that is known while building, else None."""
     return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
@@ -88,7 +88,7 @@ def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
 
 
 # ------------------------------------------------------------------ by example
-TRIALS = 3000
+TRIALS, MOST_DIMS = 3000, 6
 _outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
 
 
@@ -98,18 +98,20 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
     is_plain = all(isinstance(arg, Tensor) for arg in args)
     place = (key, *forms) if is_plain else (key, repr(refill(args, iter(forms))))
     if place not in _outputs:
-        ranks = [len(dims) for _, dims in forms if dims is not None]
-        results, problem = [], ""
-        for rank in range(max([4, *ranks]) + 2) if len(ranks) < len(forms) else [0]:  # an unknown one is each of these
+        is_known = all(dims is not None for _, dims in forms)
+        results, problem = {}, ""
+        for rank in [0] if is_known else range(MOST_DIMS + 1):  # an unknown one may be each of these
             try:
-                results.append(
-                    examples(key, args, [(dtype, (None,) * rank if dims is None else dims) for dtype, dims in forms])
+                results[rank] = examples(
+                    key, args, [(dtype, (None,) * rank if dims is None else dims) for dtype, dims in forms]
                 )
             except ClashError as error:
                 problem = str(error)
         if not results:
             raise ClashError(problem if key == "cat" else unequal(op, tensors_in(args)) or problem)
-        outputs = zip(*results, strict=True)
+        if list(results) == [MOST_DIMS]:  # more might do, too
+            results[0] = [(dtype, None) for dtype, _ in results[MOST_DIMS]]
+        outputs = zip(*results.values(), strict=True)
         _outputs[place] = [(one[0][0], reduce(relaxed, [dims for _, dims in one])) for one in outputs]
     return _outputs[place]
 
@@ -148,7 +150,7 @@ def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, .
 
 # ------------------------------------------------------------------ by rule
 def reshaped(op: Operation) -> Outputs:
-    """Into a given shape, in which -1 stands for what is left."""
+    """Return the shape that is asked for, with a length for -1; ClashError if the elements do not fit."""
     wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
     if wanted is None:
         return None
@@ -219,19 +221,10 @@ def of_either(op: Operation) -> Outputs:
 
 
 # ------------------------------------------------------------------ by the arguments of a function
-def unreduced(part: Tensor, x: Tensor, axes: tuple[int, ...] | None) -> Dims:
-    """Return the shape of a reduction's result with a length of one for each axis that was reduced."""
-    if x._dims is None:
-        return None
-    gone = range(len(x._dims)) if axes is None else [axis % len(x._dims) for axis in axes]
-    return tuple(1 if i in gone else n for i, n in enumerate(x._dims))
-
-
 OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "pass": lambda x: x._dims,
     "squeeze_all": lambda x: None if x._dims is None or None in x._dims else tuple(n for n in x._dims if n != 1),
     "transpose": lambda x, order: (None,) * x.shape.rank if x.shape.rank is not None else None,
-    "unreduced": unreduced,
     "piece": lambda part, parts, place, axis: parts[place]._dims,
     **dict.fromkeys(
         ("put_back", "put_back_by", "put_piece", "shape_like", "spread_like", "spread_sum"), lambda part, x, *rest: x._dims

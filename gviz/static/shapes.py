@@ -64,8 +64,7 @@ class TensorShape:
     def __getitem__(self, place: Any) -> Any:
         if self.dims is None:
             return None if isinstance(place, int) else TensorShape(None)
-        found = self.dims[place]
-        return TensorShape(found) if isinstance(place, slice) else found
+        return TensorShape(self.dims[place]) if isinstance(place, slice) else self.dims[place]
 
     def __eq__(self, other: object) -> bool:
         try:

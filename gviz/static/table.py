@@ -181,16 +181,16 @@ def call_of(op: Operation) -> Call:
 
 def outputs_of(op: Operation) -> list[tuple[DType, Dims]]:
     """Return dtypes and shapes of an operation's outputs; TypeError or ValueError for dtypes and shapes that don't go."""
-    kind = type_of(op)
+    own_type = type_of(op)
     own = op.inputs[0].dtype.base_dtype if op.inputs else DTYPES["float32"]
-    if kind.only and op.inputs and own.name not in kind.only.split(", "):
+    if own_type.only and op.inputs and own.name not in own_type.only.split(", "):
         label = "input" if op.type in REDUCTIONS else "x"
         raise TypeError(
-            f"Value passed to parameter '{label}' has DataType {own.name} not in list of allowed values: {kind.only}"
+            f"Value passed to parameter '{label}' has DataType {own.name} not in list of allowed values: {own_type.only}"
         )
     try:
-        if kind.infer is not None:
-            outputs = kind.infer(op)
+        if own_type.infer is not None:
+            outputs = own_type.infer(op)
             return outputs if isinstance(outputs, list) else [(own, outputs)]
         key, args = call_of(op)
         if key in rule.OF_ARGUMENTS:

@@ -169,6 +169,12 @@ def test_an_unknown_length_is_what_the_function_lets_it_be(graph: Any, build: An
     assert build(x, y).shape.as_list() == dims
 
 
+def test_an_unknown_rank_is_what_the_function_lets_it_be(graph: Any) -> None:
+    x = tf.placeholder(tf.float32)
+    assert tf.transpose(x, [0, 3, 1, 2]).shape.as_list() == [None] * 4
+    assert [(x @ tf.ones([3, 2])).shape.dims, tf.reduce_sum(x, 4).shape.dims, (x + 1).shape.dims] == [None] * 3
+
+
 def test_types_in_gradients_are_tensorflow_s(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [2, 3])
     y = tf.nn.softmax(tf.nn.relu(tf.matmul(x, tf.transpose(x)) + x[0, 0])) + tf.stack(tf.unstack(tf.sqrt(x))[::-1])[:, :2]
@@ -365,8 +371,9 @@ def test_derivatives_go_through_loops_and_branches(graph: Any, name: str) -> Non
 def test_loops_refuse_what_tensorflow_refuses(graph: Any) -> None:
     x = tf.constant(1.0)
     y = tf.while_loop(lambda v: v < 9.0, lambda v: v * v + x, [x])
-    with pytest.raises(TypeError, match="Second-order gradient for while loops not supported"):
-        tf.gradients(tf.gradients(y, x), x)
+    for once in (y, tf.cond(x > 0.0, lambda: tf.while_loop(lambda v: v < 9.0, lambda v: v * v + x, [x]), lambda: x)):
+        with pytest.raises(TypeError, match="Second-order gradient for while loops not supported"):
+            tf.gradients(tf.gradients(once, x), x)
     with pytest.raises(ValueError, match="To allow the shape to vary across iterations"):
         tf.while_loop(lambda a: True, lambda a: tf.concat([a, a], 0), [tf.ones([2])])
     with pytest.raises(TypeError, match="enters the loop with dtype int32, but has dtype float32 after one iteration"):

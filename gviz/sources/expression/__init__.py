@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gviz import engine
 from gviz.errors import SourceError
@@ -25,6 +25,7 @@ from gviz.text import did_you_mean, excerpt, joined
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from gviz.engine import Tensor
     from gviz.sources.expression.check import Program
 
 __all__ = ["evaluate", "notes_on_names"]
@@ -133,10 +134,10 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
 
 
 # ------------------------------------------------------------------ roots
-def _find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, Any], last: str) -> dict[str, Any]:
+def _find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, Tensor], last: str) -> dict[str, Tensor]:
     """Return the roots by name; SourceError if one is not there, or nothing that it is made from requires gradients."""
     names = options.roots or (last,)
-    roots: dict[str, Any] = {}
+    roots: dict[str, Tensor] = {}
     for name in names:
         if name not in tensors:
             raise _unknown("--root", "tensor", name, tensors, f"there are {joined(tensors, 12)}")
@@ -146,7 +147,7 @@ def _find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, 
     return roots
 
 
-def _retain(names: Sequence[str], tensors: Mapping[str, Any]) -> Iterator[Note]:
+def _retain(names: Sequence[str], tensors: Mapping[str, Tensor]) -> Iterator[Note]:
     """Let intermediates keep their gradients; SourceError for no such tensor, or one without gradients."""
     for name in names:
         if name not in tensors:
@@ -160,7 +161,7 @@ def _retain(names: Sequence[str], tensors: Mapping[str, Any]) -> Iterator[Note]:
             raise SourceError(f"--retain {name}: {error}", hint="nothing that it is made from requires gradients") from error
 
 
-def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, Any]) -> Iterator[Note]:
+def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, Tensor]) -> Iterator[Note]:
     """Run backward from each root, the graph retained, and say from which one it cannot run."""
     for name, root in roots.items():
         if options.grad_output is None and root.numel() != 1:
@@ -168,15 +169,17 @@ def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, 
                 f"{SCALAR_ONLY}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning"
             )
             continue
+        text = f"ones({tuple(root.shape)})" if options.grad_output == "ones" else options.grad_output
+        grad = None if text is None else make_value("--grad-output ", text, root.dtype, requires_grad=False)
         try:
-            root.backward(_grad_output(options.grad_output, root), retain_graph=True)
+            root.backward(grad, retain_graph=True)
         except ENGINE_ERRORS as error:
             if options.grad_output not in (None, "ones"):
                 raise SourceError(str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}") from error
             raise engine_error(error, program.source, program.statements[-1]) from error
 
 
-def _not_finite(tensors: Mapping[str, Any], expressions: Mapping[str, str]) -> Iterator[Note]:
+def _not_finite(tensors: Mapping[str, Tensor], expressions: Mapping[str, str]) -> Iterator[Note]:
     """Say which tensor became NaN or infinite first, and for which leaf the gradient is."""
     for name, tensor in tensors.items():
         kind = _kind(tensor)
@@ -192,15 +195,7 @@ def _not_finite(tensors: Mapping[str, Any], expressions: Mapping[str, str]) -> I
             break
 
 
-def _grad_output(text: str | None, root: Any) -> Any:
-    if text is None:
-        return None
-    if text.strip() == "ones":
-        return engine.ones_like(root)
-    return make_value("--grad-output ", text, root.dtype, requires_grad=False, budget=Budget())
-
-
-def _kind(tensor: Any) -> str | None:
+def _kind(tensor: Tensor) -> str | None:
     """``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
     if "float" not in str(tensor.dtype) or not tensor.numel():
         return None
@@ -212,7 +207,7 @@ def _unknown(option: str, kind: str, name: str, names: Iterable[str], there: str
     return SourceError(f"{option} {excerpt(name)}: there is no {kind} of that name", hint=did_you_mean(name, names, there))
 
 
-def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Any]) -> SourceError:
+def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Tensor]) -> SourceError:
     """The error for a root that has no graph: why, and which other tensor has one."""
     tensor, frozen = tensors[name], [free for free in program.free if free in options.frozen]
     dtype = str(tensor.dtype).removeprefix("torch.")

@@ -80,7 +80,7 @@ def functions(*, of_nn: bool = True) -> frozenset[str]:
     """
     if of_nn:
         import_module(f"{engine.__name__}.nn.functional")
-    return _pure(name.short for name in NAMES.values() if name.space in ("torch", "F")) | OWN_FUNCTIONS
+    return _pure(*(name.short for name in NAMES.values() if name.space in ("torch", "F"))) | OWN_FUNCTIONS
 
 
 def is_function(name: str) -> bool:
@@ -91,20 +91,16 @@ def is_function(name: str) -> bool:
 @cache
 def methods() -> frozenset[str]:
     """Return every method of a tensor that an expression may call."""
-    return _pure(name.method for name in NAMES.values()) | OWN_METHODS
+    return _pure(*(name.method for name in NAMES.values())) | OWN_METHODS
 
 
-def _pure(names: Any) -> frozenset[str]:
+def _pure(*names: str | None) -> frozenset[str]:
     """Return the names without those that write, or are Python's own."""
     return frozenset(name for name in names if name and not name.startswith("_") and not name.endswith("_")) - REFUSED
 
 
 def find_function(name: str) -> Any:
-    """Return the engine's function of that allowed name, None for any other name.
-
-    >>> find_function("backward") is None
-    True
-    """
-    if not is_function(name):
-        return None
-    return next(getattr(space, name) for space in (engine, engine.nn.functional, engine.Tensor) if hasattr(space, name))
+    """Return the engine's function of an allowed name; ``nn`` is loaded only for one that is not in ``engine``."""
+    if name in OWN_FUNCTIONS:
+        return getattr(engine.Tensor, name)
+    return getattr(engine, name, None) or getattr(engine.nn.functional, name)

@@ -168,12 +168,7 @@ class Program:
         if name is not None and allowed.is_function(name):
             self.names.add(name)
             self.words[node] = name
-        elif (
-            name is None
-            and isinstance(function, ast.Attribute)
-            and function.attr in allowed.methods()
-            and not self._is_foreign(function)
-        ):
+        elif name is None and isinstance(function, ast.Attribute) and function.attr in allowed.methods():
             receiver = [function.value]
             self.words[node] = f".{function.attr}"
         else:
@@ -186,18 +181,16 @@ class Program:
         self.parts.update((part, []) for part in texts)  # nowhere else may one be
         return [*receiver, *arguments]
 
-    def _is_foreign(self, function: ast.Attribute) -> bool:
-        """Whether this is ``np.log``, and np has no value."""
-        module = function.value
-        return isinstance(module, ast.Name) and module.id in allowed.OTHER_MODULES and module.id not in self.bound
 
-
-def called_function(node: ast.Call, bound: Collection[str]) -> str | None:
+def called_function(node: ast.Call, bound: set[str]) -> str | None:
     """Return the name of the function that is called, ``log`` for ``log(d)`` and ``torch.log(d)``; None for a method's call."""
     if isinstance(node.func, ast.Name):
         return node.func.id if node.func.id not in bound else None
     if isinstance(node.func, ast.Attribute) and (module := module_of(node.func.value, bound)) is not None:
         return node.func.attr if module != "F" or node.args else None  # F.sum() is a method of someone's F
+    foreign = getattr(node.func, "value", None)
+    if isinstance(foreign, ast.Name) and foreign.id in allowed.OTHER_MODULES - bound:
+        return ast.unparse(node.func)  # np.log is not there
     return None
 
 

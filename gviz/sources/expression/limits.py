@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
@@ -69,7 +69,7 @@ class Budget:
             raise SourceError("int too big to convert", hint=hint)
         self._refuse_above(most_elements(name, args, kwargs))
 
-    def counted(self, result: Any) -> Any:
+    def counted(self, result: object) -> object:
         """Return a result that was made, and count its elements. SourceError: there are too many of them, or of digits."""
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise _too_large(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
@@ -99,7 +99,7 @@ def _too_large(size: str) -> SourceError:
     return SourceError(f"too large: {size}", hint="take a smaller one; gviz draws for people to read")
 
 
-def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:  # noqa: PLR0911 - a rule for each kind
+def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> float:  # noqa: PLR0911 - a rule for each kind
     """Return at most how many elements a call makes. A view of a tensor makes none, and is counted afterwards.
 
     >>> most_elements("ones", [1000, 1000], {}), most_elements("arange", [0, 1, 0.25], {})
@@ -123,7 +123,7 @@ def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         left, right = shapes[:2] if name in TRANSPOSED else shapes[-2:]
         columns = right[-2:-1] if name in TRANSPOSED else right[1:][-1:]
         return _together((*left[:-1], 1), (*right[:-2], 1, *columns))
-    if name == "einsum" and len(shapes) == 2 and "." not in args[0]:
+    if name == "einsum" and len(shapes) == 2 and "." not in str(args[0]):
         letters, _, kept = str(args[0]).replace(" ", "").partition("->")
         lengths = dict(zip(letters.replace(",", ""), chain(*shapes), strict=False))
         return _product([length for letter, length in lengths.items() if letter in (kept or letters)])
@@ -134,7 +134,7 @@ def most_elements(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     return sum(map(math.prod, shapes)) if args and isinstance(args[0], list | tuple) else _together(*shapes)
 
 
-def flat(values: Iterable[Any]) -> Iterator[Any]:
+def flat(values: Iterable[object]) -> Iterator[object]:
     """Return the values in nested lists and tuples, one by one."""
     todo = [*values][::-1]
     while todo:
@@ -145,7 +145,7 @@ def flat(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     """Return a number, or the whole number in a tensor; 0 for anything else."""
     if isinstance(value, Tensor) and value.numel() == 1 and not value.is_floating_point():
         value = value.item()
@@ -168,7 +168,7 @@ def _together(*shapes: Sequence[int]) -> float:
         return float(sum(math.prod(shape) for shape in shapes))
 
 
-def _picked(shape: Sequence[int], index: Sequence[Any]) -> float:
+def _picked(shape: Sequence[int], index: Sequence[object]) -> float:
     """Return the size of a part: lists and tensors pick as often as they have elements; slices and masks only leave out."""
     picked, kept = 1.0, float(math.prod(shape))
     for item, side in zip((item for item in index if item is not None and item is not ...), shape, strict=False):

@@ -17,7 +17,7 @@ from gviz.sources.expression.allowed import FIELDS
 from gviz.text import letters, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from gviz.sources.expression.check import Program
 
@@ -69,7 +69,7 @@ class Names:
                 root = _without_plus(statement.value)  # what stands in it between commas the names of its places
                 self._outermost |= {statement.value, root, *getattr(root, "elts", ())}
 
-    def __call__(self, piece: ast.expr, value: Any) -> Any:
+    def __call__(self, piece: ast.expr, value: object) -> object:
         """Name what a piece has come to, or note that a name is assigned."""
         if isinstance(piece, ast.Name):
             self.assign(piece.id, value)
@@ -87,7 +87,7 @@ class Names:
             self._written[piece] = ast.Name(name or text)
         return value
 
-    def root(self, value: Any) -> str:
+    def root(self, value: object) -> str:
         """Return the name of the root, which the last statement has come to: its last name, ``graph`` if it has none.
 
         Raises:
@@ -131,7 +131,7 @@ class Names:
         texts = {name: self._statements.get(id(tensor), "") for name, tensor in self.tensors.items()}
         return {**{name: text for name, text in texts.items() if text}, **self.expressions}
 
-    def assign(self, name: str, value: Any) -> None:
+    def assign(self, name: str, value: object) -> None:
         """Note that the program gives a name to a tensor, or to a tuple of tensors, whose parts are named by their places.
 
         A name that is assigned again belongs to the later tensor; the earlier one becomes ``x (1st)``.
@@ -143,7 +143,7 @@ class Names:
             if id(part) not in self._by_tensor:
                 self._assign(text, part)
 
-    def _add(self, name: str, tensor: Any, text: str) -> str:
+    def _add(self, name: str, tensor: Tensor, text: str) -> str:
         """Give a tensor an automatic name, which stands for a text."""
         self._assign(name, tensor)
         self.expressions[name] = text

@@ -19,7 +19,7 @@ import math
 import operator
 import re
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gviz import engine
 from gviz.engine import Tensor
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from gviz.sources.expression.parse import Source
 
 __all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run", "takes_number"]
+
+Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 
 FILE = "<expression>"
 """The name of the compiled code's file, by which its lines are known in a traceback."""
@@ -75,7 +77,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
 """Kind of error, what is in its text, and what to do."""
 
 
-def run(program: Program, values: Iterable[Any], budget: Budget, hook: Callable[[ast.expr, Any], Any]) -> Any:
+def run(program: Program, values: Iterable[object], budget: Budget, hook: Hook) -> object:
     """Compute a program, and return what its last statement comes to.
 
     Args:
@@ -96,8 +98,8 @@ def run(program: Program, values: Iterable[Any], budget: Budget, hook: Callable[
 
 def compiled(
     program: Program,
-    functions: Mapping[ast.expr, Any],
-    hook: Callable[[ast.expr, Any], Any] | None = None,
+    functions: Mapping[ast.expr, object],
+    hook: Hook | None = None,
     root: str | None = None,
 ) -> Callable[..., Any]:
     """Return a program as a function of its free names, in their order.
@@ -147,7 +149,7 @@ class _Writer:
     What a line refers to (functions, constants, the hook, the syntax of its piece) has a name that no expression can have.
     """
 
-    def __init__(self, program: Program, functions: Mapping[ast.expr, Any], hook: Any) -> None:
+    def __init__(self, program: Program, functions: Mapping[ast.expr, object], hook: Hook | None) -> None:
         self.program, self.functions = program, functions
         self.space: dict[str, Any] = {"__builtins__": {}}
         self.hook = None if hook is None else self._object(hook)
@@ -191,7 +193,7 @@ class _Writer:
     def _hooked(self, piece: ast.expr, value: ast.expr) -> ast.expr:
         return value if self.hook is None else ast.Call(self.hook, [self._object(piece), value], [])
 
-    def _object(self, value: Any) -> ast.Name:
+    def _object(self, value: object) -> ast.Name:
         """Return a name for an object."""
         name = f"<{len(self.space)}>"
         self.space[name] = value
@@ -255,7 +257,7 @@ def takes_number(word: str, function: Any) -> Any:
     if of_number is None:
         return function
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: object) -> object:
         is_number = len(args) == 1 and not kwargs and isinstance(args[0], int | float)
         return of_number(args[0]) if is_number else function(*args, **kwargs)
 
@@ -266,11 +268,11 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     """Return what a piece calls, behind a look at what it is given and at the size of its result."""
     function, name = find(word, piece), "unbind" if word == "," else word.lstrip(".")
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         budget.check(name, args, kwargs)
         return budget.counted(function(*args, **kwargs))
 
-    def compute(*args: Any) -> Any:
+    def compute(*args: object) -> object:
         for part, value in zip(program.parts[piece], args, strict=True):
             if isinstance(value, list | tuple):
                 raise _not_a_number(value, program.source.place(part))
@@ -283,7 +285,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
             raise SourceError("this is not a real number", hint="a root of a negative number is not computed")
         return result
 
-    def attribute(value: Any) -> Any:
+    def attribute(value: object) -> object:
         result = function(value)
         if callable(result):
             raise SourceError(f"{name} is a method", hint=f"write .{name}() with brackets")

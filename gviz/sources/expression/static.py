@@ -31,6 +31,7 @@ from gviz.static.graph import Graph, Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from gviz.engine import Tensor as Value
     from gviz.sources.expression.check import Program
     from gviz.sources.options import SourceOptions
 
@@ -79,14 +80,14 @@ def build(text: str, options: SourceOptions) -> StaticSource:
     return replace(StaticForm(program, options.roots).define(values), notes=tuple(notes))
 
 
-def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, Any]]:
+def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, Value]]:
     """Return an expression that has passed the check, and the value of each name as the engine's tensor.
 
     Raises:
         SourceError: it cannot be read.
     """
     program = read(Source(text), options.values)
-    return program, make_leaves(program.free, options, Budget(), requires_grad=False)
+    return program, {name: value.detach() for name, value in make_leaves(program.free, options, Budget()).items()}
 
 
 class StaticForm:
@@ -104,7 +105,7 @@ class StaticForm:
 
     def __init__(self, program: Program, roots: Sequence[str] = ()) -> None:
         self.program, self.source = program, program.source
-        self.names: dict[str, Any] = {}
+        self.names: dict[str, object] = {}
         self.named: dict[ast.expr, dict[str, str]] = {}
         self.copies: dict[ast.expr, str] = {}
         last: str | None = None
@@ -124,7 +125,7 @@ class StaticForm:
         functions = {piece: self.find(word, piece) for piece, word in program.words.items()}
         self.forward = compiled(program, functions, self.assign, self.root)
 
-    def define(self, values: Mapping[str, Any]) -> StaticSource:
+    def define(self, values: Mapping[str, Value]) -> StaticSource:
         """Return the graph, with placeholders for values of these shapes; nothing else is done here, so that it can be timed.
 
         Raises:
@@ -148,7 +149,7 @@ class StaticForm:
                 raise engine_error(error, self.source) from None
         return StaticSource(graph, names, root, feeds, title=title)
 
-    def assign(self, piece: ast.expr, value: Any) -> Any:
+    def assign(self, piece: ast.expr, value: object) -> object:
         """Note what a name stands for; the copy of another name is an operation of its own."""
         if isinstance(piece, ast.Name):
             first = self.copies.get(piece)
@@ -157,7 +158,7 @@ class StaticForm:
             self.names[piece.id] = value
         return value
 
-    def find(self, word: str, piece: ast.expr) -> Any:
+    def find(self, word: str, piece: ast.expr) -> object:
         """Return what a piece calls, or the constant that it is."""
         named, name = self.named.get(piece, {}), word.lstrip(".")
         if isinstance(piece, ast.Call):
@@ -177,7 +178,7 @@ class StaticForm:
         """Return an error with the place of what is wrong."""
         return SourceError(what, place=self.source.place(node), hint="a script with import tensorflow as tf can say it")
 
-    def _operator(self, compute: Callable[..., Any], named: dict[str, str], *values: Any) -> Any:
+    def _operator(self, compute: Callable[..., Any], named: dict[str, str], *values: Any) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
         is_tensor = [isinstance(value, Tensor) for value in values]
         if compute is operator.pow and not any(is_tensor):
@@ -194,7 +195,7 @@ class StaticForm:
             both = zip(values, is_tensor, "xy", strict=True)
             return function(*(v if is_there else constant(v, dtype, name=n) for v, is_there, n in both), name=scope)
 
-    def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> object:
         """A function, or a method as a function of its tensor."""
         called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound

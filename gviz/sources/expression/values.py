@@ -23,7 +23,6 @@ from gviz.text import did_you_mean, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gviz.sources.expression.check import Program
     from gviz.sources.options import SourceOptions
 
 __all__ = ["find_dtype", "make_leaves", "make_value", "normalized"]
@@ -77,17 +76,17 @@ def find_dtype(name: str | None) -> Any:
     raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
 
 
-def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget, *, requires_grad: bool = True) -> dict[str, Any]:
-    """The value of each name that needs one, 1.0 where none is given; values that are not needed are read too."""
+def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> dict[str, Tensor]:
+    """Return the value of each name that needs one, 1.0 if none is given; values that are not needed are read too."""
     dtype = find_dtype(options.dtype)
     leaves = {}
     for name in dict.fromkeys([*free, *options.values]):
         text = options.values.get(name, "1.0")
-        leaves[name] = make_value(name, text, dtype, requires_grad=requires_grad and name not in options.frozen, budget=budget)
+        leaves[name] = make_value(name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
     return {name: leaves[name] for name in free}
 
 
-def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Any:
+def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Tensor:
     """The leaf tensor for a value.
 
     Args:
@@ -101,24 +100,17 @@ def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, 
         SourceError: no value, or one that is too large.
     """
     if not isinstance(text, str):  # an array, or a tensor of whichever library
-        return engine.tensor(text.tolist(), dtype=dtype).reshape(tuple(text.shape)).clone().requires_grad_(requires_grad)
-    if NUMBER.fullmatch(text):
-        return engine.tensor(float(text), dtype=dtype, requires_grad=requires_grad)
-    source = Source(text, prefix=name if name.endswith(" ") else f"{name}=")
-    program = _expression(source)
-    node = program.statements[0].value
-    value = run(program, (), budget or Budget(), lambda _, value: value)
-    _check_numbers(value, source, node)
-    try:
-        # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
-        leaf = value.detach().to(dtype).clone() if isinstance(value, Tensor) else engine.tensor(value, dtype=dtype)
-    except ENGINE_ERRORS as error:
-        raise engine_error(error, source, _uneven(node)) from error
-    return leaf.requires_grad_(requires_grad)
+        leaf: Tensor = engine.tensor(text.tolist(), dtype=dtype).reshape(tuple(text.shape)).clone()
+    elif NUMBER.fullmatch(text):
+        leaf = engine.tensor(float(text), dtype=dtype)
+    else:
+        leaf = _computed(Source(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget())
+    leaf.requires_grad_(requires_grad)
+    return leaf
 
 
-def _expression(source: Source) -> Program:
-    """The one expression that a value is."""
+def _computed(source: Source, dtype: Any, budget: Budget) -> Any:
+    """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
     program = read(source, limit=MAX_VALUE_CHARACTERS)
@@ -135,7 +127,13 @@ def _expression(source: Source) -> Program:
         if len(parts) == 2:
             hint = f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
         raise SourceError("a comma makes several values", place=source.place(first), hint=hint)
-    return program
+    value = run(program, (), budget, lambda _, value: value)
+    _check_numbers(value, source, first.value)
+    try:
+        # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
+        return value.detach().to(dtype).clone() if isinstance(value, Tensor) else engine.tensor(value, dtype=dtype)
+    except ENGINE_ERRORS as error:
+        raise engine_error(error, source, _uneven(first.value)) from error
 
 
 def _check_numbers(value: object, source: Source, node: ast.expr) -> None:
