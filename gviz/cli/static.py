@@ -24,11 +24,13 @@ __all__ = ["static"]
 @makes_picture()
 @click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
 @click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a scope, such as gradients, as one box. Repeatable.")
-@click.option("--graph", metavar="NAME", default="", help="Draw the script's graph of that name, not the default graph.")
+@click.option(
+    "--graph", "graph_name", metavar="NAME", default="", help="Draw the script's graph of that name, not the default graph."
+)
 @click.option("--plan", "as_plan", is_flag=True, help="Print the numpy function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
 def static(
-    *, source: Source, options: SourceOptions, picture: Output, gradients: bool, collapse: tuple[str, ...], graph: str,
+    *, source: Source, options: SourceOptions, picture: Output, gradients: bool, collapse: tuple[str, ...], graph_name: str,
     as_plan: bool, as_table: bool,
 ) -> int:  # fmt: skip
     """Draw SOURCE as a static graph, as TensorFlow 1 builds it.
@@ -51,7 +53,7 @@ def static(
     elif (as_plan and as_table) or collapse or picture.options.format or picture.file not in {None, "-"}:
         text, others = ("--plan", "--table, ") if as_plan else ("--table", "")
         raise click.UsageError(f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse.")
-    options = replace(options, static=True, graph=graph)
+    options = replace(options, static=True, graph=graph_name)
     reading = read_source(source, options, product_on_stdout=is_text or picture.is_stdout)
     if reading.graph.kind != "static":
         streams.complain(f"{source.file} is not a static graph: it is drawn as autograd recorded it", "warning")
