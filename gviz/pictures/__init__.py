@@ -5,10 +5,12 @@ A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
@@ -71,11 +73,26 @@ class Picture:
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
     view = import_module(f"gviz.pictures.views.{options.view}")
+    if options.view != "torchviz" and graph.kind != "static":
+        graph = with_formula(graph)
     picture: Picture = view.picture(graph, options)
     if options.graph or options.node or options.edge:
         own = {"graph": options.graph, "node": options.node, "edge": options.edge}
         picture = replace(picture, **{part: {**getattr(picture, part), **dict(pairs)} for part, pairs in own.items()})
     return picture
+
+
+def with_formula(graph: Graph) -> Graph:
+    """Return the graph with a name for each result, and the symbols of local derivatives; a graph that has them stays."""
+    if not any(edge.local is not None or edge.handed is not None for edge in graph.edges):
+        remark = "this graph has no gradients on their way: the lines have symbols, no numbers (backward did not run, or had freed it)"
+        warnings.warn(remark, RenderWarning, stacklevel=2)
+    if any(edge.symbol for edge in graph.edges):
+        return graph
+    from gviz.explain.local import with_symbols
+    from gviz.passes.expressions import with_letters
+
+    return with_symbols(with_letters(graph))
 
 
 def is_large(graph: Graph) -> bool:
