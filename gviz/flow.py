@@ -6,6 +6,8 @@ touching any ``.grad``, as long as the graph has not been freed.
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from gviz.walk import NodeLike, TensorLike
 
-__all__ = ["flow"]
+__all__ = ["flow", "flow_of"]
 
 MOST = 300
 """Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
@@ -62,6 +64,16 @@ def flow(
                 if following is not None and grad is not None:
                     add(waiting[following], number, grad)
     return result
+
+
+def flow_of(tensors: Any) -> dict[NodeLike, Flow]:
+    """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library they are."""
+    roots = list(tensors.values()) if isinstance(tensors, dict) else list(tensors) if isinstance(tensors, list | tuple) else [tensors]
+    if not roots or not all(hasattr(root, "grad_fn") for root in roots):
+        return {}
+    torch = sys.modules.get("torch")
+    is_torch = torch is not None and isinstance(roots[0], torch.Tensor)
+    return flow(torch if is_torch else import_module("gviz.engine"), roots)
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:

@@ -389,7 +389,7 @@ def _checked(value: object, form: str, place: str) -> Any:
 class CallableModule(ModuleType):
     """This module: once it is imported, ``gviz.graph`` is its name, which people also call."""
 
-    def __call__(self, tensors: Any, params: Any = None, *, saved: bool = False) -> Graph:
+    def __call__(self, tensors: Any, params: Any = None, *, saved: bool = False, flow: bool = False) -> Graph:
         """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
 
         Args:
@@ -397,6 +397,8 @@ class CallableModule(ModuleType):
                 ``gviz.static``, or its graph, gives the whole static graph.
             params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
             saved: True to draw the tensors that operations save for backward, as nodes of their own.
+            flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones: what
+                the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the graph.
 
         Raises:
             TypeError: an argument is not a tensor.
@@ -407,7 +409,8 @@ class CallableModule(ModuleType):
             title = getattr(first, "name", "").partition(":")[0]
             drawn: Graph = import_module("gviz.static.out").picture(owner, title=title)
         else:
-            drawn = import_module("gviz.walk").graph(tensors, params, saved=saved)
+            flowing = import_module("gviz.flow").flow_of(tensors) if flow else None
+            drawn = import_module("gviz.walk").graph(tensors, params, saved=saved, flow=flowing)
         return drawn
 
 

@@ -393,6 +393,7 @@ def graph(
     params: Mapping[str, TensorLike] | None = None,
     *,
     saved: bool = False,
+    flow: Mapping[NodeLike, Flow] | None = None,
 ) -> Graph:
     """Return the graph of tensors, of gviz's engine or of the real torch, as :meth:`gviz.graph.CallableModule.__call__` says.
 
@@ -412,7 +413,7 @@ def graph(
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
             raise TypeError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
-    return walk(roots, names, saved=saved)
+    return walk(roots, names, saved=saved, flow=flow)
 
 
 def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
