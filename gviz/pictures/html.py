@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
-__all__ = ["BARE", "Html", "box", "centred", "labels", "legend", "plain", "plate", "record", "stacked"]
+__all__ = ["BARE", "Html", "box", "centred", "inks", "labels", "legend", "plain", "plate", "record", "span_text", "stacked"]
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "})
 
@@ -63,8 +63,14 @@ def span_text(span: Span, theme: Theme) -> str:
     text = escaped(span.text)
     if span.is_bold:
         text = f"<B>{text}</B>"
-    colour = {"muted": theme.muted, "gradient": theme.gradient, "error": theme.boxes["error"].pen}.get(span.ink)
+    colour = inks(theme).get(span.ink)
     return f'<FONT COLOR="{colour}">{text}</FONT>' if colour else text
+
+
+def inks(theme: Theme) -> dict[str, str]:
+    """Return the colour of each ink but the usual one."""
+    error = theme.boxes["error"].pen
+    return {"muted": theme.muted, "gradient": theme.gradient, "value": theme.value, "faint": theme.faint, "error": error}
 
 
 def rows(lines: Iterable[Line], theme: Theme) -> str:

@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
     Args:
         text: any text.
-        ink: "" for the usual one, ``muted``, ``gradient`` or ``error``.
+        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint`` or ``error``.
         is_bold: as a tensor's name is.
     """
 

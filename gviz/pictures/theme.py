@@ -35,7 +35,10 @@ class Theme:
         muted: text said in passing: shapes, expressions, the legend.
         gradient: gradients.
         line: arrows.
-        boxes: fill and pen for each kind of box. ``dashed`` is for whatever gets no gradient, ``error`` for nan and inf.
+        faint: what is not there yet, or does not belong to what is shown.
+        value: a value on its way forward, as the gradient's ink is for one on its way back.
+        boxes: fill and pen for each kind of box. ``dashed`` is for whatever gets no gradient, ``error`` for nan and inf,
+            ``lit`` for the operation that a step is about.
     """
 
     page: str
@@ -43,6 +46,8 @@ class Theme:
     muted: str
     gradient: str
     line: str
+    faint: str
+    value: str
     boxes: dict[str, Pair]
 
     def __post_init__(self) -> None:
@@ -50,7 +55,7 @@ class Theme:
         self.boxes.update({kind: self.boxes[other] for kind, other in _ALIKE.items()})
 
 
-_ERROR, _DASHED = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E")
+_ERROR, _DASHED, _LIT = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E"), Pair("#FFF3B0", "#8A6D00")
 
 THEMES = {
     "torchviz": Theme(
@@ -59,6 +64,8 @@ THEMES = {
         muted="#474747",
         gradient="#8F2B00",
         line="#404040",
+        faint="#BDBDBD",
+        value="#00589B",
         boxes={
             "leaf": Pair("#ADD8E6", "#0B4F8A"),
             "operation": Pair("#D3D3D3", "#595959"),
@@ -69,6 +76,7 @@ THEMES = {
             "dashed": _DASHED,
             "variable": Pair("#F0E68C", "#6B5E00"),
             "error": _ERROR,
+            "lit": _LIT,
         },
     ),
     "light": Theme(
@@ -77,6 +85,8 @@ THEMES = {
         muted="#555555",
         gradient="#A63200",
         line="#404040",
+        faint="#BDBDBD",
+        value="#00589B",
         boxes={
             "leaf": Pair("#BBD9F2", "#0B4F8A"),
             "operation": Pair("#F4F4F4", "#595959"),
@@ -87,6 +97,7 @@ THEMES = {
             "dashed": _DASHED,
             "variable": Pair("#FFF6B8", "#6B5E00"),
             "error": _ERROR,
+            "lit": _LIT,
         },
     ),
     "dark": Theme(
@@ -95,6 +106,8 @@ THEMES = {
         muted="#B8B8B8",
         gradient="#FFB38A",
         line="#B8B8B8",
+        faint="#565E66",
+        value="#6CB8FF",
         boxes={
             "leaf": Pair("#12456F", "#7FC0F5"),
             "operation": Pair("#2A2F34", "#9AA3AB"),
@@ -105,6 +118,7 @@ THEMES = {
             "dashed": Pair("#14171A", "#8C959E"),
             "variable": Pair("#4A4413", "#E3D36B"),
             "error": Pair("#5A1420", "#FF8A95"),
+            "lit": Pair("#4D4410", "#FFE066"),
         },
     ),
     "print": Theme(
@@ -113,6 +127,8 @@ THEMES = {
         muted="#4D4D4D",
         gradient="#000000",
         line="#000000",
+        faint="#BDBDBD",
+        value="#000000",
         boxes={
             "leaf": Pair("#D9D9D9", "#000000"),
             "operation": Pair("#FFFFFF", "#000000"),
@@ -123,6 +139,7 @@ THEMES = {
             "dashed": _DASHED,
             "variable": Pair("#E6E6E6", "#000000"),
             "error": Pair("#FFFFFF", "#000000"),
+            "lit": Pair("#FFFFFF", "#000000"),
         },
     ),
 }
