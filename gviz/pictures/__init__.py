@@ -73,7 +73,7 @@ class Picture:
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
     view = import_module(f"gviz.pictures.views.{options.view}")
-    if options.view != "torchviz" and graph.kind != "static":
+    if options.needs_flow and graph.kind != "static":
         graph = with_formula(graph)
     picture: Picture = view.picture(graph, options)
     if options.graph or options.node or options.edge:

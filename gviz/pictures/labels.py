@@ -13,7 +13,7 @@ from gviz.text import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gviz.graph import Graph, Node, Value
+    from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures.options import RenderOptions
 
 __all__ = ["LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "number", "shape_text", "value_text"]
@@ -166,6 +166,12 @@ def short_value(value: Value, precision: int = 4) -> str:
 def norm(value: Value) -> float:
     """Return the square root of the sum of the squares."""
     return math.sqrt(math.fsum(float(item) ** 2 for item in elements(value) if isinstance(item, int | float)))
+
+
+def local_text(edge: Edge, precision: int = 4) -> str:
+    """Return a local derivative as its symbol and its number: ``b = 2``."""
+    number = value_text(edge.local, precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
+    return " = ".join(dict.fromkeys(part for part in (edge.symbol, number) if part))
 
 
 # ------------------------------------------------------------------ boxes
@@ -323,7 +329,7 @@ def _name(node: Node) -> str:
 
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     """Return what an operation saved; tensors are left to the boxes of ``saved``."""
-    rows = [(key, text.replace(_MINUS_ONE, "-1")) for key, text in node.attrs if not text.startswith(_NOT_SHOWN)]
+    rows = [(key, text.replace(_MINUS_ONE, "-1")) for key, text in node.attrs if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)

@@ -9,7 +9,7 @@ from gviz.text import did_you_mean
 
 __all__ = ["ENGINES", "FITS", "RANKDIRS", "REPEATS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
 
-SHOWABLE = ("value", "grad", "shape", "dtype", "state", "saved", "attrs")
+SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
 
 RANKDIRS = ("TB", "BT", "LR", "RL")
@@ -112,3 +112,8 @@ class RenderOptions:
     def direction(self) -> str:
         """From where to where the data flows: ``rankdir``, or the view's own."""
         return self.rankdir or VIEWS.get(self.view, "TB")
+
+    @property
+    def needs_flow(self) -> bool:
+        """Whether the picture shows local derivatives, or gradients on their way."""
+        return self.view != "torchviz" or "local" in self.show

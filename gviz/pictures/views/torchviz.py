@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gviz.passes.expressions import UNKNOWN, with_expressions
 from gviz.pictures import Arrow, Frame, Picture, Shape, html, is_large
-from gviz.pictures.labels import Span, boxes
+from gviz.pictures.labels import Span, boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.page import direction, themed
 from gviz.pictures.repeat import with_repeats
@@ -124,6 +124,8 @@ def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> Iterat
             if options.show and edge.source not in tensors:  # but a leaf stays above the operations that keep it
                 look = {**look, "constraint": "false"}
         label = edge.label or (outputs[start][edge.output] if edge.output < len(outputs.get(start, ())) else "")
+        if "local" in options.show and (edge.symbol or edge.local is not None):
+            label = local_text(edge, options.precision)
         if kind == "data" and label:
             look = {"label": shorten(label, LONGEST_LINE, middle=True), **look}
         yield Arrow(start, end, look)
