@@ -129,7 +129,7 @@ kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)"
 kernel("choose", "Select", choose, one__other=CHOICE.format("condition"))
 kernel("amax", "Max", self=EXTREME)
 kernel("amin", "Min", self=EXTREME)
-kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep),
+kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype),
        x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)")  # fmt: skip
 kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x")
 kernel("softmax_row", "Softmax", self=f"(grad - {ROW_SUM.format(' * result')}) * result")
