@@ -173,10 +173,7 @@ PRIVATE = {
     "grad": ("x.grad is not there before backward", "gviz shows every gradient by itself; see gviz inspect"),
     "backward": ("backward runs by itself", "leave it out; --root NAME picks where it starts, --no-backward leaves it away"),
     "retain_grad": ("retain_grad is an option here", "write --retain NAME"),
-    "requires_grad requires_grad_": (
-        "requires_grad is an option here",
-        "every value requires gradients; --frozen NAME takes one out",
-    ),
+    "requires_grad requires_grad_": ("requires_grad is an option here", "every value has it; --frozen NAME takes one out"),
     "data numpy": ("x.data, x.numpy() are not possible in an expression", "x.detach() is the same numbers outside the graph"),
 }
 

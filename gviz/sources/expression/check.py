@@ -123,9 +123,7 @@ class Program:
         elif isinstance(node, ast.Call):
             return self._call(node)
         elif isinstance(node, ast.Attribute):
-            if module_of(node.value, self.bound) is not None and (
-                node.attr in allowed.CONSTANTS or node.attr in allowed.DTYPES
-            ):
+            if node.attr in allowed.CONSTANTS.keys() | allowed.DTYPES and module_of(node.value, self.bound) is not None:
                 self.words[node] = node.attr
                 return []
             if node.attr not in allowed.ATTRIBUTES | allowed.FIELDS:
@@ -154,7 +152,7 @@ class Program:
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:
             return
-        if name in self.given or (name not in allowed.CONSTANTS and name not in allowed.DTYPES):
+        if name in self.given or name not in allowed.CONSTANTS.keys() | allowed.DTYPES:
             self.free[name] = node
             return
         self.words[node] = name

@@ -68,12 +68,14 @@ class Token:
         text: as typed.
         line: 1-based.
         column: 0-based.
+        is_apart: whether a space is before it.
     """
 
     kind: str
     text: str
     line: int
     column: int
+    is_apart: bool = False
 
     @property
     def ends_operand(self) -> bool:
@@ -125,13 +127,14 @@ def tokens(code: str) -> list[Token]:
     ['y', '=', '2', 'x']
     """
     found: list[Token] = []
-    line, start, depth = 1, 0, 0
+    line, start, depth, is_apart = 1, 0, 0, False
     for match in _PATTERN.finditer(code):
         kind, text = match.lastgroup or "operator", match.group()
         if kind == "operator":
             depth += (text in "([{") - (text in ")]}")
         if kind not in ("space", "comment") and not (kind == "newline" and depth > 0):
-            found.append(Token(kind, text, line, match.start() - start))
+            found.append(Token(kind, text, line, match.start() - start, is_apart))
+        is_apart = kind == "space"
         if "\n" in text:
             line, start = line + 1, match.end()
     return found
@@ -175,8 +178,7 @@ def rewrite(code: str, known: Collection[str] | None = None) -> str:
     >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
-    typed = tokens(_bars(_plain(code)))
-    found = _with_functions(typed, functions() if known is None else known)
+    found = _with_functions(tokens(_bars(_plain(code))), functions() if known is None else known)
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
     for at, token in enumerate(found):
@@ -187,7 +189,7 @@ def rewrite(code: str, known: Collection[str] | None = None) -> str:
             applied.pop()
         if before.ends_operand and token.starts_operand and not (before.kind == "number" and token.text.startswith(".")):
             text += "*"
-        elif at and _is_apart(typed[at - 1], typed[at]) and not text.endswith("("):
+        elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and found[at - 2].text in (";", "\n"))
         text += "=" if token.text == "==" and is_top else _OPERATORS.get(token.text, token.text)
@@ -220,10 +222,6 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
     if before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]:
         return True
     return token.starts_operand and not is_applied
-
-
-def _is_apart(before: Token, token: Token) -> bool:
-    return before.line == token.line and before.column + len(before.text) < token.column
 
 
 def _plain(code: str) -> str:

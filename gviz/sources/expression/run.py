@@ -97,10 +97,7 @@ def run(program: Program, values: Iterable[object], budget: Budget, hook: Hook) 
 
 
 def compiled(
-    program: Program,
-    functions: Mapping[ast.expr, object],
-    hook: Hook | None = None,
-    root: str | None = None,
+    program: Program, functions: Mapping[ast.expr, object], hook: Hook | None = None, root: str | None = None
 ) -> Callable[..., Any]:
     """Return a program as a function of its free names, in their order.
 

@@ -39,7 +39,7 @@ OTHER_DTYPES = {
 """Other names of theirs."""
 
 
-def normalized(name: str, source: Source | None = None) -> str:
+def normalized(name: str) -> str:
     """The name as Python reads it (NFKC), so that full-width or composed letters name the same value.
 
     Raises:
@@ -55,7 +55,7 @@ def normalized(name: str, source: Source | None = None) -> str:
     plain = normalize("NFKC", name)
     if plain.isidentifier() and not iskeyword(plain):
         return plain
-    place = (source or Source(name)).place_at(1, 0, len(name))
+    place = Source(name).place_at(1, 0, len(name))
     if iskeyword(plain):
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
