@@ -40,10 +40,10 @@ OTHER_DTYPES = {
 
 
 def normalized(name: str) -> str:
-    """The name as Python reads it (NFKC), so that full-width or composed letters name the same value.
+    """Return the name as Python reads it (NFKC), so that full-width or composed letters name the same value.
 
     Raises:
-        SourceError: it is no name.
+        SourceError: it is not a name.
 
     >>> normalized("\N{FULLWIDTH LATIN SMALL LETTER X}")
     'x'
@@ -65,7 +65,7 @@ def normalized(name: str) -> str:
 
 
 def find_dtype(name: str | None) -> Any:
-    """The engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
+    """Return the engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
     plain = (name or "float32").removeprefix("torch.")
     plain = OTHER_DTYPES.get(plain, plain)
     if plain in FLOATING:
@@ -87,7 +87,7 @@ def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> 
 
 
 def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Tensor:
-    """The leaf tensor for a value.
+    """Return the leaf tensor for a value.
 
     Args:
         name: shown in front of the value in errors; an option such as ``--grad-output `` ends in a space.
