@@ -75,7 +75,7 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
         return module
     known = sorted(known for module in _modules() for known in module.SUFFIXES)
     if not wanted:
-        hint = f"end it in one of {', '.join(known)}, or name the format"
+        hint = f"end it in one of {', '.join(known)}, or give a --format (in Python RenderOptions(format=...))"
         raise RenderError("the file's name has no suffix that tells the format", hint=hint)
     meant = closest(wanted, known)
     takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))

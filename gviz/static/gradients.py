@@ -1,7 +1,7 @@
 """``tf.gradients``: operations for the derivatives, added to the same graph.
 
 A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the
-table by name; here each of these names stands for "add an operation" (:data:`SYMBOLS`), so the formula that the dynamic engine
+table by name; here each of these names stands for "add an operation" (:func:`symbols`), so the formula that the dynamic engine
 evaluates writes its own graph. :data:`IN_OPERATIONS` has the parts that TensorFlow writes in operations of its own.
 
 A branch or a loop is built again from the same tensors and the copy is differentiated; so nothing that a branch or a step made

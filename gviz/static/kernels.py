@@ -50,13 +50,14 @@ def products(x: Array, y: Array, left: bool = False, right: bool = False) -> Arr
 
 def others(x: Array, axes: tuple[int, ...] | None) -> Array:
     """Return for each element the product of all others along some axes (None for all)."""
-    gone = sorted(range(x.ndim) if axes is None else {a % x.ndim for a in axes})
-    order = [*gone, *(i for i in range(x.ndim) if i not in gone)]
-    rows = x.transpose(order).reshape((-1, *(x.shape[i] for i in order[len(gone) :])))
+    axes = tuple(range(x.ndim)) if axes is None else axes
+    first = range(len(axes))
+    moved = np.moveaxis(x, axes, first)
+    rows = moved.reshape((-1, *moved.shape[len(axes) :]))
     one = np.ones_like(rows[:1])
     before = np.cumprod(np.concatenate([one, rows[:-1]]), axis=0)
     after = np.cumprod(np.concatenate([one, rows[:0:-1]]), axis=0)[::-1]
-    return (before * after).reshape([x.shape[i] for i in order]).transpose(np.argsort(order))
+    return np.moveaxis((before * after).reshape(moved.shape), first, axes)
 
 
 def choose(condition: Array, one: Array, other: Array) -> Array:
@@ -129,7 +130,7 @@ kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)"
 kernel("choose", "Select", choose, one__other=CHOICE.format("condition"))
 kernel("amax", "Max", self=EXTREME)
 kernel("amin", "Min", self=EXTREME)
-kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep),
+kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype),
        x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)")  # fmt: skip
 kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x")
 kernel("softmax_row", "Softmax", self=f"(grad - {ROW_SUM.format(' * result')}) * result")

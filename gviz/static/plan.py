@@ -20,7 +20,7 @@ from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
 from gviz.static.shapes import listed
-from gviz.static.table import TOTALS, call_of
+from gviz.static.table import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -180,8 +180,6 @@ class Plan:
             text = "{0} if {0}.shape == {1}.shape else {2}({0}, {1})".format(*names, self._bind(function, key))
         else:
             text = f"{self._bind(function, key)}({', '.join(names)})"
-        if op.type in TOTALS and op.outputs[0].dtype.is_integer:
-            text = f"{text}.astype({self._bind(op.outputs[0].dtype.as_numpy_dtype)})"
         name = self._write(op, text, function, [self._text(t) for t in tensors], shared=True)
         if key == "spread_sum" and names[0] in self._outside:
             self._outside.add(name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gviz.static.graph import Operation
     from gviz.static.shapes import Dims
 
-__all__ = ["FAMILY", "FLAT", "REDUCTIONS", "TOTALS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
+__all__ = ["FAMILY", "FLAT", "REDUCTIONS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -49,11 +49,12 @@ class OpType:
 
 
 def reduction(key: str) -> Callable[[Operation], Call]:
-    """Return the call of a reduction."""
+    """Return the call of a reduction; sums of integers are integers of the same dtype."""
 
     def call(op: Operation) -> Call:
-        axes = axes_of(op)
-        return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"]))
+        axes, dtype = axes_of(op), op.inputs[0].dtype
+        into = [dtype.as_numpy_dtype] if key == "sum_dim" and dtype.is_integer else []
+        return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"], *into))
 
     return call
 
@@ -108,8 +109,6 @@ FAMILY = {
 }
 FLAT = ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "ZerosLike", "OnesLike", "StopGradient", "Fill", "Range")
 """Types through which no gradient goes."""
-TOTALS = ("Sum", "Mean", "Prod")
-"""Reductions of integers that give the same integers; numpy's give longer ones."""
 REDUCTIONS = {
     "Sum": "sum_dim", "Mean": "mean_dim", "Prod": "prod_axes", "Max": "amax", "Min": "amin", "All": "all_of", "Any": "any_of",
 }  # fmt: skip
@@ -195,7 +194,6 @@ def outputs_of(op: Operation) -> list[tuple[DType, Dims]]:
         key, args = call_of(op)
         if key in rule.OF_ARGUMENTS:
             return [(own, rule.OF_ARGUMENTS[key](*args))]
-        outputs = rule.by_example(op, key, args)
+        return rule.by_example(op, key, args)
     except ClashError as problem:
         raise rule.clash(op, problem) from None
-    return [(own, outputs[0][1])] if op.type in TOTALS else outputs

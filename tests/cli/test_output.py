@@ -208,25 +208,14 @@ def test_nothing_that_a_script_prints_is_in_the_product(gviz: Program, words: li
     assert "from a child" in done.err
 
 
-def test_values_for_a_script_are_a_warning(gviz: Program) -> None:
-    (gviz.folder / "net.py").write_text(SCRIPT)
-    done = gviz("render", "net.py", "x=3", "-o", "-")
-    assert done.status == 0
-    assert "warning: " in done.err
-
-
-def test_a_script_that_raises_is_drawn_as_far_as_it_came(gviz: Program) -> None:
+def test_a_script_that_raises_is_drawn_as_far_as_it_came_or_stopped(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n")
+    gviz("render", "net.py", "-o", "L.dot", "--on-error", "stop").assert_refused("net.py:4", files=("net.py",))
     done = gviz("render", "net.py", "-o", "L.dot")
     assert done.status == 1
     assert "net.py:4" in done.err
     assert "grad can be implicitly created only for scalar outputs" in done.err
     assert "RsubBackward1" in (gviz.folder / "L.dot").read_text(encoding="utf-8")
-
-
-def test_a_script_that_raises_can_be_stopped(gviz: Program) -> None:
-    (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n")
-    gviz("render", "net.py", "-o", "L.dot", "--on-error", "stop").assert_refused("net.py:4", files=("net.py",))
 
 
 # The table

@@ -19,7 +19,6 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from graphs import article, chain, every_kind, loop, named
@@ -426,20 +425,26 @@ def test_an_interrupt_ends_a_long_layout_at_once() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the other process ends when it is done")
 def test_whoever_kills_gviz_kills_the_process_that_draws() -> None:
-    def eventually(condition: Callable[[], Any]) -> None:
-        end = time.monotonic() + 20
+    def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
+        end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end
             time.sleep(0.01)
 
+    def state() -> str:
+        try:
+            return Path(f"/proc/{child}/status").read_text(encoding="utf-8")
+        except OSError:
+            return "gone"
+
     process = drawing(SMALL_LINES)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    eventually(lambda: children.read_text(encoding="ascii"))
-    status = Path(f"/proc/{children.read_text(encoding='ascii').strip()}/status")
-    eventually(lambda: "Threads:\t2" in status.read_text(encoding="utf-8"))  # it draws on a thread with a deep stack
+    wait_for(lambda: children.read_text(encoding="ascii") != "")
+    child = children.read_text(encoding="ascii").strip()
+    wait_for(lambda: "Threads:\t2" in state())  # it draws on a thread with a deep stack
     process.kill()
     process.communicate(timeout=20)
-    eventually(lambda: not status.exists() or "zombie" in status.read_text(encoding="utf-8"))
+    wait_for(lambda: state() == "gone" or "zombie" in state(), 3)  # the layout takes longer
 
 
 def test_python_s_handler_is_back_after_the_layout() -> None:

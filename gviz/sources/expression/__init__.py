@@ -1,7 +1,7 @@
 """Expressions: ``y=(x+w)*(w+1)`` to tensors of gviz's engine, with a name for each.
 
 An expression is read by Python's parser, held against an allow-list, compiled once with a hook around each piece, and run.
-What has no name is called a, b, c ... in the order of computing.
+A tensor without a name is called a, b, c ... in the order of computing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "notes_on_names"]
 
 SCALAR_ONLY = "grad can be implicitly created only for scalar outputs"
-"""What PyTorch says of backward from a tensor with more elements than one."""
+"""PyTorch's words for backward from a tensor with more elements than one."""
 
 
 def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
@@ -84,7 +84,7 @@ def _flow(options: SourceOptions, roots: Sequence[Any]) -> Mapping[Any, Any]:
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:
-    """The options with every name as Python reads it."""
+    """Return the options with every name as Python reads it."""
     values: dict[str, str] = {}
     for name, text in options.values.items():
         plain = normalized(name)
@@ -96,12 +96,12 @@ def _normalized(options: SourceOptions) -> SourceOptions:
 
 
 def _plain(name: str) -> str:
-    """A name of an option; it may also be one such as ``m.values``, which is looked up as it is."""
+    """Return a name of an option as Python reads it; one such as ``m.values`` stays as it is."""
     return normalized(name) if name.isidentifier() else name
 
 
 def _check_frozen(program: Program, options: SourceOptions) -> None:
-    """Refuse to freeze what has no value of its own."""
+    """Refuse to freeze a name that has no value of its own."""
     for name in options.frozen:
         if name in program.free or name in options.values:
             continue
@@ -114,7 +114,7 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
 
 
 def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
-    """What to say of values that are missing, not used, or known without being given."""
+    """Return notes on values that are missing, not used, or known without being given."""
     notes: list[Note] = []
     missing = [name for name in program.free if name not in options.values]
     if missing:
@@ -182,33 +182,33 @@ def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, 
 def _not_finite(tensors: Mapping[str, Tensor], expressions: Mapping[str, str]) -> Iterator[Note]:
     """Say which tensor became NaN or infinite first, and for which leaf the gradient is."""
     for name, tensor in tensors.items():
-        kind = _kind(tensor)
-        if kind is not None:
+        number = _infinite_in(tensor)
+        if number is not None:
             made = f" = {expressions[name]}" if name in expressions else ""
-            yield Note(f"{name}{made} is {kind}: the first tensor that is not finite", "warning")
+            yield Note(f"{name}{made} is {number}: the first tensor that is not finite", "warning")
             break
     for name, tensor in tensors.items():
         grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-        kind = None if grad is None else _kind(grad)
-        if kind is not None:
-            yield Note(f"the gradient of {name} is {kind}", "warning")
+        number = None if grad is None else _infinite_in(grad)
+        if number is not None:
+            yield Note(f"the gradient of {name} is {number}", "warning")
             break
 
 
-def _kind(tensor: Tensor) -> str | None:
-    """``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
+def _infinite_in(tensor: Tensor) -> str | None:
+    """Return ``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
     if "float" not in str(tensor.dtype) or not tensor.numel():
         return None
     ends = tensor.detach().max().item(), tensor.detach().min().item()  # both are NaN if there is one
     return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
 
 
-def _unknown(option: str, kind: str, name: str, names: Iterable[str], there: str) -> SourceError:
-    return SourceError(f"{option} {excerpt(name)}: there is no {kind} of that name", hint=did_you_mean(name, names, there))
+def _unknown(option: str, noun: str, name: str, names: Iterable[str], there: str) -> SourceError:
+    return SourceError(f"{option} {excerpt(name)}: there is no {noun} of that name", hint=did_you_mean(name, names, there))
 
 
 def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Tensor]) -> SourceError:
-    """The error for a root that has no graph: why, and which other tensor has one."""
+    """Return the error for a root that has no graph: why, and which other tensor has one."""
     tensor, frozen = tensors[name], [free for free in program.free if free in options.frozen]
     dtype = str(tensor.dtype).removeprefix("torch.")
     if "float" not in dtype:
@@ -225,5 +225,5 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
     if others:
         hint = f"{hint}; --root {others[-1]} has a graph"
     place = program.source.place(program.assigned.get(name, program.statements[-1]))
-    shown = "this expression" if name.startswith(ROOT_NAME) and name not in program.names else name
-    return SourceError(f"{shown} has no graph, nothing in it requires gradients: {why}", place=place, hint=hint)
+    subject = "this expression" if name.startswith(ROOT_NAME) and name not in program.names else name
+    return SourceError(f"{subject} has no graph, nothing in it requires gradients: {why}", place=place, hint=hint)

@@ -67,8 +67,8 @@ def answer(error: Exception, source: Source) -> SourceError:
 def _unreadable(source: Source, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
-    found = tokens(source.code)
-    for token in found:
+    typed = tokens(source.code)
+    for token in typed:
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
@@ -76,16 +76,16 @@ def _unreadable(source: Source, error: SyntaxError) -> SourceError:
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
         if token.text == "|" and hint and ("abs(" in hint or "norm(" in hint):
             return _on(source, token, "| | are not brackets: |x| is written abs(x), the length of a vector norm(x)", hint)
-    pair = _wrong_pair(found) if what.startswith("invalid") else None
+    pair = _wrong_pair(typed) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
     if "assign to" in what:
         what, hint = what.partition(" here. Maybe")[0], "write the name on the left, as in y = x*2"
     elif "integer string conversion" in what:
-        longest = max(found, key=lambda token: (token.kind == "number", len(token.text)))
+        longest = max(typed, key=lambda token: (token.kind == "number", len(token.text)))
         return _on(source, longest, "this whole number has too many digits", "write it as a power of ten, as in 1e30")
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
-    there = (token for token in found if token.line == line and 0 <= column - token.column < len(token.text))
+    there = (token for token in typed if token.line == line and 0 <= column - token.column < len(token.text))
     return _on(source, next(there, Token("newline", "", line, column)), what, hint)
 
 
@@ -98,15 +98,14 @@ def _too_deep(source: Source) -> SourceError:
 
 
 def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:
-    """An error on a token."""
+    """Return an error on a token."""
     place = source.place_at(token.line, token.column, 1 if token.kind == "newline" else len(token.text))
     return SourceError(printable(what), place=place, hint=hint and printable(hint))
 
 
-def _wrong_pair(found: list[Token]) -> tuple[Token, str, str] | None:
-    """The first token that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``; ``(x+)*2``, ``x*``."""
-    end = Token("newline", "\n", found[-1].line, found[-1].column + len(found[-1].text)) if found else None
-    for before, token in zip([None, *found], [*found, *([end] if end else [])], strict=True):
+def _wrong_pair(typed: list[Token]) -> tuple[Token, str, str] | None:
+    """Return the first token that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``, ``(x+)*2``."""
+    for before, token in zip([None, *typed], [*typed, Token("newline", "\n", 0, 0)], strict=True):
         if before is not None and before.ends_operand and token.starts_operand and token.text != "(":
             if before.kind == "name" and OTHER_NAMES.get(before.text, before.text) in functions():
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
@@ -122,7 +121,7 @@ def _wrong_pair(found: list[Token]) -> tuple[Token, str, str] | None:
 
 
 def _missing(before: Token | None, token: Token) -> str | None:
-    """Where an operand is missing, None if the tokens may follow each other."""
+    """Return where an operand is missing, None if the tokens may follow each other."""
     binary = token.is_binary
     if before is None or before.text in (";", "\n"):
         return f"before {token.text}" if binary or token.text in ("=", "**", ".", ",", ";") else None
@@ -138,7 +137,7 @@ def _missing(before: Token | None, token: Token) -> str | None:
     return f"between {before.text} and {token.text}" if doubled else None
 
 
-# ------------------------------------------------------------------ what is no part of an expression
+# ------------------------------------------------------------------ what is not part of an expression
 SCRIPT = f"an expression has assignments and formulas only; for a whole program: {FILE}"
 ONE_BY_ONE = "write the arguments one by one"
 
@@ -173,10 +172,7 @@ PRIVATE = {
     "grad": ("x.grad is not there before backward", "gviz shows every gradient by itself; see gviz inspect"),
     "backward": ("backward runs by itself", "leave it out; --root NAME picks where it starts, --no-backward leaves it away"),
     "retain_grad": ("retain_grad is an option here", "write --retain NAME"),
-    "requires_grad requires_grad_": (
-        "requires_grad is an option here",
-        "every value requires gradients; --frozen NAME takes one out",
-    ),
+    "requires_grad requires_grad_": ("requires_grad is an option here", "every value has it; --frozen NAME takes one out"),
     "data numpy": ("x.data, x.numpy() are not possible in an expression", "x.detach() is the same numbers outside the graph"),
 }
 
@@ -188,7 +184,7 @@ CALLED = {
 }
 
 PYTHONS = {"len": "write x.shape[0]", "range": "write arange(n)", "float": "write x.float()", "int": "write x.long()"}
-"""What to write in place of Python's own functions."""
+"""Python's own functions -> what to write in their place."""
 
 MODULE = f"modules need a script: {FILE}; here, write the formula with names for the weights: y = x @ W.T + b"
 AS_IN_PYTORCH = "functions are called as in PyTorch, exp(x) or relu(x)"

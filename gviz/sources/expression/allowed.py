@@ -28,7 +28,7 @@ REFUSED = words("as_strided empty empty_like new_empty from_numpy cuda")
 """Names of the table that an expression may not use: what they return is not made of what they are given."""
 
 OWN_METHODS = words("detach dim item ndimension nelement numel size")
-"""Methods of a tensor that the table does not list, since they are no operations."""
+"""Methods of a tensor that the table does not list, since they are not operations."""
 
 OWN_FUNCTIONS = words("detach")
 """Likewise its functions; the engine has them as methods."""
@@ -68,7 +68,7 @@ OTHER_NAMES = {
     "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "Σ": "sum", "array": "tensor",
     "Tensor": "tensor", "FloatTensor": "tensor", "tr": "trace", "arctg": "atan", "sen": "sin",
 }  # fmt: skip
-"""What people write in mathematics and elsewhere -> the engine's name for it."""
+"""Names from mathematics and elsewhere -> the engine's names."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What an expression may contain: an allow-list over Python's syntax tree, looked through before anything is computed.
+"""The syntax that an expression may contain: an allow-list over Python's syntax tree, checked before anything is computed.
 
 The walk has a stack of its own, so that whatever the parser accepts can be checked, however deep it is.
 """
@@ -54,7 +54,7 @@ class Program:
         free: names that need a value, in the order of their first appearance -> that appearance.
         assigned: names that it assigns, in order -> the statement that does it last.
         constants: names that stand for a number such as pi, in order.
-        bound: names that are no functions, because they are given or assigned a value.
+        bound: names that are not functions, because they are given or assigned a value.
         names: every name that it mentions, functions included.
         parts: piece of syntax -> the pieces that its value is made from, in the order of computing.
         pieces: the value of a statement -> everything that it is made from, in the order of computing, itself last.
@@ -123,9 +123,7 @@ class Program:
         elif isinstance(node, ast.Call):
             return self._call(node)
         elif isinstance(node, ast.Attribute):
-            if module_of(node.value, self.bound) is not None and (
-                node.attr in allowed.CONSTANTS or node.attr in allowed.DTYPES
-            ):
+            if node.attr in allowed.CONSTANTS.keys() | allowed.DTYPES and module_of(node.value, self.bound) is not None:
                 self.words[node] = node.attr
                 return []
             if node.attr not in allowed.ATTRIBUTES | allowed.FIELDS:
@@ -154,7 +152,7 @@ class Program:
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:
             return
-        if name in self.given or (name not in allowed.CONSTANTS and name not in allowed.DTYPES):
+        if name in self.given or name not in allowed.CONSTANTS.keys() | allowed.DTYPES:
             self.free[name] = node
             return
         self.words[node] = name

@@ -91,7 +91,7 @@ class Names:
         """Return the name of the root, which the last statement has come to: its last name, ``graph`` if it has none.
 
         Raises:
-            SourceError: there is no tensor in it.
+            SourceError: it has no tensor.
         """
         statement = self.program.statements[-1]
         if isinstance(statement, ast.Expr):
@@ -162,7 +162,7 @@ class Names:
 
 
 def _without_plus(node: ast.expr) -> ast.expr:
-    """An expression without a sign that changes nothing: +x is x itself."""
+    """Return an expression without a sign that changes nothing: +x is x itself."""
     while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
         node = node.operand
     return node

@@ -1,4 +1,4 @@
-"""What people type as mathematics, cut into tokens and rewritten as an expression: ``2x``, ``sin x``, ``（x＋w）``, ``|x|``.
+"""Mathematics as people type it, cut into tokens and rewritten as an expression: ``2x``, ``sin x``, ``（x＋w）``, ``|x|``.
 
 Read only where an error is to be explained.
 
@@ -49,7 +49,7 @@ _MEANT = {
     "\N{SOFT HYPHEN}": "", "\N{ZERO WIDTH NO-BREAK SPACE}": "", "\N{INVISIBLE TIMES}": "*", "\N{INVISIBLE SEPARATOR}": "",
     "\N{LEFT-TO-RIGHT MARK}": "", "\N{RIGHT-TO-LEFT MARK}": "", "∥": "|", "‖": "||",
 }  # fmt: skip
-"""What a character of typeset mathematics is in an expression; full-width ones and superscripts follow from Unicode."""
+"""Characters of typeset mathematics -> how an expression writes them; full-width ones and superscripts follow from Unicode."""
 
 _ENDS_OPERAND = (")", "]")
 _BRACKETS = {"(": ")", "[": "]"}
@@ -68,31 +68,33 @@ class Token:
         text: as typed.
         line: 1-based.
         column: 0-based.
+        is_apart: if a space is before it.
     """
 
     kind: str
     text: str
     line: int
     column: int
+    is_apart: bool = False
 
     @property
     def ends_operand(self) -> bool:
-        """Whether a value can end here, so that an operator has to follow."""
+        """Tell if a value can end here, so that an operator must follow."""
         return self.kind in ("number", "string") or self.is_word or self.text in _ENDS_OPERAND
 
     @property
     def starts_operand(self) -> bool:
-        """Whether a value starts here."""
+        """Tell if a value starts here."""
         return self.kind in ("number", "string", "function") or self.is_word or self.text == "("
 
     @property
     def is_word(self) -> bool:
-        """Whether this is a name rather than one of Python's own words."""
+        """Tell if this is a name rather than one of Python's own words."""
         return self.kind == "name" and (not iskeyword(self.text) or self.text in _WORDS)
 
     @property
     def is_binary(self) -> bool:
-        """Whether an operator stands between two operands only; ``*x`` and ``**x`` unpack."""
+        """Tell if an operator stands between two operands only; ``*x`` and ``**x`` unpack."""
         return self.kind == "operator" and self.text not in _PREFIXES
 
 
@@ -119,26 +121,27 @@ def suggestion(source: Source, but: str = "") -> str | None:
 
 
 def tokens(code: str) -> list[Token]:
-    """The tokens of a source; line ends inside brackets, spaces and comments are left out.
+    """Return the tokens of a source; line ends inside brackets, spaces and comments are left out.
 
     >>> [token.text for token in tokens("y=2x  # twice")]
     ['y', '=', '2', 'x']
     """
-    found: list[Token] = []
-    line, start, depth = 1, 0, 0
+    typed: list[Token] = []
+    line, start, depth, is_apart = 1, 0, 0, False
     for match in _PATTERN.finditer(code):
         kind, text = match.lastgroup or "operator", match.group()
         if kind == "operator":
             depth += (text in "([{") - (text in ")]}")
         if kind not in ("space", "comment") and not (kind == "newline" and depth > 0):
-            found.append(Token(kind, text, line, match.start() - start))
+            typed.append(Token(kind, text, line, match.start() - start, is_apart))
+        is_apart = kind == "space"
         if "\n" in text:
             line, start = line + 1, match.end()
-    return found
+    return typed
 
 
 def replacement(character: str) -> str | None:
-    """What a character beyond ASCII is in an expression, None for one that is fine in a name, "" for one to leave out.
+    """Return how an expression writes a character beyond ASCII: None if it is fine in a name, "" if it must be left out.
 
     >>> replacement("×"), replacement("（"), replacement("²"), replacement("α")
     ('*', '(', '**2', None)
@@ -158,7 +161,7 @@ def replacement(character: str) -> str | None:
 
 
 def foreign(code: str) -> Iterator[tuple[int, int, str]]:
-    """Line, column and character of each one that has no place in an expression, comments left out."""
+    """Yield line, column and character of each one that cannot be in an expression, comments left out."""
     for number, line in enumerate(code.split("\n"), start=1):
         for column, character in enumerate(line.partition("#")[0]):
             is_digit_of_name = character.isdecimal() and (line[column - 1 : column] + character).isidentifier()
@@ -175,21 +178,20 @@ def rewrite(code: str, known: Collection[str] | None = None) -> str:
     >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
-    typed = tokens(_bars(_plain(code)))
-    found = _with_functions(typed, functions() if known is None else known)
+    typed = _with_functions(tokens(_bars(_plain(code))), functions() if known is None else known)
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
-    for at, token in enumerate(found):
-        before = found[at - 1] if at else Token("newline", "", 0, 0)
-        is_applied = token.kind == "function" and found[at + 1].text != "("
+    for at, token in enumerate(typed):
+        before = typed[at - 1] if at else Token("newline", "", 0, 0)
+        is_applied = token.kind == "function" and typed[at + 1].text != "("
         while applied and applied[-1] == len(open_brackets) and not _goes_on(before, token, is_applied=is_applied):
             text += ")"
             applied.pop()
         if before.ends_operand and token.starts_operand and not (before.kind == "number" and token.text.startswith(".")):
             text += "*"
-        elif at and _is_apart(typed[at - 1], typed[at]) and not text.endswith("("):
+        elif token.is_apart and text and not text.endswith("("):
             text += " "
-        is_top = at == 1 or (at > 1 and found[at - 2].text in (";", "\n"))
+        is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))
         text += "=" if token.text == "==" and is_top else _OPERATORS.get(token.text, token.text)
         if is_applied:
             text += "("
@@ -201,10 +203,10 @@ def rewrite(code: str, known: Collection[str] | None = None) -> str:
     return (text + ")" * len(applied) + open_brackets[::-1]).strip()
 
 
-def _with_functions(found: list[Token], known: Collection[str]) -> list[Token]:
+def _with_functions(typed: list[Token], known: Collection[str]) -> list[Token]:
     """Return the tokens, with another kind and the engine's name for a function with its argument behind it."""
-    marked = [*found]
-    for at, (before, token, after) in enumerate(zip([None, *found], found, [*found[1:], None], strict=False)):
+    marked = [*typed]
+    for at, (before, token, after) in enumerate(zip([None, *typed], typed, [*typed[1:], None], strict=False)):
         is_member, is_called = before is not None and before.text == ".", after is not None and after.text == "("
         takes = after is not None and after.kind in ("name", "number") and not iskeyword(after.text)
         name = OTHER_NAMES.get(token.text, token.text)
@@ -216,18 +218,14 @@ def _with_functions(found: list[Token], known: Collection[str]) -> list[Token]:
 
 
 def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
-    """Whether a token belongs to the argument without brackets that comes before it: a power, a part, or a factor does."""
+    """Return whether a token belongs to the argument without brackets before it: a power, a part, or a factor does."""
     if before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]:
         return True
     return token.starts_operand and not is_applied
 
 
-def _is_apart(before: Token, token: Token) -> bool:
-    return before.line == token.line and before.column + len(before.text) < token.column
-
-
 def _plain(code: str) -> str:
-    """The text with each foreign character replaced; a run of superscripts becomes one exponent."""
+    """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
@@ -242,6 +240,6 @@ def _exponents(run: str) -> str:
 
 
 def _bars(code: str) -> str:
-    """``|x|`` as ``abs(x)`` and ``||x||`` as ``norm(x)``."""
+    """Return the text with ``|x|`` as ``abs(x)`` and ``||x||`` as ``norm(x)``."""
     code = re.sub(r"\|\|([^|\n]+)\|\|", r"norm(\1)", code)
     return re.sub(r"\|([^|\n]+)\|", r"abs(\1)", code)

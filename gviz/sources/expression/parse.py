@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_CHARACTERS", "Source", "read"]
 
 MAX_CHARACTERS = 50_000
-"""An expression longer than that is a program, and belongs into a file."""
+"""An expression longer than that is a program, and belongs in a file."""
 
 MAX_VALUE_CHARACTERS = 2_000_000
 """A value may hold a whole table of numbers."""
@@ -44,7 +44,7 @@ class Source:
         self.prefix = prefix
         self.lines = text.split("\n")
         self.code = "\n".join(line.lstrip() for line in self.lines)
-        """What is parsed: no line of it is indented, since an expression has no blocks."""
+        """The text to parse: no line of it is indented, since an expression has no blocks."""
 
     def place(self, node: ast.AST) -> Place:
         """Return the place of a node of the parsed code; of one that spans lines, what is on its first line."""
@@ -59,10 +59,10 @@ class Source:
         line = min(max(line, 1), len(self.lines))
         text = self.lines[line - 1]
         column += len(text) - len(text.lstrip())
-        shown = "".join(c if c.isprintable() or c == "\t" else _UNSEEN for c in text)
+        visible = "".join(c if c.isprintable() or c == "\t" else _UNSEEN for c in text)
         if line == 1:
-            shown, column = self.prefix + shown, column + len(self.prefix)
-        return Place(shown, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
+            visible, column = self.prefix + visible, column + len(self.prefix)
+        return Place(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
 
     def place_of(self, index: int) -> Place:
         """Return the place of a character of the parsed code."""

@@ -45,7 +45,7 @@ FILE = "<expression>"
 ENGINE_ERRORS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, SourceError, TypeError, ValueError
 )  # fmt: skip
-"""What the engine raises for a call that PyTorch refuses too, Python for numbers, and gviz for what is too large."""
+"""The errors of the engine for a call that PyTorch refuses too, of Python for numbers, of gviz for what is too large."""
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
@@ -97,10 +97,7 @@ def run(program: Program, values: Iterable[object], budget: Budget, hook: Hook) 
 
 
 def compiled(
-    program: Program,
-    functions: Mapping[ast.expr, object],
-    hook: Hook | None = None,
-    root: str | None = None,
+    program: Program, functions: Mapping[ast.expr, object], hook: Hook | None = None, root: str | None = None
 ) -> Callable[..., Any]:
     """Return a program as a function of its free names, in their order.
 
@@ -110,7 +107,7 @@ def compiled(
             that it is.
         hook: called with each piece and its value, and with each name that is assigned (``ast.Name``) and its value; what it
             returns is the value that the expression goes on with. None for none. Names, numbers, lists, tuples and slices
-            are no pieces of their own.
+            are not pieces of their own.
         root: the name whose value the function returns; None for the value of the last statement.
 
     >>> import operator

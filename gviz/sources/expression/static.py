@@ -129,7 +129,7 @@ class StaticForm:
         """Return the graph, with placeholders for values of these shapes; nothing else is done here, so that it can be timed.
 
         Raises:
-            SourceError: TensorFlow refuses a piece, or the root is no tensor.
+            SourceError: TensorFlow refuses a piece, or the root is not a tensor.
         """
         graph, names = Graph(), {}
         with graph.as_default():
@@ -196,7 +196,7 @@ class StaticForm:
             return function(*(v if is_there else constant(v, dtype, name=n) for v, is_there, n in both), name=scope)
 
     def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> object:
-        """A function, or a method as a function of its tensor."""
+        """Return the result of a function, or of a method as a function of its tensor."""
         called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound
             name = "minimum" if "clip_value_max" in options else "maximum"

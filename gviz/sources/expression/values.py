@@ -39,11 +39,11 @@ OTHER_DTYPES = {
 """Other names of theirs."""
 
 
-def normalized(name: str, source: Source | None = None) -> str:
-    """The name as Python reads it (NFKC), so that full-width or composed letters name the same value.
+def normalized(name: str) -> str:
+    """Return the name as Python reads it (NFKC), so that full-width or composed letters name the same value.
 
     Raises:
-        SourceError: it is no name.
+        SourceError: it is not a name.
 
     >>> normalized("\N{FULLWIDTH LATIN SMALL LETTER X}")
     'x'
@@ -55,7 +55,7 @@ def normalized(name: str, source: Source | None = None) -> str:
     plain = normalize("NFKC", name)
     if plain.isidentifier() and not iskeyword(plain):
         return plain
-    place = (source or Source(name)).place_at(1, 0, len(name))
+    place = Source(name).place_at(1, 0, len(name))
     if iskeyword(plain):
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
@@ -65,7 +65,7 @@ def normalized(name: str, source: Source | None = None) -> str:
 
 
 def find_dtype(name: str | None) -> Any:
-    """The engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
+    """Return the engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
     plain = (name or "float32").removeprefix("torch.")
     plain = OTHER_DTYPES.get(plain, plain)
     if plain in FLOATING:
@@ -87,7 +87,7 @@ def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> 
 
 
 def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Tensor:
-    """The leaf tensor for a value.
+    """Return the leaf tensor for a value.
 
     Args:
         name: shown in front of the value in errors; an option such as ``--grad-output `` ends in a space.
