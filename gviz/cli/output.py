@@ -16,7 +16,6 @@ import click
 from gviz.cli import streams
 from gviz.cli.options import OneOf, not_one_of
 from gviz.errors import FileError, RenderError
-from gviz.sources.options import Note
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.pictures.options import ENGINES, FITS, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
 
@@ -116,6 +115,8 @@ class Output:
                     streams.write_product(render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES)))
                 streams.write_product(f"{file}\n")
             if self.opens and click.launch(file):
+                from gviz.sources.options import Note  # sources are none of the business of --help
+
                 streams.say(Note(f"{file} is written, but there is no program here to show it", "warning"))
         for other in self.others:
             other.write(graph)

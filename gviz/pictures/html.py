@@ -8,7 +8,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from gviz.pictures.labels import Span
+from gviz.pictures.labels import LONGEST_LINE, Span, text_of
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BARE", "Html", "box", "centred", "inks", "labels", "legend", "plain", "plate", "record", "span_text", "stacked"]
 
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " "})
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
+"""Graphviz puts a node's own name in place of a backslash and N here too."""
 
 BARE = {"shape": "plain", "style": ""}
 """The attributes of a box whose label draws its outline."""
-
-LONGEST = 16_000
-"""Characters of a label: Graphviz reads no longer ones."""
 
 _PLAIN = 'BORDER="1"'
 _SWATCHES = {
@@ -50,17 +48,18 @@ class Html(str):
 
 
 def escaped(text: str) -> str:
-    """Return a text that shows as it is.
+    r"""Return a text that shows as it is.
 
-    >>> escaped("a < b & c")
-    'a &lt; b &amp; c'
+    >>> escaped("a < b & c"), escaped("two\nlines"), print(escaped(r"\N"))
+    \\N
+    ('a &lt; b &amp; c', 'two<BR/>lines', None)
     """
     return (text if text.isprintable() else visible(text)).translate(_ESCAPES)
 
 
 def span_text(span: Span, theme: Theme) -> str:
-    """Return a span in its ink."""
-    text = escaped(span.text)
+    """Return a span in its ink; of a very long one the middle is left out, since Graphviz reads 16,384 bytes at a time."""
+    text = escaped(shorten(span.text, LONGEST_LINE, middle=True))
     if span.is_bold:
         text = f"<B>{text}</B>"
     colour = inks(theme).get(span.ink)
@@ -79,18 +78,17 @@ def rows(lines: Iterable[Line], theme: Theme) -> str:
 
 
 def labels(boxes: Iterable[Box], theme: Theme) -> list[str]:
-    """Return the label of each box: plain text where it is one line in the usual ink, or too long for Graphviz otherwise."""
+    """Return the label of each box: plain text where it is one line in the usual ink."""
     made = []
     for each in boxes:
         is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
-        label = framed(each.lines, theme) if each.is_root else box(each.lines, theme) if not is_plain else ""
-        made.append(label if 0 < len(label) <= LONGEST else plain(each))
+        made.append(framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme))
     return made
 
 
 def plain(box: Box) -> str:
     """Return the label of a box in one ink."""
-    return "\n".join("".join(span.text for span in line) for line in box.lines)
+    return "\n".join(shorten(text_of(line), LONGEST_LINE, middle=True) for line in box.lines)
 
 
 def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:

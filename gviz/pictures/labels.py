@@ -234,7 +234,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     is_operation = node.kind in OPERATIONS
     found: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
     if is_operation and (has_box or node.name is None):
-        sizes = shape_text(node.shape) if node.shape and node.kind == "operation" else ""
+        sizes = short(shape_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
         found += [(Span(about, "muted"),)] if about else []
     else:
@@ -287,7 +287,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     text = value_text(node.value, options.precision) if has_value else ""
     has_value = has_value and len(text) <= options.max_chars
     name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
-    sizes = [shape_text(shape)] if shape and ("shape" in show or not has_value) else []
+    sizes = [short(shape_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
     sizes += [node.dtype] if "dtype" in show and node.dtype else []
     head = [Span(name, is_bold=True)] if name else []
     if expression and name:
