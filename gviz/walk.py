@@ -23,7 +23,7 @@ __all__ = ["Flow", "NodeLike", "TensorLike", "graph", "is_tensor", "tensor_row",
 SAVED = "_saved_"
 FREED = "freed"
 
-DETAILED = 5_000
+DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the walk."""
 
 MOST = 1_000_000

@@ -69,6 +69,11 @@ class Output:
         """Whether the picture goes to standard output, too."""
         return self.file == "-" or any(other.is_stdout for other in self.others)
 
+    @property
+    def has_details(self) -> bool:
+        """Whether the picture, or the data, tells what each operation saved, however large the graph is."""
+        return "attrs" in self.options.show or self.format == "json" or any(other.has_details for other in self.others)
+
     @cached_property
     def format(self) -> str:
         """The format that is asked for; FileError for a folder."""

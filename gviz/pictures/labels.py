@@ -176,33 +176,52 @@ def local_text(edge: Edge, precision: int = 4) -> str:
 
 # ------------------------------------------------------------------ boxes
 def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[Box]:
-    """Return what each box says, in the order of the nodes; what operations saved in columns, if it is to be a table."""
+    """Return what each box says, in the order of the nodes; what operations saved in columns, if it is to be a table.
+
+    Operations without a name of their own share their boxes: in a large graph most are alike.
+    """
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
     roots, made = set(graph.roots), {edge.target for edge in graph.edges}
     born = not_finite_first(graph) if "value" in options.show else set()
-    drawn = []
+    known: dict[tuple[object, ...], Box] = {}
+    drawn, has_attrs = [], "attrs" in options.show
     for node in graph.nodes:
-        kind, is_root = node.kind, node.id in roots
-        if kind == "output" and node.id not in made:
-            kind = "leaf"
-        if node.state == REPEATED:
-            drawn.append(Box("repeat", ((Span(short(node.name or "", LONGEST_NAME)),),)))
-            continue
-        found = lines(node._replace(kind=kind), options, has_box=node.id in with_boxes, table=table)
-        if node.state.startswith(f"{USED} "):
-            found.append((Span(node.state, "muted"),))
-        if node.id in born:
-            text = next(item for item in elements(node.value) if item in _NOT_FINITE)
-            found.append((Span(f"{text} begins here", "error", is_bold=True),))
-        is_error = any(span.ink == "error" for line in found for span in line)
-        drawn.append(Box("output" if is_root and kind == "operation" else kind, tuple(found), is_root, is_error))
+        own, kind = node.id, node.kind
+        if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
+            key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs)
+            box = known.get(key)
+            if box is None:
+                box = known[key] = box_of(node, options, has_box=own in with_boxes, table=table)
+        else:
+            shown = node._replace(kind="leaf") if kind == "output" and own not in made else node
+            facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
+            box = box_of(shown, options, table=table, **facts)
+        drawn.append(box)
     return drawn
+
+
+def box_of(
+    node: Node, options: RenderOptions, *, has_box: bool, table: bool, is_root: bool = False, is_born: bool = False
+) -> Box:
+    """Return what one box says; ``is_born`` if nan or inf begin there."""
+    if node.state == REPEATED:
+        return Box("repeat", ((Span(short(node.name or "", LONGEST_NAME)),),))
+    found = lines(node, options, has_box=has_box, table=table)
+    if node.state.startswith(f"{USED} "):
+        found.append((Span(node.state, "muted"),))
+    if is_born:
+        text = next(item for item in elements(node.value) if item in _NOT_FINITE)
+        found.append((Span(f"{text} begins here", "error", is_bold=True),))
+    is_error = any(span.ink == "error" for line in found for span in line)
+    return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)
 
 
 def not_finite_first(graph: Graph) -> set[str]:
     """Return the ids of the operations that make nan or inf out of finite inputs, as far as the values are known."""
-    bad = {node.id for node in graph.nodes if not is_finite(node.value)}
+    bad = {node.id for node in graph.nodes if node.value is not None and not is_finite(node.value)}
+    if not bad:
+        return set()
     known = {node.id for node in graph.nodes if node.value is not None or node.kind == "accumulate"}
     born = {node.id for node in graph.nodes if node.id in bad and node.kind == "operation"}
     for edge in graph.edges if born else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gviz.pictures import Picture
-from gviz.pictures.theme import FONT, THEMES
+from gviz.pictures.theme import FONT, THEMES, box_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from gviz.pictures import Statement
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["direction", "themed"]
+__all__ = ["USUAL", "direction", "themed"]
+
+USUAL = "operation"
+"""The kind of box that most are: all boxes look so unless they say otherwise."""
 
 
 def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], statements: Sequence[Statement]) -> Picture:
@@ -31,6 +34,7 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
     page = {"bgcolor": "transparent" if options.transparent else theme.page, "fontname": FONT, "fontcolor": theme.muted, "fontsize": "9", "pad": "0.15"}
     page["labelloc"] = "t" if options.direction == "BT" else "b"  # BT turns the picture over
     box = {"fontsize": str(options.font_size), "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
+    box |= box_attributes(USUAL, theme)
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     return Picture(graph.title, {**page, **direction(options), **own}, {**text, **box}, {**text, **line}, statements)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gviz.pictures import Arrow, Frame, picture_of
+from gviz.pictures import Arrow, Shape, picture_of
 from gviz.pictures.html import Html
 from gviz.pictures.look import LONGEST_LINE, LONGEST_PIECE
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from gviz.graph import Graph
     from gviz.pictures import Picture, Statement
@@ -68,40 +68,56 @@ def text_of(picture: Picture, extra: Mapping[str, str] | None = None) -> str:
     return "\n".join([*head, *statements(picture.statements), "}"]) + "\n"
 
 
-def statements(listed: Iterable[Statement]) -> Iterator[str]:
-    """Yield a line for each box and arrow; what boxes or arrows share is written once."""
-    written: dict[int, str] = {}
-    names: dict[str, str] = {}
-    indent = "    "
-
-    def name(node: str) -> str:
-        if node not in names:
-            names[node] = _identifier(node)
-        return names[node]
-
+def statements(listed: Iterable[Statement]) -> list[str]:
+    """Return a line for each box and arrow; the attributes that boxes or arrows share are written once."""
+    names, looks, indent = Names(), Looks(), "    "
+    written: list[str] = []
     for one in listed:
-        if isinstance(one, Frame):
-            if one.path:
-                yield f"{indent}subgraph {quote('cluster_' + one.path)} {{"
-                indent += "    "
-                yield f"{indent}{_attributes(one.look)}"
-            else:
-                indent = indent[4:]
-                yield f"{indent}}}"
-            continue
-        look = written.get(id(one.look))
-        if look is None:
-            look = written[id(one.look)] = f" [{_attributes(one.look)}]" if one.look else ""
+        look = one.look
+        text = looks.get(id(look))
+        if text is None:
+            text = looks.write(look)
         if isinstance(one, Arrow):
-            tail, head = (f":{side}" if side else "" for side in (one.tail, one.head))
-            yield f"{indent}{name(one.start)}{tail} -> {name(one.end)}{head}{look}"
+            start, end, _, tail, head = one
+            if tail or head:
+                start, end = names[start] + (tail and f":{tail}"), names[end] + (head and f":{head}")
+                written.append(f"{indent}{start} -> {end}{text}")
+            else:
+                written.append(f"{indent}{names[start]} -> {names[end]}{text}")
+        elif isinstance(one, Shape):
+            written.append(f"{indent}{names[one.id]}{text}")
+        elif one.path:
+            written.append(f"{indent}subgraph {quote('cluster_' + one.path)} {{")
+            indent += "    "
+            written.append(f"{indent}graph{text}")
         else:
-            yield f"{indent}{name(one.id)}{look}"
+            indent = indent[4:]
+            written.append(f"{indent}}}")
+    return written
 
 
-def _identifier(text: str) -> str:
-    """Return a node's id, bare if the grammar allows it."""
-    return text if text.isidentifier() and text.isascii() and text.lower() not in _KEYWORDS else quote(text)
+class Names(dict[str, str]):
+    """The ids of nodes as they stand in DOT, each looked at once."""
+
+    def __missing__(self, text: str) -> str:
+        """Return an id, bare if the grammar allows it."""
+        is_bare = text.isidentifier() and text.isascii() and text.lower() not in _KEYWORDS
+        self[text] = name = text if is_bare else quote(text)
+        return name
+
+
+class Looks(dict[int, str]):
+    """Attributes as they stand in DOT, by the identity of what has them: what many share is written once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alive: list[Mapping[str, str]] = []
+
+    def write(self, look: Mapping[str, str]) -> str:
+        """Return attributes in brackets; nothing for none."""
+        self.alive.append(look)
+        self[id(look)] = text = f" [{_attributes(look)}]" if look else ""
+        return text
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:

@@ -98,7 +98,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     long = {id(arrows[number]) for number in plan.long}
     kept = replace(picture, statements=[one for one in picture.statements if id(one) not in long])
     placed = draw(dot.text_of(kept, plan.attributes), "dot", using=options.graphviz)
-    straight = list(dot.statements(one for one in picture.statements if id(one) in long))
+    straight = dot.statements(one for one in picture.statements if id(one) in long)
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
 
 

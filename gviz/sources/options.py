@@ -37,6 +37,7 @@ class SourceOptions:
         engine: ``gviz``, ``torch`` or ``auto``; expressions are always gviz's own.
         on_error: ``draw`` a script's graph as far as it came, or ``stop``.
         saved: whether saved tensors become nodes.
+        details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
@@ -53,6 +54,7 @@ class SourceOptions:
     engine: str = "auto"
     on_error: str = "draw"
     saved: bool = False
+    details: bool = True
     flow: bool = False
     argv: tuple[str, ...] = ()
     static: bool = False
