@@ -118,7 +118,9 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
 def target_of(graph: Graph, name: str) -> Node:
     """Return the node of a name; SourceError if it has none, or no gradient goes there."""
     roots = [node.name or "" for node in graph.nodes if node.id in graph.roots]
-    below = [node.name for node in graph.nodes if node.kind in ("leaf", "operation") and node.name and node.id not in graph.roots]
+    below = [
+        node.name for node in graph.nodes if node.kind in ("leaf", "operation") and node.name and node.id not in graph.roots
+    ]
     ways = f"there are paths to {joined(below, 12)}" if below else "it is made of nothing that has gradients"
     where = f"no path from {joined(roots)} to {excerpt(name)}"
     for node in graph.nodes:
@@ -136,7 +138,9 @@ def target_of(graph: Graph, name: str) -> Node:
     if not row.requires_grad:
         raise SourceError(f"{where}: it is frozen or a constant, and no gradient flows to it", hint=ways)
     if row.expression is not None:
-        raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=f"{ways}; --by operation draws it")
+        raise SourceError(
+            f"{where}: it stands for {row.expression} within a statement", hint=f"{ways}; --by operation draws it"
+        )
     raise SourceError(f"{where}: {' and '.join(roots)} is not made from it", hint=ways)
 
 
@@ -193,9 +197,7 @@ def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Value:
     return total
 
 
-def summed(
-    graph: Graph, order: list[Node], kept: Mapping[str, list[Edge]], start: Value, end: str
-) -> tuple[Value, float]:
+def summed(graph: Graph, order: list[Node], kept: Mapping[str, list[Edge]], start: Value, end: str) -> tuple[Value, float]:
     """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
     sums: dict[str, Value] = {root: start for root in graph.roots if root in kept}
     scale = 0.0
@@ -204,5 +206,7 @@ def summed(
             part = times(sums[node.id], edge.local)
             sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
             if edge.source == end:
-                scale = max([scale, *(abs(item) for item in (part if isinstance(part, tuple) else (part,)) if isinstance(item, float))])
+                scale = max(
+                    [scale, *(abs(item) for item in (part if isinstance(part, tuple) else (part,)) if isinstance(item, float))]
+                )
     return sums[end], scale
