@@ -65,6 +65,7 @@ class Node(NamedTuple):
         expression: what an operation computes, in the program's names, as in ``x + w``; "" where that is not known.
         outputs: names of what an operation with several outputs makes, in their order; "" for one without a name.
         arrives: the gradient that arrives at an operation when backward runs; None where that was not asked for.
+        is_letter: whether gviz has named what an operation makes, since the program gave it no name.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Node(NamedTuple):
     expression: str = ""
     outputs: tuple[str, ...] = ()
     arrives: Value = None
+    is_letter: bool = False
 
 
 class Edge(NamedTuple):

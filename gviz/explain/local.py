@@ -19,6 +19,7 @@ from gviz import ops
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
 from gviz.passes.expressions import UNKNOWN, words_of
+from gviz.passes.formulas import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -264,19 +265,3 @@ def is_elementwise(node: ast.expr) -> bool:
         if isinstance(part, ast.MatMult):
             return False
     return True
-
-
-def written(node: ast.expr) -> str:
-    """Return an expression as it is written in mathematics.
-
-    >>> written(ast.parse("-2 * x ** 2 / y", mode="eval").body)
-    '-2·x²/y'
-    """
-    return (
-        ast.unparse(node)
-        .replace(" ** 2", "²")
-        .replace(" ** 3", "³")
-        .replace(" ** ", "^")
-        .replace(" * ", "·")
-        .replace(" / ", "/")
-    )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
-from gviz.passes.expressions import UNKNOWN, words_of
+from gviz.passes.expressions import UNKNOWN, constant_of, words_of
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
@@ -32,11 +32,20 @@ def dataflow(graph: Graph) -> Graph:
     words, rows = words_of(graph), {row.name: row for row in graph.tensors}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     results = {edge.source: nodes[edge.target] for edge in graph.edges if nodes[edge.target].kind == "output"}
+    known = {(edge.target, edge.slot) for edge in graph.edges}
     made: list[Node] = []
     edges: list[Edge] = []
-    constants = 0
+    merged = {result.id for result in results.values()}
+    shifted: dict[str, int] = {}  # a number on the left has the first place
+
+    def add_constant(text: str, user: Node, slot: int) -> None:
+        row = rows.get(text)
+        name, kind = f"c{len(edges)}", "constant" if row is None else "frozen"
+        made.append(Node(name, kind, name=text, shape=row and row.shape, value=row and row.value))
+        edges.append(Edge(name, user.id, slot))
+
     for node in graph.nodes:
-        if node.kind in ("accumulate", "saved", "intermediate") or node.id in {result.id for result in results.values()}:
+        if node.kind in ("accumulate", "saved", "intermediate") or node.id in merged:
             continue
         if node.kind != "operation":
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)
@@ -45,17 +54,16 @@ def dataflow(graph: Graph) -> Graph:
         tensor = {"name": result.name, "shape": result.shape, "value": result.value, "grad": result.grad}
         made.append(node._replace(**tensor, expression=told.expression))
         for slot, operand in enumerate(told.operands):
-            if operand == UNKNOWN or any(edge.target == node.id and edge.slot == slot for edge in graph.edges):
-                continue
-            row = rows.get(operand)
-            name, kind = f"c{constants}", "constant" if row is None else "frozen"
-            constants += 1
-            made.append(Node(name, kind, name=operand, shape=row and row.shape, value=row and row.value))
-            edges.append(Edge(name, node.id, slot))
+            if operand != UNKNOWN and (node.id, slot) not in known:
+                add_constant(operand, node, slot)
+        constant = constant_of(node.label, told)
+        if constant is not None:
+            shifted.update({node.id: 1} if constant.is_left else {})
+            add_constant(constant.text, node, 1 - constant.is_left)
     kept = {node.id for node in made}
     for edge in graph.edges:
         source = stands_for.get(edge.source, edge.source)
         if edge.kind == "data" and source in kept and edge.target in kept:
-            edges.append(edge._replace(source=source))
+            edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
     made_by = {result.id: node for node, result in results.items()}
     return replace(graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots))

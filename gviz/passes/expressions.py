@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph, Node
 
-__all__ = ["UNKNOWN", "Words", "operator_of", "with_expressions", "with_letters", "with_statements", "words_of"]
+__all__ = ["UNKNOWN", "Words", "constant_of", "operator_of", "with_expressions", "with_letters", "with_statements", "words_of"]
 
 UNKNOWN = "□"
 """An operand that needs no gradient: the graph does not have it."""
@@ -113,18 +113,52 @@ def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
 def with_constants(parts: list[str], known: Collection[int], expression: str) -> tuple[str, ...]:
     """Return the operands with those that the graph lacks read off an expression with a sign between two.
 
-    >>> with_constants(["w", "□"], {0}, "w + 1"), with_constants(["□", "w"], {1}, "10 - w*2")
+    >>> with_constants(["w", "□"], {0}, "w + 1"), with_constants(["□", "w"], {1}, "10 * w")
     (('w', '1'), ('10', 'w'))
     """
     if len(parts) == 2 and len(known) == 1:
-        try:
-            tree = ast.parse(expression, mode="eval").body
-        except SyntaxError:
-            return tuple(parts)
-        if isinstance(tree, ast.BinOp):
-            sides = (tree.left, tree.right)
-            return tuple(part if slot in known else ast.unparse(sides[slot]) for slot, part in enumerate(parts))
+        other = beside(expression, parts[min(known)])
+        if other is not None:
+            return tuple(part if slot in known else other.text for slot, part in enumerate(parts))
     return tuple(parts)
+
+
+class Beside(NamedTuple):
+    """The other operand of an operation with two, and whether it stands on the left."""
+
+    text: str
+    is_left: bool
+
+
+def beside(expression: str, operand: str) -> Beside | None:
+    """Return what stands beside an operand; None if the expression is not a sign between two, or has that operand nowhere.
+
+    An operand that is written in another way is whatever is not a number: 2 / x is 2 times the reciprocal of x.
+
+    >>> beside("10 - d", "d"), beside("x ** 2", "x"), beside("2 / x", "reciprocal(x)"), beside("x - y", "z")
+    (Beside(text='10', is_left=True), Beside(text='2', is_left=False), Beside(text='2', is_left=True), None)
+    """
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(tree, ast.BinOp):
+        return None
+    left, right = ast.unparse(tree.left), ast.unparse(tree.right)
+    if operand in (left, right):
+        return Beside(right, is_left=False) if operand == left else Beside(left, is_left=True)
+    numbers = [not any(isinstance(part, ast.Name) for part in ast.walk(side)) for side in (tree.left, tree.right)]
+    if numbers[0] == numbers[1]:
+        return None
+    return Beside(left, is_left=True) if numbers[0] else Beside(right, is_left=False)
+
+
+def constant_of(label: str, words: Words) -> Beside | None:
+    """Return the number of an operation between two that the graph has as an operation of one, such as 10 - d and x ** 2."""
+    named = _GRAD_FN.fullmatch(label)
+    if named is None or named[1] not in SIGNS or len(words.operands) != 1:
+        return None
+    return beside(words.expression, words.operands[0])
 
 
 def with_statements(graph: Graph, statements: Mapping[str, str]) -> Graph:
@@ -147,7 +181,7 @@ def with_letters(graph: Graph) -> Graph:
         inputs[edge.target].append(edge)
     for node in inputs_first(graph, inputs):
         if node.kind == "operation" and node.name is None and node.id not in named:
-            nodes[node.id] = node._replace(name=next(free))
+            nodes[node.id] = node._replace(name=next(free), is_letter=True)
     return replace(graph, nodes=tuple(nodes.values()))
 
 
@@ -203,14 +237,14 @@ def operator_of(label: str) -> str:
     """Return the sign, or the function, of an operation: as it is read in a formula.
 
     >>> operator_of("MulBackward0"), operator_of("RsubBackward1"), operator_of("LogBackward0"), operator_of("Cube")
-    ('×', '-', 'log', 'Cube')
+    ('×', '−', 'log', 'Cube')
     """
     named = _GRAD_FN.fullmatch(label)
     if named is None:
         return label
     name, overload = named.groups()
     if name in SIGNS:
-        return {"*": "×", "/": "÷", "**": "^"}.get(SIGNS[name][0], SIGNS[name][0])
+        return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
     if name == "Neg":
-        return "-"
+        return "−"
     return _WORDS.sub("_", name).lower() if overload else name

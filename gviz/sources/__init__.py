@@ -111,8 +111,9 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     graph = with_statements(graph, evaluated.statements)
     if options.flow:
         from gviz.explain.local import with_symbols
+        from gviz.passes.expressions import with_letters
 
-        graph = with_symbols(graph)
+        graph = with_symbols(with_letters(graph))
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
 
 

@@ -1,0 +1,212 @@
+"""The chain rule, path by path: every way from the root to a tensor, the factors along it, their product, and the sum.
+
+A graph of n operations may have 2^n paths, so they are counted, and their products added, without being listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.errors import SourceError
+from gviz.passes.elements import agree, plus, times
+from gviz.passes.expressions import inputs_first, operator_of
+from gviz.text import did_you_mean, excerpt, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gviz.graph import Edge, Graph, Node, Value
+
+__all__ = ["Chain", "Path", "find_paths"]
+
+MOST = 4
+"""Paths that are listed."""
+
+
+class Path(NamedTuple):
+    """A path from the root to a tensor.
+
+    Args:
+        edges: its edges, root first; each goes from an input to the operation that uses it.
+        names: of the tensors along it, root first: one more than there are edges.
+        symbols: the local derivative of each edge, as in ``b``; the quotient ``∂y/∂a`` where none is known.
+        factors: their numbers; None for one that is no factor.
+        product: of the factors; None where they are not the gradient, element by element.
+    """
+
+    edges: tuple[Edge, ...]
+    names: tuple[str, ...]
+    symbols: tuple[str, ...]
+    factors: tuple[Value, ...]
+    product: Value
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All paths to a tensor.
+
+    Args:
+        of: the names of the roots.
+        wrt: the name of the tensor.
+        node: its node.
+        count: how many paths there are.
+        paths: the first of them.
+        edges: those of all paths.
+        start: the gradient that backward starts from; 1, or what was given for the root.
+        sum: of the products of all paths; None where that is not the engine's gradient.
+        grad: the engine's gradient; None if there is none.
+    """
+
+    of: tuple[str, ...]
+    wrt: str
+    node: Node
+    count: int
+    paths: tuple[Path, ...]
+    edges: frozenset[tuple[str, int]]
+    start: Value
+    sum: Value
+    grad: Value
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all paths are listed."""
+        return self.count == len(self.paths)
+
+
+def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
+    """Return the paths from the roots to a tensor.
+
+    Args:
+        graph: the graph of the values, as :func:`gviz.passes.dataflow.dataflow` makes it.
+        name: of the tensor.
+        most: how many paths are listed.
+
+    Raises:
+        SourceError: there is no such tensor below the roots, or no gradient goes to it.
+    """
+    node = target_of(graph, name)
+    inputs: dict[str, list[Edge]] = {each.id: [] for each in graph.nodes}
+    users: dict[str, list[Edge]] = {each.id: [] for each in graph.nodes}
+    for edge in graph.edges:
+        inputs[edge.target].append(edge)
+        users[edge.source].append(edge)
+    above = {node.id}
+    todo = [node.id]
+    for each in todo:  # grows while it is read
+        todo += [edge.target for edge in users[each] if edge.target not in above]
+        above.update(edge.target for edge in users[each])
+    order = [each for each in inputs_first(graph, inputs) if each.id in above]
+    kept = {each: [edge for edge in inputs[each] if edge.source in above] for each in above if each != node.id} | {node.id: []}
+    counts = dict.fromkeys(above, 0) | {root: 1 for root in graph.roots if root in above}
+    for each in reversed(order):
+        for edge in kept[each.id]:
+            counts[edge.source] += counts[each.id]
+    start = start_of(graph, users)
+    names = {each.id: each.name or operator_of(each.label) for each in graph.nodes}
+    listed = [path_of(edges, names, start) for edges in islice(edges_of_paths(graph.roots, node.id, kept), most)]
+    grad = gradient_of(node, users)
+    sum_, scale = summed(graph, order, kept, start, node.id)
+    if not agree(sum_, grad, scale):
+        sum_, listed = None, [path._replace(product=None) for path in listed]
+    roots = tuple(names[root] for root in graph.roots)
+    on_paths = frozenset((edge.target, edge.slot) for edges in kept.values() for edge in edges)
+    return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad)
+
+
+def target_of(graph: Graph, name: str) -> Node:
+    """Return the node of a name; SourceError if it has none, or no gradient goes there."""
+    roots = [node.name or "" for node in graph.nodes if node.id in graph.roots]
+    below = [
+        node.name for node in graph.nodes if node.kind in ("leaf", "operation") and node.name and node.id not in graph.roots
+    ]
+    ways = f"there are paths to {joined(below, 12)}" if below else "it is made of nothing that has gradients"
+    where = f"no path from {joined(roots)} to {excerpt(name)}"
+    for node in graph.nodes:
+        if node.name != name:
+            continue
+        if node.id in graph.roots and len(graph.roots) == 1:
+            raise SourceError(f"{where}: it is the root itself", hint=ways)
+        if node.kind in ("constant", "frozen"):
+            kind = "a constant" if node.kind == "constant" else "frozen"
+            raise SourceError(f"{where}: it is {kind}, and no gradient flows to it", hint=ways)
+        return node
+    row = next((row for row in graph.tensors if row.name == name), None)
+    if row is None:
+        raise SourceError(f"{where}: there is no tensor of that name", hint=did_you_mean(name, below, ways))
+    if not row.requires_grad:
+        raise SourceError(f"{where}: it is frozen or a constant, and no gradient flows to it", hint=ways)
+    if row.expression is not None:
+        raise SourceError(
+            f"{where}: it stands for {row.expression} within a statement", hint=f"{ways}; --by operation draws it"
+        )
+    raise SourceError(f"{where}: {' and '.join(roots)} is not made from it", hint=ways)
+
+
+def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]]) -> Iterator[tuple[Edge, ...]]:
+    """Yield the edges of each path, along the slots of each operation; what is kept leads to the end."""
+    for root in roots:
+        if root not in kept:
+            continue
+        if root == end:
+            yield ()
+            continue
+        way: list[Edge] = []
+        stack = [iter(kept[root])]
+        while stack:
+            edge = next(stack[-1], None)
+            if edge is None:
+                stack.pop()
+                way[-1:] = []
+            elif edge.source == end:
+                yield (*way, edge)
+            else:
+                way.append(edge)
+                stack.append(iter(kept[edge.source]))
+
+
+def path_of(edges: tuple[Edge, ...], names: Mapping[str, str], start: Value) -> Path:
+    """Return a path with what stands along it."""
+    product = start
+    for edge in edges:
+        product = times(product, edge.local)
+    passed = (names[edges[0].target], *(names[edge.source] for edge in edges)) if edges else ()
+    quotients = (f"∂{user}/∂{used}" for user, used in pairwise(passed))
+    symbols = tuple(edge.symbol or quotient for edge, quotient in zip(edges, quotients, strict=True))
+    return Path(edges, passed, symbols, tuple(edge.local for edge in edges), product)
+
+
+def start_of(graph: Graph, users: Mapping[str, list[Edge]]) -> Value:
+    """Return the gradient that the root got from outside; 1 if there are several roots, or it is not known."""
+    first = next((node for node in graph.nodes if node.id in graph.roots), None)
+    if first is None or len(graph.roots) > 1 or users[first.id] or first.arrives is None:
+        return 1.0
+    return first.arrives
+
+
+def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Value:
+    """Return the gradient that the engine has: what has arrived, or the sum of what all users hand on."""
+    if node.kind == "operation":
+        return node.arrives
+    total: Value = None
+    for edge in users[node.id]:
+        total = edge.handed if total is None else plus(total, edge.handed)
+        if total is None:
+            return None
+    return total
+
+
+def summed(graph: Graph, order: list[Node], kept: Mapping[str, list[Edge]], start: Value, end: str) -> tuple[Value, float]:
+    """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
+    sums: dict[str, Value] = {root: start for root in graph.roots if root in kept}
+    scale = 0.0
+    for node in reversed(order):
+        for edge in kept[node.id]:
+            part = times(sums[node.id], edge.local)
+            sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
+            if edge.source == end:
+                scale = max(
+                    [scale, *(abs(item) for item in (part if isinstance(part, tuple) else (part,)) if isinstance(item, float))]
+                )
+    return sums[end], scale

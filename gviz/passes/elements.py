@@ -1,0 +1,78 @@
+"""Numbers of tensors, as graphs hold them: multiplied, added and compared element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gviz.graph import to_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gviz.graph import Value
+
+__all__ = ["agree", "plus", "times"]
+
+TOLERANCE = 1e-3
+"""How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
+
+
+def times(left: Value, right: Value) -> Value:
+    """Return the product; a number goes with any tensor, two tensors of different sizes have none.
+
+    >>> times((1.0, 2.0), 3.0), times((1.0, 2.0), (3.0, 4.0)), times((1.0, 2.0), (3.0,)), times(2.0, None)
+    ((3.0, 6.0), (3.0, 8.0), None, None)
+    """
+    return combined(left, right, lambda one, other: one * other)
+
+
+def plus(left: Value, right: Value) -> Value:
+    """Return the sum, as :func:`times` returns the product."""
+    return combined(left, right, lambda one, other: one + other)
+
+
+def combined(left: Value, right: Value, function: Callable[[float, float], float]) -> Value:
+    """Return what a function of two numbers makes of each pair; None if there is a number without another."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) != len(right):
+            return None
+        pairs = list(zip(left, right, strict=True))
+    elif isinstance(left, tuple):
+        pairs = [(item, right) for item in left]
+    elif isinstance(right, tuple):
+        pairs = [(left, item) for item in right]
+    else:
+        try:
+            return to_value(function(float(left), float(right)))
+        except (OverflowError, ValueError):  # a whole number beyond all floats; a complex one, which is a text
+            return None
+    found = tuple(combined(one, other, function) for one, other in pairs)
+    return None if any(item is None for item in found) else found
+
+
+def agree(left: Value, right: Value, scale: float = 0.0) -> bool:
+    """Return whether two tensors have the same numbers, as near as they are computed.
+
+    >>> agree((1.0, "nan"), (1.00001, "nan")), agree(1.0, (1.0,)), agree(None, None)
+    (True, False, False)
+
+    Args:
+        left: numbers.
+        right: numbers.
+        scale: the size of what they were added up from.
+    """
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        if not (isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right)):
+            return False
+        return all(agree(one, other, scale) for one, other in zip(left, right, strict=True))
+    if left is None or right is None:
+        return False
+    try:
+        one, other = float(left), float(right)
+    except (OverflowError, ValueError):
+        return False
+    are_nan = math.isnan(one) and math.isnan(other)
+    return are_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE * scale)

@@ -1,0 +1,160 @@
+"""One node for each statement of the program: what a formula computes on the way, and gives no name, is part of it.
+
+The derivative of such a node for an input is composed of those of its operations: multiplied along a way, added where there are
+several. ``d = w3*b + w4*c`` is one node then, with the derivative w3 for b.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.graph import Edge
+from gviz.passes.elements import agree, plus, times
+from gviz.passes.expressions import inputs_first
+from gviz.passes.formulas import product, read, replaced, total, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gviz.graph import Graph, Node, Value
+
+__all__ = ["by_statement"]
+
+LONGEST = 100
+"""Characters of a formula: a longer one is none any more."""
+
+GRAD = "grad"
+"""The gradient that arrives, in a derivative that is not a factor: ``grad @ x.T``."""
+
+
+class Part(NamedTuple):
+    """The derivative of a statement for something that it computes, or uses.
+
+    Args:
+        symbol: it as a formula; None if that is not known, or too long.
+        is_factor: whether it is multiplied with the gradient, element by element, rather than a formula of it.
+        local: its numbers.
+        handed: the gradient that goes there.
+    """
+
+    symbol: ast.expr | None
+    is_factor: bool
+    local: Value
+    handed: Value
+
+
+def by_statement(graph: Graph) -> Graph:
+    """Return the graph of the values with one operation for each statement.
+
+    >>> from gviz.graph import Edge, Graph, Node
+    >>> nodes = [Node("d", "operation", "AddBackward0", "d"), Node("e", "operation", "MulBackward0", "e", is_letter=True)]
+    >>> nodes += [Node(name, "leaf", name=name) for name in "bwc"]
+    >>> edges = [Edge("e", "d", 0, symbol="1"), Edge("c", "d", 1, symbol="1"), Edge("w", "e", 0, symbol="b")]
+    >>> one = by_statement(Graph(tuple(nodes), (*edges, Edge("b", "e", 1, symbol="w")), ("d",)))
+    >>> [node.name for node in one.nodes], [(edge.source, edge.symbol) for edge in one.edges]
+    (['d', 'b', 'w', 'c'], [('c', '1'), ('w', 'b'), ('b', 'w')])
+
+    Args:
+        graph: what :func:`gviz.passes.dataflow.dataflow` returns.
+    """
+    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    users: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    for edge in graph.edges:
+        inputs[edge.target].append(edge)
+        users[edge.source].append(edge)
+    order = list(inputs_first(graph, inputs))
+    owner = owners(order, users, graph.roots)
+    inner = {node.id for node in order if owner[node.id] != node.id}
+    formulas = formulas_of(order, inner)
+    parts = {node.id: Part(ast.Constant(1), True, 1.0, node.arrives) for node in order if node.id not in inner}
+    found: dict[tuple[str, str], Part] = {}
+    position = {node.id: number for number, node in enumerate(graph.nodes)}
+    places: dict[tuple[str, str], tuple[int, int]] = {}
+    for node in reversed(order):
+        for edge in inputs[node.id]:
+            part = along(parts[node.id], edge)
+            if edge.source in inner:
+                parts[edge.source] = part if edge.source not in parts else added(parts[edge.source], part)
+            else:
+                key = (edge.source, owner[node.id])
+                found[key] = part if key not in found else added(found[key], part)
+                places[key] = min(places.get(key, (len(order), 0)), (position[node.id], edge.slot))
+    nodes = {node.id: node for node in graph.nodes}
+    slots: dict[str, int] = {}
+    edges = []
+    for source, target in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them
+        slots[target] = slots.get(target, -1) + 1
+        edges.append(edge_of(source, nodes[target], slots[target], found[source, target], formulas))
+    kept = tuple(whole(node, formulas) for node in graph.nodes if node.id not in inner)
+    return replace(graph, nodes=kept, edges=tuple(edges))
+
+
+def owners(order: list[Node], users: Mapping[str, list[Edge]], roots: tuple[str, ...]) -> dict[str, str]:
+    """Return the operation that ends the statement of each node; what several statements use has a node of its own."""
+    owner: dict[str, str] = {}
+    for node in reversed(order):
+        ends = {owner[edge.target] for edge in users[node.id]}
+        is_inner = node.kind == "operation" and (node.is_letter or not node.name) and node.id not in roots and len(ends) == 1
+        owner[node.id] = ends.pop() if is_inner else node.id
+    return owner
+
+
+def formulas_of(order: list[Node], inner: set[str]) -> dict[str, ast.expr]:
+    """Return what the letters inside of statements stand for, in names of the program."""
+    formulas: dict[str, ast.expr] = {}
+    for node in order:
+        formula = read(node.expression) if node.id in inner else None
+        if formula is not None and node.name:
+            formulas[node.name] = limited(replaced(formula, formulas)) or ast.Name("□")
+    return formulas
+
+
+def along(part: Part, edge: Edge) -> Part:
+    """Return the derivative for an input of an operation from that for the operation."""
+    symbol, is_factor = read(edge.symbol), edge.local is not None or GRAD not in edge.symbol
+    handed = edge.handed
+    if symbol is None or part.symbol is None:
+        return Part(None, is_factor, times(part.local, edge.local), handed)
+    if is_factor:
+        return Part(limited(product(part.symbol, symbol)), part.is_factor, times(part.local, edge.local), handed)
+    return Part(limited(replaced(symbol, {GRAD: of_gradient(part)})), False, None, handed)
+
+
+def of_gradient(part: Part) -> ast.expr:
+    """Return what a part makes of the gradient that arrives at the statement."""
+    symbol = part.symbol or ast.Name("□")
+    return product(ast.Name(GRAD), symbol) if part.is_factor else symbol
+
+
+def added(one: Part, other: Part) -> Part:
+    """Return the sum of the derivatives along two ways."""
+    local, handed = plus(one.local, other.local), plus(one.handed, other.handed)
+    is_factor = one.is_factor and other.is_factor
+    if one.symbol is None or other.symbol is None:
+        return Part(None, is_factor, local, handed)
+    parts = (one.symbol, other.symbol) if is_factor else (of_gradient(one), of_gradient(other))
+    return Part(limited(total(*parts)), is_factor, local, handed)
+
+
+def limited(formula: ast.expr) -> ast.expr | None:
+    """Return a formula that can be read, None for a longer one."""
+    return formula if len(ast.unparse(formula)) <= LONGEST else None
+
+
+def edge_of(source: str, target: Node, slot: int, part: Part, formulas: Mapping[str, ast.expr]) -> Edge:
+    """Return the edge of a derivative; its number is left out where the engine's gradient is another."""
+    text = "" if part.symbol is None else written(replaced(part.symbol, formulas))
+    is_checked = target.arrives is None or agree(times(target.arrives, part.local), part.handed)
+    symbol = "" if len(text) > LONGEST or "□" in text else text
+    return Edge(source, target.id, slot, symbol=symbol, local=part.local if is_checked else None, handed=part.handed)
+
+
+def whole(node: Node, formulas: Mapping[str, ast.expr]) -> Node:
+    """Return an operation with the whole of its statement as its expression."""
+    formula = read(node.expression) if node.kind == "operation" and node.expression else None
+    if formula is None:
+        return node
+    text = ast.unparse(replaced(formula, formulas))
+    return node._replace(expression=text if len(text) <= LONGEST and "□" not in text else node.expression)
