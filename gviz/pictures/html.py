@@ -154,9 +154,11 @@ def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, option
         options: ``direction`` and ``fit`` are read: it is broad where the picture is.
         error: why the program stopped.
     """
+    if not options.legend:
+        kinds, notes = {}, ()
     cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in kinds.items()]
     cells += [f'<TD></TD><TD ALIGN="LEFT">{"".join(span_text(span, theme) for span in note)}  </TD>' for note in notes]
-    across = COLUMNS[options.direction] if options.fit == "none" else len(cells)
+    across = COLUMNS[options.direction] if options.fit == "none" else max(len(cells), 1)
     table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
     told = options.caption.splitlines() if options.fit == "none" else ()  # a page has a place of its own for it
     head = banner(error, theme, 2 * across) + "".join(caption_row(line, theme, 2 * across) for line in told)

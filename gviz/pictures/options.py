@@ -117,3 +117,7 @@ class RenderOptions:
     def needs_flow(self) -> bool:
         """Whether the picture shows local derivatives, or gradients on their way."""
         return self.view != "torchviz" or "local" in self.show
+
+    def has_foot(self, error: str) -> bool:
+        """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""
+        return self.legend or bool(error) or (bool(self.caption) and self.fit == "none")

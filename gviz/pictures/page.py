@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.pictures import Picture
+from gviz.pictures import Frame, Picture
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
 
 __all__ = ["USUAL", "direction", "themed"]
+
+TITLE = "title of the picture"
+"""The frame around all that has a title; it has no outline."""
 
 USUAL = "operation"
 """The kind of box that most are: all boxes look so unless they say otherwise."""
@@ -36,6 +39,10 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
     box = {"fontsize": str(options.font_size), "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
     box |= box_attributes(USUAL, theme)
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
+    if options.title and options.fit == "none":  # a page has a place of its own for it
+        look = {"label": options.title, "fontsize": "18", "fontcolor": theme.ink, "fontname": FONT, "penwidth": "0", "margin": "8"}
+        place = {"labeljust": "l", "labelloc": "b" if options.direction == "BT" else "t"}
+        statements = [Frame(TITLE, {**look, **place}), *statements, Frame()]
     return Picture(graph.title, {**page, **direction(options), **own}, {**text, **box}, {**text, **line}, statements)
 
 

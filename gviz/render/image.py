@@ -115,7 +115,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
         layout = slide.laid_out(picture, dot.text_of, options.graphviz)
         drawn.append((slide.scale_of(layout, page, len(caption)), -len(drawn), picture, layout))
     *_, picture, layout = max(drawn, key=lambda one: one[:2])
-    legend = picture.graph.get("label", "")[1:-1] if options.legend else ""
+    legend = picture.graph.get("label", "")[1:-1]
     title = html.escaped(options.title or graph.title)
     return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=options.scale, write=dot.text_of)
 

@@ -40,7 +40,7 @@ SIDES = {"LR": ("e", "w"), "RL": ("w", "e"), "TB": ("s", "n"), "BT": ("n", "s")}
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.legend else {}
+    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
     return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 

@@ -28,7 +28,7 @@ SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.legend else {}
+    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
     return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 

@@ -44,7 +44,7 @@ def prepare(graph: Graph) -> Graph:
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = prepare(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.legend else {}
+    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
     return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 

@@ -52,7 +52,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, statements)
-    own = size if is_large(graph) else {"label": _legend(shown, options)} if options.legend else {}
+    own = size if is_large(graph) else {"label": _legend(shown, options)} if options.has_foot(graph.error) else {}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
     return themed(graph, options, {**own, **space}, statements)
 
