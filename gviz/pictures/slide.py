@@ -103,9 +103,10 @@ def on_page(
         write: returns a picture as DOT.
     """
     x0, y0, x1, y1 = layout.bounds
-    top, bottom = _space(page, len(caption))
+    foot_height = _size(_table(legend), page.legend, picture, write)[1] if legend else 0.0
+    top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
-    zoom, scale = scale, scale_of(layout, page, len(caption))
+    zoom, scale = scale, scale_of(layout, page, len(caption), foot_height)
     warn_of_small_type(TYPE * scale)
     left, low = (x0 + x1) / 2 * scale - page.width / 2, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
@@ -115,18 +116,17 @@ def on_page(
     texts: list[Statement] = []
 
     def put(name: str, content: str, size: float, x: float, y: float) -> None:
-        table = f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
-        scaled = _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / scale), 1) if float(m[2]) else 0}"', table)
+        scaled = _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / scale), 1) if float(m[2]) else 0}"', _table(content))
+        width, _ = _size(scaled, size / scale, picture, write)
         look = {"label": Html(f"<{scaled}>"), **BARE, "margin": "0", "fontsize": f"{size / scale:.3f}"}
-        width = _width(look, picture, write)
         texts.append(Shape(name, {**look, "pos": place(x + width * scale / 2, y)}))
 
     if title:
         put("__title", f"<B>{title}</B>", page.title, MARGIN, page.height - 30 - page.title * 0.6)
     foot = 20.0
     if legend:
-        put("__legend", legend, page.legend, MARGIN - 4, foot + page.legend * 0.5)
-        foot += page.legend * 2.2
+        put("__legend", legend, page.legend, MARGIN - 4, foot - 6 + foot_height / 2)
+        foot += foot_height
     if caption:
         rows = "".join(f'<TR><TD ALIGN="LEFT">{line}</TD></TR>' for line in caption)
         table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{page.caption * 0.13:.0f}">{rows}</TABLE>'
@@ -139,16 +139,21 @@ def on_page(
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
 
 
-def scale_of(layout: Layout, page: Page, captions: int) -> float:
-    """Return how many times a graph is enlarged to fill the room that so many lines of caption leave."""
+def scale_of(layout: Layout, page: Page, captions: int, foot: float = 28) -> float:
+    """Return how many times a graph is enlarged to fill the room above so many lines of caption, and a legend so high."""
     x0, y0, x1, y1 = layout.bounds
-    room = page.height - sum(_space(page, captions))
-    return min((page.width - 2 * MARGIN) / max(x1 - x0, 1), room / max(y1 - y0, 1), MOST_SCALE)
+    room = page.height - sum(_space(page, captions, foot))
+    return min((page.width - 2 * MARGIN) / max(x1 - x0, 1), max(room, 1) / max(y1 - y0, 1), MOST_SCALE)
 
 
-def _space(page: Page, captions: int) -> tuple[float, float]:
+def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:
     """Return the points above and below the graph."""
-    return 82.0, 26.0 + page.legend * 2.2 + (captions * page.caption * LINE + 14 if captions else 0)
+    return 82.0, 26.0 + foot + (captions * page.caption * LINE + 14 if captions else 0)
+
+
+def _table(content: str) -> str:
+    """Return a text as the only cell of a table."""
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
 
 
 def placed(statements: Sequence[Statement], layout: Layout) -> list[Statement]:
@@ -167,10 +172,11 @@ def placed(statements: Sequence[Statement], layout: Layout) -> list[Statement]:
     return found
 
 
-def _width(look: Mapping[str, str], picture: Picture, write: Callable[[Picture], str]) -> float:
-    """Return the width of a text, in the points of the graph."""
-    text = write(Picture("", {"pad": "0"}, picture.node, {}, [Shape("a", look)]))
-    return float(json.loads(draw(text, "json0"))["objects"][0]["width"]) * 72
+def _size(table: str, points: float, picture: Picture, write: Callable[[Picture], str]) -> tuple[float, float]:
+    """Return the width and height of an HTML-like text in a type size, in points."""
+    look = {"label": Html(f"<{table}>"), **BARE, "margin": "0", "fontsize": f"{points:.3f}"}
+    shape = json.loads(draw(write(Picture("", {"pad": "0"}, picture.node, {}, [Shape("a", look)])), "json0"))["objects"][0]
+    return float(shape["width"]) * 72, float(shape["height"]) * 72
 
 
 def warn_of_small_type(points: float) -> None:
