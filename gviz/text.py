@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import chain, count, product
-from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "letters", "printable", "shorten",
+    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "printable", "shorten",
     "shorten_lines", "visible",
 ]  # fmt: skip
 
@@ -136,13 +134,3 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     """
     meant = closest(name, among)
     return f"did you mean {meant}?" if meant else otherwise
-
-
-def letters() -> Iterator[str]:
-    """Return a, b, ... z, aa, ab, ... without end.
-
-    >>> from itertools import islice
-    >>> list(islice(letters(), 25, 29))
-    ['z', 'aa', 'ab', 'ac']
-    """
-    return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))

@@ -10,7 +10,7 @@ import click
 
 from gviz.text import did_you_mean
 
-__all__ = ["Command", "OneOf", "SourceCommand", "not_one_of", "takes_source"]
+__all__ = ["Command", "OneOf", "SourceCommand", "not_one_of", "pairs", "takes_source"]
 
 Command: TypeAlias = Callable[..., int]
 
@@ -41,6 +41,14 @@ class SourceCommand(click.Command):
 def _names(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the names of an option that may be repeated and may have commas, each once."""
     return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
+
+
+def pairs(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of attributes."""
+    for text in given:
+        if "=" not in text:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE.")
+    return tuple((name, value) for name, _, value in (text.partition("=") for text in given))
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import OneOf, not_one_of
+from gviz.cli.options import OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.pictures.options import ENGINES, FITS, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
@@ -181,7 +181,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
                      help="How many times as large an image (png, jpg, gif ...) is in pixels."),
         click.option("--transparent", is_flag=True, help="Leave the page behind the picture empty."),
-        *(click.option(f"-{letter}", part, multiple=True, metavar="NAME=VALUE", callback=_pairs,
+        *(click.option(f"-{letter}", part, multiple=True, metavar="NAME=VALUE", callback=pairs,
                        help=f"An attribute for Graphviz: of {what}.")
           for letter, part, what in (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", "edge", "all arrows"))),
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
@@ -216,14 +216,6 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         return decorated
 
     return decorate
-
-
-def _pairs(_context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of attributes."""
-    for text in given:
-        if "=" not in text:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE.")
-    return tuple((name, value) for name, _, value in (text.partition("=") for text in given))
 
 
 def lines_of(show: str) -> tuple[str, ...]:

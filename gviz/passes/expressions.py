@@ -1,7 +1,7 @@
 """What each operation computes, in the names of the program: ``x + w`` for an AddBackward0 between x and w.
 
 :func:`with_statements` takes it from the program, where a statement gives a name to what it computes;
-:func:`with_expressions` reads the rest off the graph, so that it serves saved graphs and PyTorch's as well.
+:func:`words_of` reads the rest off the graph, so that it serves saved graphs and PyTorch's as well.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from itertools import chain, count, product
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
-
-from gviz.text import letters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from gviz.graph import Edge, Graph, Node
 
-__all__ = ["UNKNOWN", "Words", "constant_of", "operator_of", "with_expressions", "with_letters", "with_statements", "words_of"]
+__all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "with_letters", "with_statements", "words_of"]
 
 UNKNOWN = "□"
 """An operand that needs no gradient: the graph does not have it."""
@@ -61,23 +61,14 @@ class Words(NamedTuple):
     result: str
 
 
-def with_expressions(graph: Graph) -> Graph:
-    """Return the graph with an expression for each operation whose operands have names.
+def words_of(graph: Graph) -> dict[str, Words]:
+    """Return what is said of each operation, by its id.
 
     >>> from gviz.graph import Edge, Graph, Node
     >>> nodes = Node("n0", "operation", "AddBackward0", name="a", slots=2), Node("n1", "leaf", name="x")
-    >>> with_expressions(Graph(nodes, (Edge("n1", "n0"),))).nodes[0].expression
-    'x + □'
+    >>> words_of(Graph(nodes, (Edge("n1", "n0"),)))
+    {'n0': Words(expression='x + □', operands=('x', '□'), result='a')}
     """
-    words = words_of(graph)
-    return replace(
-        graph,
-        nodes=tuple(node._replace(expression=words[node.id].expression) if node.id in words else node for node in graph.nodes),
-    )
-
-
-def words_of(graph: Graph) -> dict[str, Words]:
-    """Return what is said of each operation, by its id."""
     inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
     outputs: dict[str, str] = {}
     kinds = {node.id: node for node in graph.nodes}
@@ -168,6 +159,16 @@ def with_statements(graph: Graph, statements: Mapping[str, str]) -> Graph:
         for node in graph.nodes
     )
     return replace(graph, nodes=tuple(nodes))
+
+
+def letters() -> Iterator[str]:
+    """Return a, b, ... z, aa, ab, ... without end.
+
+    >>> from itertools import islice
+    >>> list(islice(letters(), 25, 29))
+    ['z', 'aa', 'ab', 'ac']
+    """
+    return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))
 
 
 def with_letters(graph: Graph) -> Graph:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
 
-__all__ = ["LARGE", "Arrow", "Frame", "Picture", "RenderOptions", "Shape", "Statement", "is_large", "picture_of"]
+__all__ = ["LARGE", "Arrow", "Frame", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 
 
 class Shape(NamedTuple):
@@ -93,8 +93,3 @@ def with_formula(graph: Graph) -> Graph:
     from gviz.passes.expressions import with_letters
 
     return with_symbols(with_letters(graph))
-
-
-def is_large(graph: Graph) -> bool:
-    """Return whether a picture has too many boxes for anybody to read them all."""
-    return len(graph.nodes) > LARGE

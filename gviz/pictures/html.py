@@ -8,7 +8,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from gviz.pictures.labels import LONGEST_LINE, Span, text_of
+from gviz.pictures.labels import LONGEST_LINE, Span
 from gviz.text import shorten, visible
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def escaped(text: str) -> str:
 
 def span_text(span: Span, theme: Theme) -> str:
     """Return a span in its ink; of a very long one the middle is left out, since Graphviz reads 16,384 bytes at a time."""
-    text = escaped(shorten(span.text, LONGEST_LINE, middle=True))
+    text = escaped(span.text if len(span.text) <= LONGEST_LINE else shorten(span.text, LONGEST_LINE, middle=True))
     if span.is_bold:
         text = f"<B>{text}</B>"
     colour = inks(theme).get(span.ink)
@@ -88,7 +88,8 @@ def labels(boxes: Iterable[Box], theme: Theme) -> list[str]:
 
 def plain(box: Box) -> str:
     """Return the label of a box in one ink."""
-    return "\n".join(shorten(text_of(line), LONGEST_LINE, middle=True) for line in box.lines)
+    lines = ("".join(span.text for span in line) for line in box.lines)
+    return "\n".join(line if len(line) <= LONGEST_LINE else shorten(line, LONGEST_LINE, middle=True) for line in lines)
 
 
 def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from gviz.passes.expressions import words_of
+from gviz.pictures import LARGE
 from gviz.text import shorten
 
 if TYPE_CHECKING:
@@ -180,6 +182,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
 
     Operations without a name of their own share their boxes: in a large graph most are alike.
     """
+    words = words_of(graph) if options.show and len(graph.nodes) <= LARGE else {}
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
     roots, made = set(graph.roots), {edge.target for edge in graph.edges}
@@ -187,6 +190,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     known: dict[tuple[object, ...], Box] = {}
     drawn, has_attrs = [], "attrs" in options.show
     for node in graph.nodes:
+        if node.id in words:
+            node = node._replace(expression=words[node.id].expression)
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
             key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs)
@@ -329,7 +334,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
     if not is_finite(node.grad):
-        text = value_text(node.grad) if is_small(size_of(node.grad)) else "not finite"
+        text = value_text(node.grad, options.precision) if is_small(size_of(node.grad)) else "not finite"
         return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
     text = value_text(node.grad, options.precision)
     if is_small(size_of(node.grad)) and len(text) <= options.max_chars:

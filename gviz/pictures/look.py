@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ANSI", "ARROWS", "BOX", "BOXES", "CLUSTER", "LABEL", "LONGEST_LINE", "LONGEST_PIECE", "picture_size"]
+__all__ = ["ANSI", "ARROWS", "BOX", "BOXES", "CLUSTER", "LABEL", "LONGEST_LINE", "LONGEST_PIECE", "WRONG", "picture_size"]
 
 BOX = {
     "style": "filled",
@@ -56,6 +56,9 @@ ANSI = {
     "variable": "33",
 }
 """Colours in the terminal by kind, near those of the picture; operations keep the terminal's own."""
+
+WRONG = "91"
+"""The colour of nan and inf in the terminal."""
 
 LONGEST_LINE = 200
 """Characters of a line in a box, and of a title: a longer one would make the picture too small to be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gviz.errors import RenderError
 from gviz.text import did_you_mean
@@ -88,12 +88,18 @@ class RenderOptions:
     graph: tuple[tuple[str, str], ...] = ()
     node: tuple[tuple[str, str], ...] = ()
     edge: tuple[tuple[str, str], ...] = ()
+    direction: str = field(init=False, repr=False, default="")
+    """From where to where the data flows: ``rankdir``, or the view's own."""
+    needs_flow: bool = field(init=False, repr=False, default=False)
+    """Whether the picture shows local derivatives, or gradients on their way."""
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
         show: object = self.show
         object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
         object.__setattr__(self, "rankdir", self.rankdir.upper())
+        object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
+        object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show)
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
@@ -108,15 +114,6 @@ class RenderOptions:
                     hint = did_you_mean(word, known) or None
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
 
-    @property
-    def direction(self) -> str:
-        """From where to where the data flows: ``rankdir``, or the view's own."""
-        return self.rankdir or VIEWS.get(self.view, "TB")
-
-    @property
-    def needs_flow(self) -> bool:
-        """Whether the picture shows local derivatives, or gradients on their way."""
-        return self.view != "torchviz" or "local" in self.show
 
     def has_foot(self, error: str) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""

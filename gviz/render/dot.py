@@ -61,7 +61,9 @@ def render(graph: Graph, options: RenderOptions) -> str:
 
 def text_of(picture: Picture, extra: Mapping[str, str] | None = None) -> str:
     """Return a picture as DOT, with further attributes of the whole, for the layout's sake."""
-    name = quote(shorten(picture.title.replace("\n", " "), LONGEST_LINE, middle=True)) + " " if picture.title else ""
+    title = picture.title.replace("\n", " ")
+    title = title if len(title) <= LONGEST_LINE else shorten(title, LONGEST_LINE, middle=True)
+    name = f"{quote(title)} " if title else ""
     head = [f"digraph {name}{{", "    // made by gviz"]  # the mark of gviz's own files: see marks.py
     for word, look in (("graph", {**picture.graph, **(extra or {})}), ("node", picture.node), ("edge", picture.edge)):
         head += [f"    {word} [{_attributes(look)}]"] if look else []

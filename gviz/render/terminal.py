@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.passes.expressions import with_expressions
 from gviz.pictures.labels import boxes, describe
-from gviz.pictures.look import ANSI
+from gviz.pictures.look import ANSI, WRONG
 from gviz.text import display_width, visible
 
 if TYPE_CHECKING:
@@ -41,6 +40,9 @@ class Guides(NamedTuple):
 
 _UNICODE = Guides("├─ ", "└─ ", "│  ", "   ", "↑ ", "↓ ", "…")
 _ASCII = Guides("|- ", "`- ", "|  ", "   ", "^ ", "v ", "...")
+
+_SIGNS = str.maketrans({"□": "?", "⚠": "(!)", "…": "...", "∂": "d", "×": "x", "·": "*", "²": "^2", "³": "^3"})
+"""gviz's own signs in ASCII; other characters, which are those of names, are escaped."""
 
 _LEAST_ROOM = 32
 """Columns that a line has at the least for its text, however deep it is."""
@@ -81,8 +83,10 @@ class Tree:
         self.guides = _ASCII if options.ascii else _UNICODE
         self.nodes = {node.id: node for node in graph.nodes}
         self.roots = graph.roots
-        named = with_expressions(graph) if options.show else graph
-        self.texts = {node.id: describe(box) for node, box in zip(graph.nodes, boxes(named, options, table=False), strict=True)}
+        drawn = dict(zip(self.nodes, boxes(graph, options, table=False), strict=True))
+        self.texts = {node: describe(box) for node, box in drawn.items()}
+        inks = {node: WRONG if box.is_error else ANSI.get(box.kind) for node, box in drawn.items()}
+        self.colours = inks if options.color else {}
         self.inputs: dict[str, list[Edge]] = {}
         for edge in graph.edges:
             self.inputs.setdefault(edge.target, []).append(edge)
@@ -156,9 +160,9 @@ class Tree:
         """Return one line, its text cut to the room that the terminal's width leaves, and coloured."""
         text = visible(text).replace("\n", "\\n")
         if self.options.ascii:
-            text = text.encode("ascii", "backslashreplace").decode()
+            text = text.translate(_SIGNS).encode("ascii", "backslashreplace").decode()
         text = self.fitted(text, max(self.options.width - len(lead) - len(tail), 3)) + tail
-        colour = ANSI.get(node.kind) if self.options.color else None
+        colour = self.colours.get(node.id)
         return f"{lead}\x1b[{colour}m{text}\x1b[0m" if colour else lead + text
 
     def fitted(self, text: str, room: int) -> str:

@@ -15,7 +15,7 @@ from gviz.errors import RenderError
 from gviz.graph import Edge, Graph, Node, Value
 from gviz.render import RenderOptions, render
 from gviz.render.dot import quote
-from gviz.pictures.labels import lines
+from gviz.pictures.labels import lines, text_of
 from gviz.pictures.look import picture_size
 from gviz.text import visible
 
@@ -41,31 +41,37 @@ FOUR = ((-0.02247906,), (0.9178659,), (0.5739973,), (0.2912345,))
 @pytest.mark.parametrize(
     ("name", "shape", "value", "most", "expected"),
     [
-        ("W", (2, 2), ((1.0, 2.0), (3.0, 4.0)), 50, ["W = [[1, 2], [3, 4]]", "grad [[1, 2], [3, 4]]"]),
-        ("W", (5,), (1.0,) * 5, 50, ["W (5)", "grad (5)"]),
-        ("W", (0, 3), (), 50, ["W (0, 3)", "grad (0)"]),
-        (None, (), 2.5, 50, ["2.5", "grad 2.5"]),
-        ("w", (), 2.302585092994046, 50, ["w = 2.302585", "grad 2.302585"]),
-        ("w", (), 1e-9, 50, ["w = 1e-09", "grad 1e-09"]),
-        ("w", (), "-inf", 50, ["w = -inf", "grad -inf"]),
-        ("w", (), True, 50, ["w = True", "grad True"]),
-        ("w", (), 7, 50, ["w = 7", "grad 7"]),
-        # a long line is broken at the equals sign and its name cut
-        ("a" * 60, (4,), (1.2345678,) * 4, 30, ["aaaaaaaaaaaaaa...aaaaaaaaaaaaa", "= [1.235, 1.235, 1.235, 1.235]"]),
-        # values that do not fit have fewer digits, and the shape stands for those that fit with no number of digits
-        ("w", (4, 1), FOUR, 50, [f"{part} [[-0.02248], [0.9179], [0.574], [0.2912]]" for part in ("w =", "grad")]),
-        ("w", (4,), (-1.2345678e-30,) * 4, 40, ["w (4)", "grad (4)"]),
+        ("W", (2, 2), ((1.0, 2.0), (3.0, 4.0)), 50, ["W = [[1, 2], [3, 4]]", "grad = [[1, 2], [3, 4]]"]),
+        ("W", (5,), (1.0,) * 5, 50, ["W (5)", "|grad| = 2.2361"]),
+        ("W", (0, 3), (), 50, ["W (0, 3)", "|grad| = 0"]),
+        (None, (), 2.5, 50, ["2.5", "grad = 2.5"]),
+        ("w", (), 2.302585092994046, 50, ["w = 2.3026", "grad = 2.3026"]),
+        ("w", (), 1e-9, 50, ["w = 1e-09", "grad = 1e-09"]),
+        ("w", (), "-inf", 50, ["w = -inf", "grad = -inf ⚠"]),
+        ("w", (), True, 50, ["w = True", "grad = True"]),
+        ("w", (), 7, 50, ["w = 7", "grad = 7"]),
+        # the values stand on a line of their own if the name leaves them no room; the middle of a long name is left out
+        (
+            "w",
+            (4, 1),
+            FOUR,
+            50,
+            ["w", "= [[-0.0225], [0.9179], [0.574], [0.2912]]", "grad = [[-0.0225], [0.9179], [0.574], [0.2912]]"],
+        ),
+        ("a" * 60, (4,), (1.2345678,) * 4, 50, ["a" * 20 + "…" + "a" * 19, "= [1.2346, 1.2346, 1.2346, 1.2346]"]),
+        # the shape stands for values that do not fit
+        ("w", (4,), (-1.2345678e-30,) * 4, 40, ["w (4)", "|grad| = 2.47e-30"]),
     ],
 )
 def test_a_tensor_shows_its_values_if_they_can_be_read_or_its_shape(
     name: str | None, shape: tuple[int, ...], value: Value, most: int, expected: list[str]
 ) -> None:
     node = Node("n0", "leaf", name=name, shape=shape, value=value, grad=value)
-    assert lines(node, RenderOptions(max_chars=most))[: len(expected)] == expected
+    assert [text_of(line) for line in lines(node, RenderOptions(max_chars=most))][: len(expected)] == expected
 
 
 def test_none_is_torchviz_s_label() -> None:
-    labels = [lines(node, PLAIN) for node in every_kind().nodes]
+    labels = [[text_of(line) for line in lines(node, PLAIN)] for node in every_kind().nodes]
     assert labels[:6] == [
         ["q", " (3)"],
         ["SelectBackward0"],
@@ -79,7 +85,12 @@ def test_none_is_torchviz_s_label() -> None:
 
 def test_large_graphs_get_large_pictures_as_torchviz_s_do() -> None:
     assert [picture_size(statements) for statements in (80, 81)] == ["12,12", "12.15,12.15"]
-    assert 'size="30.15,30.15"' in dot(chain(100))
+    assert 'size="30.15,30.15"' in dot(chain(100), PLAIN)
+    assert 'size="90.45,90.45"' in dot(chain(301))
+
+
+def test_a_picture_that_can_be_read_has_no_least_size() -> None:
+    assert " size=" not in dot(article())
 
 
 def test_the_leaves_may_lie_on_the_left() -> None:
@@ -129,7 +140,7 @@ def test_a_chain_of_100_000_operations_is_written_in_a_loop() -> None:
     graph = chain(100_000)
     start = time.process_time()
     text = dot(graph)
-    assert text.count("\n") == 200_000 + 6
+    assert text.count("\n") == 200_000 + 7
     assert time.process_time() - start < 5  # ten times what it takes: this is about quadratic growth
 
 

@@ -114,5 +114,10 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
     loaded = set(done.stdout.split())
     unwanted = "graphviz pygraphviz numpy rich subprocess tempfile pathlib shutil inspect zlib difflib json"
     assert not loaded & set(unwanted.split())
-    wanted = {"dot", "image", "labels", "look", "marks", "options"}
-    assert {name.removeprefix("gviz.render.") for name in loaded if name.startswith("gviz.render.")} == wanted
+    assert {name.removeprefix("gviz.render.") for name in loaded if name.startswith("gviz.render.")} == {
+        "dot",
+        "image",
+        "marks",
+    }
+    drawn = {name.removeprefix("gviz.pictures.") for name in loaded if name.startswith("gviz.pictures.")}
+    assert drawn == {"html", "labels", "look", "options", "page", "repeat", "theme", "views", "views.torchviz"}

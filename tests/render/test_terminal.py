@@ -25,13 +25,13 @@ def tree(graph: Graph, options: RenderOptions | None = None) -> list[str]:
 def test_the_article_s_graph_is_a_tree() -> None:
     assert tree(article()) == [
         "y = 6",
-        "└─ MulBackward0  y = 6",
-        "   ├─ AddBackward0  a = 3",
+        "└─ MulBackward0  a * b",
+        "   ├─ AddBackward0  a = x + w = 3",
         "   │  ├─ AccumulateGrad",
-        "   │  │  └─ x = 2  grad 2",
+        "   │  │  └─ x = 2  grad = 2",
         "   │  └─ AccumulateGrad",
-        "   │     └─ w = 1  grad 5",
-        "   └─ AddBackward0  b = 2",
+        "   │     └─ w = 1  grad = 5",
+        "   └─ AddBackward0  b = w + □ = 2",
         "      └─ ↑ AccumulateGrad w",
     ]
 
@@ -51,9 +51,11 @@ def test_the_text_is_as_it_was_found_right(how: str, options: RenderOptions) -> 
 
 def test_the_same_in_ascii() -> None:
     drawn = tree(article(), RenderOptions(ascii=True))
-    assert drawn[2:4] == ["   |- AddBackward0  a = 3", "   |  |- AccumulateGrad"]
+    assert drawn[2:4] == ["   |- AddBackward0  a = x + w = 3", "   |  |- AccumulateGrad"]
     assert drawn[-1] == "      ^ AccumulateGrad w".replace("^", "`- ^")
+    assert drawn[-2] == "   `- AddBackward0  b = w + ? = 2"
     assert all(line.isascii() for line in tree(named("π損"), RenderOptions(ascii=True)))
+    assert "(!)" in tree(Graph((leaf("w", "w", 1.0, "nan"),), (), ("w",)), RenderOptions(ascii=True))[0]
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
@@ -81,7 +83,7 @@ def test_a_branch_that_was_put_off_is_put_off_once() -> None:
 def test_both_slots_of_a_square_are_there() -> None:
     nodes = (Node("r", "output", name="y"), Node("n1", "operation", "MulBackward0"), leaf("x", "x", 3.0))
     graph = Graph(nodes, (Edge("n1", "r"), Edge("x", "n1", 0), Edge("x", "n1", 1)), ("r",))
-    assert tree(graph) == ["y", "└─ MulBackward0", "   ├─ x = 3", "   └─ ↑ x"]
+    assert tree(graph) == ["y", "└─ MulBackward0", "   ├─ x = 3  grad = None", "   └─ ↑ x"]
 
 
 def test_what_no_root_is_made_from_is_shown_as_well() -> None:
@@ -97,17 +99,19 @@ def test_a_circle_comes_to_an_end() -> None:
 
 def test_newlines_and_controls_in_names_keep_to_their_line() -> None:
     assert tree(named("two\nlines", "\x1b[31mred", "\ud800"))[1:] == [
-        "├─ two\\nlines = 1",
-        "├─ \\x1b[31mred = 1",
-        "└─ \\ud800 = 1",
+        "├─ two\\nlines = 1  grad = None",
+        "├─ \\x1b[31mred = 1  grad = None",
+        "└─ \\ud800 = 1  grad = None",
     ]
 
 
 def test_colours_are_those_of_the_picture_and_only_on_demand() -> None:
     assert "\x1b" not in "".join(tree(article()))
     coloured = tree(article(), RenderOptions(color=True))
-    assert "\x1b[94mx = 2  grad 2\x1b[0m" in coloured[4]
+    assert "\x1b[94mx = 2  grad = 2\x1b[0m" in coloured[4]
     assert [re.sub(r"\x1b\[\d*m", "", line) for line in coloured] == tree(article())
+    wrong = tree(Graph((leaf("w", "w", "nan"),), (), ("w",)), RenderOptions(color=True))
+    assert wrong == ["\x1b[91mw = nan  grad = None\x1b[0m"]
 
 
 def test_a_long_tree_can_be_cut_and_says_by_how_much() -> None:

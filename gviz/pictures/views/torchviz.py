@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gviz.passes.expressions import UNKNOWN, with_expressions
-from gviz.pictures import Arrow, Frame, Picture, Shape, html, is_large
+from gviz.passes.expressions import UNKNOWN
+from gviz.pictures import LARGE, Arrow, Frame, Picture, Shape, html
 from gviz.pictures.labels import Span, boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.page import USUAL, direction, themed
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph
     from gviz.pictures import Statement
+    from gviz.pictures.labels import Box
     from gviz.pictures.options import RenderOptions
 
 __all__ = ["lines", "picture"]
@@ -43,41 +44,41 @@ STATIC_LEGEND = {
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
-    shown = graph if not options.show or is_large(graph) else with_expressions(graph)
-    if options.show and options.repeat_leaves != "never" and not is_large(graph):
-        shown = with_repeats(shown, always=options.repeat_leaves == "always")
-    drawn = _boxes(shown, options)
-    statements = [*(_clusters(shown, drawn, options) if graph.kind == "static" else drawn), *lines(shown.edges, shown, options)]
-    size = {"size": picture_size(len(graph.nodes) + len(graph.edges))}
+    shown, is_large = graph, len(graph.nodes) > LARGE
+    if options.show and options.repeat_leaves != "never" and not is_large:
+        shown = with_repeats(graph, always=options.repeat_leaves == "always")
+    drawn = boxes(shown, options)
+    shapes = _shapes(shown, drawn, options, has_inks=bool(options.show) and not is_large)
+    statements = [*(_clusters(shown, shapes, options) if graph.kind == "static" else shapes), *lines(shown.edges, shown, options)]
+    size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, statements)
-    own = size if is_large(graph) else {"label": _legend(shown, options)} if options.has_foot(graph.error) else {}
+    own = size if is_large or not options.has_foot(graph.error) else {"label": _legend(shown, drawn, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
     return themed(graph, options, {**own, **space}, statements)
 
 
-def _legend(graph: Graph, options: RenderOptions) -> html.Html:
+def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     is_static = graph.kind == "static"
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     told = {kind: text for kind, text in texts.items() if kind in kinds}
     forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.direction]
-    has_unknown = any(UNKNOWN in node.expression for node in graph.nodes)
+    has_unknown = any(UNKNOWN in span.text for box in drawn for line in box.lines for span in line)
     notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
     notes.append(f"{forward} data" if is_static else f"{forward} data; gradients flow back {back}")
     return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options, error=graph.error)
 
 
-def _boxes(graph: Graph, options: RenderOptions) -> list[Shape]:
-    """Return the boxes; equal ones share their attributes."""
-    drawn, theme = boxes(graph, options), THEMES[options.theme]
+def _shapes(graph: Graph, drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[Shape]:
+    """Return the boxes with their looks; equal ones share theirs."""
+    theme = THEMES[options.theme]
     unique = {id(box): box for box in drawn}
-    has_inks = bool(options.show) and not is_large(graph)
-    texts = html.labels(unique.values(), theme) if has_inks else [html.plain(box) for box in unique.values()]
     kinds = {box.kind for box in unique.values()}
     looks = {kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds}
+    texts = html.labels(unique.values(), theme) if has_inks else [html.plain(box) for box in unique.values()]
     made = {
         key: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
         for (key, box), text in zip(unique.items(), texts, strict=True)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import FIELDS
-from gviz.text import letters, shorten
+from gviz.passes.expressions import letters
+from gviz.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
