@@ -1,7 +1,7 @@
 """How a gradient flows back: what arrives at each operation, the factor of each input, and what is handed on.
 
-A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward does, without
-touching any ``.grad``, as long as the graph has not been freed.
+A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward does,
+without touching any ``.grad``, as long as the graph has not been freed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gviz.walk import Flow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gviz.walk import NodeLike, TensorLike
 
@@ -55,7 +55,8 @@ def flow(
             grads: list[Any] = [arrived.get(number) for number in range(count)]
             try:
                 handed = as_tuple(node(*grads))  # type: ignore[operator]
-                factors = as_tuple(node(*[engine.ones_like(grads[0])])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
+                of_ones = node(engine.ones_like(grads[0])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
+                factors = as_tuple(of_ones)
             except (RuntimeError, TypeError):
                 continue
             arrives = grads[0] if count == 1 else None
@@ -68,7 +69,13 @@ def flow(
 
 def flow_of(tensors: Any) -> dict[NodeLike, Flow]:
     """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library they are."""
-    roots = list(tensors.values()) if isinstance(tensors, dict) else list(tensors) if isinstance(tensors, list | tuple) else [tensors]
+    roots = (
+        list(tensors.values())
+        if isinstance(tensors, dict)
+        else list(tensors)
+        if isinstance(tensors, list | tuple)
+        else [tensors]
+    )
     if not roots or not all(hasattr(root, "grad_fn") for root in roots):
         return {}
     torch = sys.modules.get("torch")

@@ -307,9 +307,7 @@ class Walker:
             names = self.makes[id(node)]
             outputs = tuple(names.get(number, "") for number in range(max(names) + 1)) if len(names) > 1 else ()
             is_letter = row.expression is not None
-            box = Node(
-                node_id, "operation", label, *facts, state, len(slots), attrs, outputs=outputs, is_letter=is_letter
-            )
+            box = Node(node_id, "operation", label, *facts, state, len(slots), attrs, outputs=outputs, is_letter=is_letter)
         self.nodes.append(box)
         if self.saved:
             self.add_saved(node_id, kept)

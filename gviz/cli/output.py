@@ -16,8 +16,8 @@ import click
 from gviz.cli import streams
 from gviz.cli.options import OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
-from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.pictures.options import ENGINES, FITS, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
+from gviz.render import RenderOptions, find, render, save, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +35,14 @@ LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
 
 
+PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", "edge", "all arrows"))
+
 LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 LOOK = (
-    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves", "transparent", "scale",
+    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves",
+    "transparent", "scale",
     "graph", "node", "edge",
 )  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
@@ -183,14 +186,14 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("--transparent", is_flag=True, help="Leave the page behind the picture empty."),
         *(click.option(f"-{letter}", part, multiple=True, metavar="NAME=VALUE", callback=pairs,
                        help=f"An attribute for Graphviz: of {what}.")
-          for letter, part, what in (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", "edge", "all arrows"))),
+          for letter, part, what in PARTS),
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
         click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
                      help="The decimals of a number in a box."),
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
         click.option("--rankdir", type=OneOf(RANKDIRS),
-                     metavar="TB|BT|LR|RL", help="The direction of the arrows: from top to bottom (TB), from left to right (LR) ..."
-                     " [default: that of the view]" if has_views else " [default: TB]"),
+                     metavar="TB|BT|LR|RL", help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
+                     f"[default: {'that of the view' if has_views else 'TB'}]"),
         click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip

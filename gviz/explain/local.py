@@ -1,8 +1,8 @@
 """Local derivatives as symbols: ``b`` for the product y = a * b by a, ``1 - t²`` for t = tanh(x).
 
-They are read off the table of operations: the derivative of a row is called with symbols in place of arrays, and with 1 in place
-of the gradient that arrives. If it then consists of functions that work element by element, that is the factor by which the
-gradient is multiplied on its way to this input. Else (a matrix product, a sum over rows) there is no such factor, and the
+They are read off the table of operations: the derivative of a row is called with symbols in place of arrays, and with 1 in
+place of the gradient that arrives. If it then consists of functions that work element by element, that is the factor by which
+the gradient is multiplied on its way to this input. Else (a matrix product, a sum over rows) there is no such factor, and the
 derivative is named for what it does to the gradient: ``grad @ w.T``.
 """
 
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Local", "local_derivative", "with_symbols"]
 
-UNARY: dict[str, type[ast.unaryop]] = {"neg": ast.USub, "negative": ast.USub}
+SHORT = {
+    "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
+    "mv": "mm", "bmm": "mm", "matmul": "mm", "dot": "mm",
+}  # fmt: skip
+"""Other names of rows, and numpy's."""
+
 BINARY: dict[str, type[ast.operator]] = {
-    "add": ast.Add, "sub": ast.Sub, "subtract": ast.Sub, "mul": ast.Mult, "multiply": ast.Mult, "div": ast.Div,
-    "divide": ast.Div, "true_divide": ast.Div, "power": ast.Pow, "pow_tensor": ast.Pow, "mm": ast.MatMult, "mv": ast.MatMult, "bmm": ast.MatMult,
-    "matmul": ast.MatMult, "dot": ast.MatMult,
+    "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "div": ast.Div, "power": ast.Pow, "mm": ast.MatMult,
 }  # fmt: skip
 COMPARED: dict[str, type[ast.cmpop]] = {
     "less": ast.Lt, "less_equal": ast.LtE, "greater": ast.Gt, "greater_equal": ast.GtE, "equal": ast.Eq, "not_equal": ast.NotEq,
@@ -44,7 +47,8 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 EACH = {
     "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "rsqrt", "sgn", "sign", "sigmoid", "where", "absolute",
-    "square", "reciprocal", "masked_fill", "log10", "log2", "expm1", "isnan", "logical_and", "logical_or", "erf", "log1p", "exp2", "maximum", "minimum",
+    "square", "reciprocal", "masked_fill", "log10", "log2", "expm1", "isnan",
+    "logical_and", "logical_or", "erf", "log1p", "exp2", "maximum", "minimum",
 }  # fmt: skip
 """Further functions that work element by element."""
 
@@ -94,7 +98,8 @@ def _operator(name: str, *, is_reflected: bool = False) -> Callable[[Any, Any], 
 
 
 for _sign, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "power", "matmul": "mm", "lt": "less", "le": "less_equal",
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "power", "matmul": "mm", "lt": "less",
+    "le": "less_equal",
     "gt": "greater", "ge": "greater_equal",
 }.items():  # fmt: skip
     setattr(Symbol, f"__{_sign}__", _operator(_name))
@@ -112,39 +117,49 @@ def tree(value: Any) -> ast.expr:
     raise TypeError(f"{value!r} is neither a symbol nor a number")
 
 
-def called(name: str, *args: Any) -> Any:
-    """Return what a function of the table, or of numpy, comes to: simplified by rules that change no value."""
-    name = name.partition(" ")[0]  # numpy's own addition: erf (vectorized)
-    if name in SPREAD:
-        return args[0]
-    if name == "scalar_like":
-        return args[1]
+def called(name: str, *args: Any) -> Symbol:
+    """Return what a function of the table, or of numpy, comes to, simplified."""
+    name = SHORT.get(name, name.partition(" ")[0])  # numpy calls one of its functions erf (vectorized)
+    if name in SPREAD or name == "scalar_like":
+        return Symbol(tree(args[name == "scalar_like"]))
     parts = [tree(arg) for arg in args]
-    values = [part.value if isinstance(part, ast.Constant) else None for part in parts]
-    match name, values:
-        case ("mul" | "multiply", [1, _]) | ("add", [0, _]):
-            return Symbol(parts[1])
-        case ("mul" | "multiply" | "div" | "divide" | "true_divide" | "power", [_, 1]) | ("add" | "sub" | "subtract", [_, 0]):
-            return Symbol(parts[0])
-        case ("mul" | "multiply", [None, None]) if ast.dump(parts[0]) == ast.dump(parts[1]):
-            return called("power", args[0], 2)
-        case ("where", [None, 0, 1]) if isinstance(parts[0], ast.Compare):
-            return Symbol(ast.Compare(parts[0].left, [OPPOSITE[type(parts[0].ops[0])]()], parts[0].comparators))
-        case ("where", [None, 1, 0]) if isinstance(parts[0], ast.Compare):
-            return Symbol(parts[0])
-    if name in ("mul", "multiply") and ast.unparse(parts[0]) == "-1":
-        return called("neg", args[1])
-    if name in UNARY:
-        if isinstance(parts[0], ast.UnaryOp):
-            return Symbol(parts[0].operand)
-        return Symbol(ast.UnaryOp(UNARY[name](), parts[0]))
+    shorter = simplified(name, parts)
+    return Symbol(written_as(name, parts)) if shorter is None else shorter
+
+
+def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
+    """Return the same in a shorter form, by rules that change no value; None if there is none."""
+    first, texts = parts[0], [ast.unparse(part) for part in parts]
+    found: ast.expr | None = None
+    match name, texts:
+        case ("mul", ["1", _]) | ("add", ["0", _]):
+            found = parts[1]
+        case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
+            found = first
+        case ("mul", ["-1", _]):
+            found = tree(called("neg", Symbol(parts[1])))
+        case ("mul", [left, right]) if left == right:
+            found = tree(called("power", Symbol(first), 2))
+        case ("neg", [_]) if isinstance(first, ast.UnaryOp):
+            found = first.operand
+        case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare):
+            found = ast.Compare(first.left, [OPPOSITE[type(first.ops[0])]()], first.comparators)
+        case ("where", [_, "1", "0"]) if isinstance(first, ast.Compare):
+            found = first
+    return None if found is None else Symbol(found)
+
+
+def written_as(name: str, parts: list[ast.expr]) -> ast.expr:
+    """Return a call as it is written: with a sign, if it has one."""
+    if name == "neg":
+        return ast.UnaryOp(ast.USub(), parts[0])
     if name in BINARY:
-        return Symbol(ast.BinOp(parts[0], BINARY[name](), parts[1]))
+        return ast.BinOp(parts[0], BINARY[name](), parts[1])
     if name in COMPARED:
-        return Symbol(ast.Compare(parts[0], [COMPARED[name]()], [parts[1]]))
+        return ast.Compare(parts[0], [COMPARED[name]()], [parts[1]])
     if name == "t":
-        return Symbol(ast.Attribute(parts[0], "T", ast.Load()))
-    return Symbol(ast.Call(ast.Name(name, ast.Load()), parts, []))
+        return ast.Attribute(parts[0], "T", ast.Load())
+    return ast.Call(ast.Name(name, ast.Load()), parts, [])
 
 
 def _symbolic(row: Row) -> Callable[..., Any]:

@@ -51,8 +51,8 @@ def dataflow(graph: Graph) -> Graph:
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)
             continue
         told, result = words[node.id], results.get(node.id, node)
-        tensor = {"name": result.name, "shape": result.shape, "value": result.value, "grad": result.grad}
-        made.append(node._replace(**tensor, expression=told.expression))
+        tensor = node._replace(name=result.name, shape=result.shape, value=result.value, grad=result.grad)
+        made.append(tensor._replace(expression=told.expression))
         for slot, operand in enumerate(told.operands):
             if operand != UNKNOWN and (node.id, slot) not in known:
                 add_constant(operand, node, slot)

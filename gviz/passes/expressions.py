@@ -155,7 +155,7 @@ def constant_of(label: str, words: Words) -> Beside | None:
 def with_statements(graph: Graph, statements: Mapping[str, str]) -> Graph:
     """Return the graph with the right side of the statement that made each tensor of these names."""
     nodes = (
-        node._replace(expression=statements[node.name]) if node.kind == "operation" and node.name in statements else node
+        node._replace(expression=statements[node.name or ""]) if node.kind == "operation" and node.name in statements else node
         for node in graph.nodes
     )
     return replace(graph, nodes=tuple(nodes))

@@ -77,15 +77,15 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         graph = with_formula(graph)
     picture: Picture = view.picture(graph, options)
     if options.graph or options.node or options.edge:
-        own = {"graph": options.graph, "node": options.node, "edge": options.edge}
-        picture = replace(picture, **{part: {**getattr(picture, part), **dict(pairs)} for part, pairs in own.items()})
+        graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
+        picture = replace(picture, graph=graph_look, node=node_look, edge={**picture.edge, **dict(options.edge)})
     return picture
 
 
 def with_formula(graph: Graph) -> Graph:
     """Return the graph with a name for each result, and the symbols of local derivatives; a graph that has them stays."""
     if not any(edge.local is not None or edge.handed is not None for edge in graph.edges):
-        remark = "this graph has no gradients on their way: the lines have symbols, no numbers (backward did not run, or had freed it)"
+        remark = "there are symbols but no numbers on the lines: no backward ran, or it had freed the graph"
         warnings.warn(remark, RenderWarning, stacklevel=2)
     if any(edge.symbol for edge in graph.edges):
         return graph

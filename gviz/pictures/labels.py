@@ -13,8 +13,6 @@ from gviz.pictures import LARGE
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures.options import RenderOptions
 
@@ -189,9 +187,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     born = not_finite_first(graph) if "value" in options.show else set()
     known: dict[tuple[object, ...], Box] = {}
     drawn, has_attrs = [], "attrs" in options.show
-    for node in graph.nodes:
-        if node.id in words:
-            node = node._replace(expression=words[node.id].expression)
+    for each in graph.nodes:
+        node = each._replace(expression=words[each.id].expression) if each.id in words else each
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
             key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs)
@@ -353,7 +350,11 @@ def _name(node: Node) -> str:
 
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     """Return what an operation saved; tensors are left to the boxes of ``saved``."""
-    rows = [(key, text.replace(_MINUS_ONE, "-1")) for key, text in node.attrs if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")]
+    rows = [
+        (key, text.replace(_MINUS_ONE, "-1"))
+        for key, text in node.attrs
+        if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")
+    ]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)

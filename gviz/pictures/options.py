@@ -20,11 +20,11 @@ ENGINES = ("auto", "embedded", "system")
 
 
 THEMES = ("torchviz", "light", "dark", "print")
-"""What a picture looks like: TorchViz's colours, pale ones for slides, light on dark, shades of grey."""
+"""Colours: TorchViz's, pale ones for slides, light on dark, shades of grey."""
 
 
 VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}
-"""What a picture shows, the backward graph as TorchViz draws it, or the formula with its local derivatives; and its direction."""
+"""Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
 
 
 REPEATS = ("auto", "never", "always")
@@ -113,7 +113,6 @@ class RenderOptions:
                 if word not in known:
                     hint = did_you_mean(word, known) or None
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
-
 
     def has_foot(self, error: str) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""

@@ -34,13 +34,33 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
     """
     theme = THEMES[options.theme]
     text = {"fontname": FONT, "fontcolor": theme.ink}
-    page = {"bgcolor": "transparent" if options.transparent else theme.page, "fontname": FONT, "fontcolor": theme.muted, "fontsize": "9", "pad": "0.15"}
+    page = {
+        "bgcolor": "transparent" if options.transparent else theme.page,
+        "fontname": FONT,
+        "fontcolor": theme.muted,
+        "fontsize": "9",
+        "pad": "0.15",
+    }
     page["labelloc"] = "t" if options.direction == "BT" else "b"  # BT turns the picture over
-    box = {"fontsize": str(options.font_size), "shape": "box", "style": "filled", "margin": "0.11,0.055", "height": "0.3", "width": "0.3"}
+    box = {
+        "fontsize": str(options.font_size),
+        "shape": "box",
+        "style": "filled",
+        "margin": "0.11,0.055",
+        "height": "0.3",
+        "width": "0.3",
+    }
     box |= box_attributes(USUAL, theme)
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     if options.title and options.fit == "none":  # a page has a place of its own for it
-        look = {"label": options.title, "fontsize": "18", "fontcolor": theme.ink, "fontname": FONT, "penwidth": "0", "margin": "8"}
+        look = {
+            "label": options.title,
+            "fontsize": "18",
+            "fontcolor": theme.ink,
+            "fontname": FONT,
+            "penwidth": "0",
+            "margin": "8",
+        }
         place = {"labeljust": "l", "labelloc": "b" if options.direction == "BT" else "t"}
         statements = [Frame(TITLE, {**look, **place}), *statements, Frame()]
     return Picture(graph.title, {**page, **direction(options), **own}, {**text, **box}, {**text, **line}, statements)

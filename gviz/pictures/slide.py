@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Frame, Picture, Shape
+from gviz.pictures import Arrow, Picture, Shape
 from gviz.pictures.html import BARE, Html
 
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
     count = 0
     for one in picture.statements:
         if isinstance(one, Arrow):
-            one = one._replace(look={**one.look, "id": f"e{count}"})
+            numbered.append(one._replace(look={**one.look, "id": f"e{count}"}))
             count += 1
-        numbered.append(one)
+        else:
+            numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
     data = json.loads(draw(write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered)), "json0", using=graphviz))
     shapes, frames = {}, {}
@@ -87,8 +88,15 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
 
 
 def on_page(
-    picture: Picture, layout: Layout, page: Page, *, title: str = "", caption: Sequence[str] = (), legend: str = "",
-    scale: float = 1, write: Callable[[Picture], str],
+    picture: Picture,
+    layout: Layout,
+    page: Page,
+    *,
+    title: str = "",
+    caption: Sequence[str] = (),
+    legend: str = "",
+    scale: float = 1,
+    write: Callable[[Picture], str],
 ) -> Picture:
     """Return the picture with the places of its layout, on a page with a title, a caption and a legend.
 
@@ -133,7 +141,10 @@ def on_page(
         put("__caption", table, page.caption, MARGIN - 2, foot + len(caption) * page.caption * LINE / 2 + 4)
     inset = 0.36 * scale  # half of a point's least width
     corner = {"shape": "point", "width": "0.001", "height": "0.001", "style": "invis", "label": ""}
-    texts += [Shape(f"__corner{i}", {**corner, "pos": place(x, y)}) for i, (x, y) in enumerate([(inset, inset), (page.width - inset, page.height - inset)])]
+    texts += [
+        Shape(f"__corner{i}", {**corner, "pos": place(x, y)})
+        for i, (x, y) in enumerate([(inset, inset), (page.width - inset, page.height - inset)])
+    ]
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
     size = {"size": f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!", "dpi": f"{144 * zoom:g}", "pad": "0"}
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
@@ -182,5 +193,5 @@ def _size(table: str, points: float, picture: Picture, write: Callable[[Picture]
 def warn_of_small_type(points: float) -> None:
     """Say that a page will be hard to read, and what helps."""
     if points < LEAST_TYPE:
-        remark = f"the type on this page is {points:.0f} points: too small for a room; --view dataflow, --no-legend or a part of the graph is larger"
+        remark = f"the type on this page has {points:.0f} points, too small for a room; a part of the graph is larger"
         warnings.warn(remark, RenderWarning, stacklevel=2)

@@ -1,7 +1,8 @@
 """Graphviz's DOT language.
 
 The text is the same for equal graphs, needs no Graphviz, and is made in one pass over the boxes and arrows of the picture.
-Source: the DOT grammar, https://graphviz.org/doc/info/lang.html, and escString, https://graphviz.org/docs/attr-types/escString/.
+Source: the DOT grammar, https://graphviz.org/doc/info/lang.html, and
+escString, https://graphviz.org/docs/attr-types/escString/.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Looks(dict[int, str]):
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:
-    """Return attributes as they stand between brackets; words, numbers and HTML-like labels are bare, a plain label never is."""
+    """Return attributes as they stand in brackets; words, numbers and HTML-like labels are bare, a plain label never is."""
     written = []
     for key, value in attributes.items():
         is_bare = isinstance(value, Html) or (key != "label" and _WORD.fullmatch(value))

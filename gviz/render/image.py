@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
     from gviz.pictures import Picture
-    from gviz.render import FormatRow
     from gviz.pictures.options import RenderOptions
+    from gviz.render import FormatRow
 
 DESCRIPTION = "pictures, by Graphviz"
 
@@ -109,7 +109,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
 
     page = slide.PAGES[options.fit]
     caption = [html.escaped(line) for line in options.caption.splitlines()]
-    drawn = []
+    drawn: list[tuple[float, int, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
         layout = slide.laid_out(picture, dot.text_of, options.graphviz)
@@ -117,7 +117,9 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     *_, picture, layout = max(drawn, key=lambda one: one[:2])
     legend = picture.graph.get("label", "")[1:-1]
     title = html.escaped(options.title or graph.title)
-    return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=options.scale, write=dot.text_of)
+    return slide.on_page(
+        picture, layout, page, title=title, caption=caption, legend=legend, scale=options.scale, write=dot.text_of
+    )
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

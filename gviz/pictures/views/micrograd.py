@@ -14,8 +14,8 @@ from gviz.pictures.theme import THEMES, box_attributes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.pictures import Picture, Statement
     from gviz.graph import Graph, Node
+    from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme

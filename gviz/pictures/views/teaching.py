@@ -18,8 +18,8 @@ from gviz.pictures.theme import THEMES, box_attributes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.pictures import Picture, Statement
     from gviz.graph import Edge, Graph, Node
+    from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
@@ -30,6 +30,9 @@ SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 SIDES = {"TB": ("s", "n"), "BT": ("n", "s"), "LR": ("e", "w"), "RL": ("w", "e")}
 BACK = {"TB": "↑", "BT": "↓", "LR": "←", "RL": "→"}
 FIRST = ("self", "input")
+SLOTS = {"self": 0, "input": 0, "other": 1, "mat2": 1, "tensor": 1, "vec": 1}
+"""Which input an operation keeps under a name; the first ones are told first."""
+
 KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "saved": "kept for backward"}
 
 
@@ -103,10 +106,9 @@ def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     for key, text in sorted(node.attrs, key=lambda pair: pair[0] not in FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
-        if text in ("freed", "[saved tensor] ()") or text.startswith("[saved tensor"):
-            source = {"self": 0, "input": 0, "other": 1, "mat2": 1, "tensor": 1, "vec": 1}.get(key)
-            text = (node.name or "result") if key.startswith("result") else names.get(source, "") if source is not None else ""
-        told.append(f"{key} = {text}" if text else key)
+        is_tensor = text == "freed" or text.startswith("[saved tensor")
+        name = (node.name or "") if key.startswith("result") else names.get(SLOTS.get(key, -1), "")
+        told.append(" = ".join(filter(None, [key, name if is_tensor else text])))
     return ", ".join(told)
 
 
@@ -129,6 +131,4 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
         (Span(f"{forward} data"),),
         (Span(f"{BACK[options.direction]} gradient · local derivative", "gradient"),),
     ]
-    return html.legend(
-        {kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options, error=graph.error
-    )
+    return html.legend({kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options, error=graph.error)

@@ -42,6 +42,10 @@ STATIC_LEGEND = {
 """What the legend says of each kind of box."""
 
 
+ARROWHEADS = {"TB": ("↓", "↑"), "BT": ("↑", "↓"), "LR": ("→", "←"), "RL": ("←", "→")}
+"""Which way data and gradients go."""
+
+
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
     shown, is_large = graph, len(graph.nodes) > LARGE
@@ -49,7 +53,10 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         shown = with_repeats(graph, always=options.repeat_leaves == "always")
     drawn = boxes(shown, options)
     shapes = _shapes(shown, drawn, options, has_inks=bool(options.show) and not is_large)
-    statements = [*(_clusters(shown, shapes, options) if graph.kind == "static" else shapes), *lines(shown.edges, shown, options)]
+    statements = [
+        *(_clusters(shown, shapes, options) if graph.kind == "static" else shapes),
+        *lines(shown.edges, shown, options),
+    ]
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
@@ -65,7 +72,7 @@ def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html
     is_static = graph.kind == "static"
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     told = {kind: text for kind, text in texts.items() if kind in kinds}
-    forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[options.direction]
+    forward, back = ARROWHEADS[options.direction]
     has_unknown = any(UNKNOWN in span.text for box in drawn for line in box.lines for span in line)
     notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
     notes.append(f"{forward} data" if is_static else f"{forward} data; gradients flow back {back}")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from gviz.engine import Tensor
     from gviz.sources.expression.check import Program
+    from gviz.walk import Flow, NodeLike
 
 __all__ = ["evaluate", "notes_on_names"]
 
@@ -73,7 +74,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes))
 
 
-def _flow(options: SourceOptions, roots: Sequence[Any]) -> Mapping[Any, Any]:
+def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, Flow]:
     """Return how the gradient flows, if that is asked for; the factors alone where backward does not run."""
     if not options.flow:
         return {}

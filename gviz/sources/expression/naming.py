@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import FIELDS
 from gviz.passes.expressions import letters
+from gviz.sources.expression.allowed import FIELDS
 from gviz.text import shorten
 
 if TYPE_CHECKING:

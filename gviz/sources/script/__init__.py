@@ -211,10 +211,12 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
-    written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}
+    written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
-    graph = with_statements(walk(roots, names, saved=options.saved, detailed=DETAILED if options.details else FEW, flow=flow), texts)
+    graph = with_statements(
+        walk(roots, names, saved=options.saved, detailed=DETAILED if options.details else FEW, flow=flow), texts
+    )
     if options.flow:
         from gviz.explain.local import with_symbols
         from gviz.passes.expressions import with_letters

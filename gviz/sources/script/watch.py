@@ -43,7 +43,9 @@ class Call:
 
 
 @contextmanager
-def calls_watched(engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool) -> Iterator[dict[str, Call]]:
+def calls_watched(
+    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool
+) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
     Args:
@@ -101,9 +103,7 @@ def _flow(
     return flow(engine, tensors, gradients if runs else (), has_gradient=runs)
 
 
-def _call(
-    function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], flow: Mapping[Any, Any]
-) -> Call:
+def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], flow: Mapping[Any, Any]) -> Call:
     """Return what there is to remember of a call that is about to be made."""
     caller: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
     while caller is not None and caller.f_code.co_filename.startswith(GVIZ):
