@@ -6,7 +6,7 @@ recorded it: names, numbers and text only, no memory address anywhere, so that e
 Edges point the way the data flows, from the leaves to the root, as TorchViz draws them: ``source`` is the
 ``next_functions[slot]`` of ``target``.
 
-The module is also a function, ``gviz.graph(tensors, params=None, *, saved=False)``: it returns the graph of
+The module is also a function, ``gviz.graph(tensors, params=None, *, saved=False, flow=False)``: it returns the graph of
 
 - ``tensors``, of gviz's engine or of the real torch: a tensor; a list of several; or a dict of their names. A tensor of
   ``gviz.static``, or a ``tf.Graph``, gives the whole static graph;

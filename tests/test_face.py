@@ -142,9 +142,9 @@ def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
 
 
 def test_the_graph_function_shows_its_arguments() -> None:
-    assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved"]
+    assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved", "flow"]
     assert "Args:" in str(type(gviz.graph).__call__.__doc__)
-    assert "gviz.graph(tensors, params=None, *, saved=False)" in pydoc.plain(pydoc.render_doc(gviz.graph))
+    assert "gviz.graph(tensors, params=None, *, saved=False, flow=False)" in pydoc.plain(pydoc.render_doc(gviz.graph))
 
 
 def test_a_tensor_of_a_static_graph_draws_all_of_it() -> None:

@@ -97,15 +97,15 @@ def decimal(value: float | str | None, precision: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if precision else text
 
 
-def value_text(value: Value, precision: int = 4) -> str:
-    """Return a tensor's values: a number, or nested brackets.
+def value_text(value: Value, precision: int | None = None) -> str:
+    """Return a tensor's values: a number, or nested brackets; with so many decimals, or with all digits that a float32 has.
 
     >>> value_text(((1.0, 2.0), (3.0, 4.5)))
     '[[1, 2], [3, 4.5]]'
     """
     if isinstance(value, tuple):
         return f"[{', '.join(value_text(item, precision) for item in value)}]"
-    return decimal(value, precision)
+    return number(value) if precision is None else decimal(value, precision)
 
 
 def elements(value: Value) -> list[float | str | None]:

@@ -133,13 +133,15 @@ def test_e_a_loop_is_part_of_the_static_graph_and_unrolled_in_the_dynamic_ones(g
 def test_dot_has_boxes_and_arrows_with_shapes(gviz: Program) -> None:
     done = ok(gviz("static", "y=relu(x@W+b)", "x=ones(2,3)", "W=ones(3,4)", "b=0.5", "-o", "-"))
     lines = [line.strip() for line in done.out.splitlines()]
-    assert 'n0 [label="Placeholder\\nx (2, 3)" fillcolor=lightblue]' in lines
-    assert 'n5 [label="Relu\\ny (2, 4)"]' in lines
+    boxes = {line.split(" ")[0]: re.sub(r"<[^>]*>", "|", line) for line in lines if re.match(r"n\d+ \[", line)}
+    assert re.search(r"\|Placeholder\|+x\|+ \(2, 3\)\|", boxes["n0"])
+    assert 'style="rounded,filled" penwidth=2' in boxes["n0"]
+    assert re.search(r"\|Relu\|+y\|+ \(2, 4\)\|", boxes["n5"])
     assert [line for line in lines if "->" in line] == [
         'n0 -> n3 [label="2×3"]',
         'n1 -> n3 [label="3×4"]',
         'n3 -> n4 [label="2×4"]',
-        'n2 -> n4 [label="scalar"]',
+        "n2 -> n4",
         'n4 -> n5 [label="2×4"]',
     ]
 
@@ -154,7 +156,7 @@ def test_scopes_are_nested_clusters_and_control_edges_are_dashed(gviz: Program) 
     ]
     variable = next(line for line in done.out.splitlines() if "VariableV2" in line)
     assert variable.startswith(" " * 16 + "n")  # inside, with its helpers
-    assert "[style=dashed color=grey50]" in done.out
+    assert '[style=dashed color="#474747"]' in done.out
 
 
 def test_another_graph_than_the_default_one(gviz: Program) -> None:
@@ -192,7 +194,7 @@ def test_a_saved_static_graph_is_read_back(gviz: Program) -> None:
     ok(gviz("static", *E, "-o", "e.json"))
     drawn = ok(gviz("static", *E, "-o", "-")).out
     assert ok(gviz("static", "e.json", "-o", "-")).out == drawn
-    assert ok(gviz("render", "e.json", "--rankdir", "BT", "-o", "-")).out == drawn
+    assert ok(gviz("render", "e.json", "-o", "-")).out == drawn
     assert ok(gviz("inspect", "e.json")).out == ok(gviz("static", *E, "--table")).out
     gviz("static", "e.json", "--plan").assert_refused("--plan needs the graph itself", files=("e.json",))
     gviz("static", "e.json", "--gradients").assert_refused("not a saved picture of a graph", files=("e.json",))

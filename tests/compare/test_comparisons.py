@@ -100,7 +100,7 @@ def test_bars_fit_their_width() -> None:
     for width in (10, 30, 80):
         short, long = bars(result, width, "#")
         assert short.count("#") >= 1
-        assert long.endswith("# 50 us")
-        assert len(long) <= max(width, len("dynamic  # 50 us"))
+        assert long.endswith("# 50 µs")
+        assert len(long) <= max(width, len("dynamic  # 50 µs"))
     assert bars(result, 80, "#")[0].count("#") == round(bars(result, 80, "#")[1].count("#") / 10)
-    assert [seconds(t) for t in (9.96e-7, 1e-3, 0.9999, 59)] == ["1.0 us", "1.0 ms", "1.0 s", "59.0 s"]
+    assert [seconds(t) for t in (9.96e-7, 1e-3, 0.9999, 59)] == ["1.0 µs", "1.0 ms", "1.0 s", "59.0 s"]
