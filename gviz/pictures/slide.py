@@ -41,6 +41,9 @@ PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11)}
 MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
 """Points around everything; height of a line of text, in its size; how far a small graph is enlarged."""
 
+MOST_SMALLER = 3.0
+"""How many times smaller the letters of a text become that is too long for its page."""
+
 TYPE, LEAST_TYPE = 12, 10
 """Points of the text in a box before scaling, and below which a reader in the last row is lost."""
 
@@ -124,9 +127,13 @@ def on_page(
     texts: list[Statement] = []
 
     def put(name: str, content: str, size: float, x: float, y: float) -> None:
-        scaled = _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / scale), 1) if float(m[2]) else 0}"', _table(content))
-        width, _ = _size(scaled, size / scale, picture, write)
-        look = {"label": Html(f"<{scaled}>"), **BARE, "margin": "0", "fontsize": f"{size / scale:.3f}"}
+        most, divisor, is_too_long = (page.width - 2 * x) / scale, scale, True
+        while is_too_long:  # in smaller letters, not in one step: letters grow by whole pixels
+            table = _scaled(_table(content), divisor)
+            width, _ = _size(table, size / divisor, picture, write)
+            is_too_long = width > most and divisor < scale * MOST_SMALLER
+            look = {"label": Html(f"<{table}>"), **BARE, "margin": "0", "fontsize": f"{size / divisor:.3f}"}
+            divisor *= max(width / most, 1.02)
         texts.append(Shape(name, {**look, "pos": place(x + width * scale / 2, y)}))
 
     if title:
@@ -165,6 +172,11 @@ def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:
 def _table(content: str) -> str:
     """Return a text as the only cell of a table."""
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
+
+
+def _scaled(table: str, divisor: float) -> str:
+    """Return an HTML-like table with all its sizes divided."""
+    return _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / divisor), 1) if float(m[2]) else 0}"', table)
 
 
 def placed(statements: Sequence[Statement], layout: Layout) -> list[Statement]:

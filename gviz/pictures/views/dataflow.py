@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
@@ -25,8 +24,8 @@ __all__ = ["picture"]
 
 SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
 
-CIRCLE, HEIGHT, WIDTH = 0.5, 0.42, 0.115
-"""Inches: of a circle, and of a rounded box for a longer word (its width for each letter)."""
+CIRCLE, LONGEST_SIGN = "0.5", 3
+"""Inches of a circle, and letters in it."""
 
 SIGN, WORD = 22, 13
 """Points: of a sign in a circle, and of a function's name."""
@@ -99,16 +98,14 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
 
 
 def circle(node: Node, lines: list[Line], theme: Theme, *, is_root: bool) -> dict[str, str]:
-    """Return the look of an operation: its sign in the middle, with as much room above as the lines below take."""
-    sign = operator_of(node.label)
-    size = SIGN if len(sign) == 1 else WORD
-    label = html.centred((Span(sign, is_bold=True),), lines, size, theme)
+    """Return the look of an operation: a circle with its sign, the lines below; or a box with a longer word and the lines."""
+    sign = Span(operator_of(node.label), is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
-    look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2", "fixedsize": "shape", "label": label}
-    if len(sign) <= 3:
-        return {**look, "shape": "circle", "width": str(CIRCLE), "height": str(CIRCLE)}
-    width = f"{math.ceil((WIDTH * len(sign) + 0.2) * 100) / 100:g}"
-    return {**look, "shape": "box", "style": "rounded,filled", "width": width, "height": str(HEIGHT)}
+    look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}
+    if len(sign.text) > LONGEST_SIGN:  # only of circles does Graphviz find the edge below a text that is larger
+        return {**look, "label": html.box([(sign,), *lines], theme)}
+    label = html.centred((sign,), lines, SIGN if len(sign.text) == 1 else WORD, theme)
+    return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:

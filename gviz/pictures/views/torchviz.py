@@ -69,6 +69,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
+    made = {edge.target for edge in graph.edges}
+    kinds |= {"leaf" for root in graph.roots if root not in made and graph.kind != "static"}
     is_static = graph.kind == "static"
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     told = {kind: text for kind, text in texts.items() if kind in kinds}
