@@ -5,7 +5,6 @@ Source: https://graphviz.org/doc/info/shapes.html#html.
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from gviz.pictures.labels import LONGEST_LINE, Span
@@ -176,6 +175,8 @@ def banner(error: str, theme: Theme, across: int) -> str:
     """Return the rows that say why the program stopped, at most so many lines of its message."""
     if not error:
         return '<TR><TD HEIGHT="4"></TD></TR>'
+    from textwrap import wrap  # few pictures need it
+
     place, _, message = error.partition("\n")
     lines = wrap(message, BANNER)
     if len(lines) > MOST_LINES:
