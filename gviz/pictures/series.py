@@ -82,7 +82,7 @@ def series(
             caption = ["".join(html.span_text(span, theme) for span in line) or " " for line in step.caption]
             texts = {"title": title, "caption": [*caption, *[" "] * (deepest - len(caption))], "legend": progress(steps, number, theme)}
             picture = scene.at(number - 1)
-            placed = slide.on_page(picture, scene.turned(number - 1, layout), page, write=write, **({} if bare else texts))
+            placed = slide.on_page(picture, scene.turned(number - 1, layout), page, scale=options.scale, write=write, **({} if bare else texts))
             slides.append(Slide(placed, step, number, len(steps)))
     return slides
 
@@ -222,7 +222,7 @@ def turned(place: str, *, has_arrow: bool) -> str:
     """Return the place of a line with its arrow at the other end.
 
     >>> turned("e,40,0 0,0 10,0 20,0 34,0", has_arrow=True)
-    's,0.00,0.00 9.00,0.00 10.00,0.00 20.00,0.00 40.00,0.00'
+    's,0.00,0.00 9.00,0.00 14.40,0.00 20.00,0.00 40.00,0.00'
     >>> turned("0,0 10,0 20,0 34,0", has_arrow=False)
     '0.00,0.00 10.00,0.00 20.00,0.00 34.00,0.00'
     """
@@ -243,9 +243,7 @@ def turned(place: str, *, has_arrow: bool) -> str:
     (x, y), (x1, y1) = points[0], next((point for point in points if point != points[0]), points[-1])
     length = math.hypot(x1 - x, y1 - y) or 1
     size = 10 * ARROW
-    points[0] = (x + (x1 - x) / length * size, y + (y1 - y) / length * size)
-    if length < size:
-        points[1] = points[0]
+    points[:2] = [(x + (x1 - x) / length * far, y + (y1 - y) / length * far) for far in (size, max(length, 1.6 * size))]
     return f"s,{x:.2f},{y:.2f} " + " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
 
 
