@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.passes.dataflow import dataflow
@@ -56,7 +57,13 @@ class Slide(NamedTuple):
 
 
 def series(
-    graph: Graph, options: RenderOptions, page: Page, write: Callable[[Picture], str], wanted: Sequence[int] = (), *, bare: bool = False
+    graph: Graph,
+    options: RenderOptions,
+    page: Page,
+    write: Callable[[Picture], str],
+    wanted: Sequence[int] = (),
+    *,
+    bare: bool = False,
 ) -> list[Slide]:
     """Return the slides.
 
@@ -68,7 +75,7 @@ def series(
         wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
         bare: leave out title, caption and progress: who shows the slides has places of their own for them.
     """
-    shown = dataflow(graph)
+    shown, options = dataflow(graph), replace(options, view="dataflow", fit="slide")
     steps = steps_of(shown, options)
     scene = _Scene(shown, options, steps)
     layout = scene.laid_out(write)
@@ -80,9 +87,14 @@ def series(
         for number in wanted or range(1, len(steps) + 1):
             step = steps[number - 1]
             caption = ["".join(html.span_text(span, theme) for span in line) or " " for line in step.caption]
-            texts = {"title": title, "caption": [*caption, *[" "] * (deepest - len(caption))], "legend": progress(steps, number, theme)}
-            picture = scene.at(number - 1)
-            placed = slide.on_page(picture, scene.turned(number - 1, layout), page, scale=options.scale, write=write, **({} if bare else texts))
+            texts: dict[str, Any] = {
+                "title": title,
+                "caption": [*caption, *[" "] * (deepest - len(caption))],
+                "legend": progress(steps, number, theme),
+            }
+            places = scene.turned(number - 1, layout)
+            shown_texts = {} if bare else texts
+            placed = slide.on_page(scene.at(number - 1), places, page, scale=options.scale, write=write, **shown_texts)
             slides.append(Slide(placed, step, number, len(steps)))
     return slides
 
@@ -91,7 +103,9 @@ def progress(steps: Sequence[Step], number: int, theme: Theme) -> str:
     """Return the line at the foot: how far it is, forward and backward."""
     cells = []
     for half, ink in (("forward", "value"), ("backward", "gradient")):
-        numbers = [count for count, step in enumerate(steps, 1) if PHASES[step.phase] == half and step.phase not in ("leaves", "done")]
+        numbers = [
+            count for count, step in enumerate(steps, 1) if PHASES[step.phase] == half and step.phase not in ("leaves", "done")
+        ]
         done = sum(count <= number for count in numbers)
         if numbers:
             dots = "●" * done + "○" * (len(numbers) - done) if len(numbers) <= MOST_DOTS else f"{done} of {len(numbers)}"
@@ -124,10 +138,15 @@ class _Scene:
 
     def laid_out(self, write: Callable[[Picture], str]) -> Layout:
         """Return the layout of all steps: each line of a box is as long as the longest that will stand there."""
-        longest = {node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*told, strict=True)] for node, told in self.lines.items()}
+        longest = {
+            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*told, strict=True)]
+            for node, told in self.lines.items()
+        }
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
         layout = slide.laid_out(themed(self.graph, self.options, SPACE, statements), write, self.options.graphviz)
-        return layout._replace(arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)])
+        return layout._replace(
+            arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
+        )
 
     @property
     def is_across(self) -> bool:
@@ -181,7 +200,11 @@ class _Scene:
         """Yield the line behind each text on a line, for as long as the text is not there."""
         step = self.steps[at]
         for number in self.plates:
-            pen = {key: value for key, value in self.pen(number, self.graph.edges[number], step).items() if not key.startswith("arrow")}
+            pen = {
+                key: value
+                for key, value in self.pen(number, self.graph.edges[number], step).items()
+                if not key.startswith("arrow")
+            }
             hidden = {"style": "invis"} if self.is_told(number, step) else {"dir": "none"}
             yield Arrow(f"p{number}", f"p{number}", {**pen, **hidden})
 
@@ -193,7 +216,11 @@ class _Scene:
         """Return the look of an edge."""
         is_known = edge.target in step.computed
         if self.nodes[edge.source].kind in ("constant", "frozen"):
-            return {"style": "dashed", "color": self.theme.boxes["dashed"].pen if is_known else self.theme.faint, "arrowhead": "none"}
+            return {
+                "style": "dashed",
+                "color": self.theme.boxes["dashed"].pen if is_known else self.theme.faint,
+                "arrowhead": "none",
+            }
         if number in lit_edges(self.graph, step):
             if step.phase == "forward":
                 return {"penwidth": LIT_LINE, "color": self.theme.value}
@@ -247,7 +274,7 @@ def turned(place: str, *, has_arrow: bool) -> str:
     return f"s,{x:.2f},{y:.2f} " + " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
 
 
-def bridge(shape: Mapping[str, str], is_across: bool) -> dict[str, str]:  # noqa: FBT001 - a direction
+def bridge(shape: Mapping[str, str], is_across: bool) -> dict[str, str]:
     """Return the place of a line through a box, from side to side."""
     x, y = (float(number) for number in shape["pos"].split(","))
     dx, dy = (float(shape["width"]) * 36, 0.0) if is_across else (0.0, float(shape["height"]) * 36)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["PHASES", "Step", "has_backward", "lines_at", "steps_of"]
+__all__ = ["PHASES", "Step", "chosen", "has_backward", "lines_at", "steps_of"]
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
 """What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward starts
@@ -93,6 +93,19 @@ def steps_of(graph: Graph, options: RenderOptions) -> list[Step]:
         options: ``precision`` is read.
     """
     return list(_Telling(graph, options).steps())
+
+
+def chosen(steps: Sequence[Step], only: str = "", first: int = 1, last: int | None = None) -> list[int]:
+    """Return the numbers of some steps, counted from 1 in the whole series.
+
+    Args:
+        steps: all of them.
+        only: ``forward`` or ``backward``; "" for both.
+        first: the first that is wanted.
+        last: the last that is wanted; None for the last that there is.
+    """
+    wanted = range(first, min(len(steps), last or len(steps)) + 1)
+    return [number for number in wanted if only in ("", PHASES[steps[number - 1].phase])]
 
 
 class _Telling:
@@ -381,7 +394,7 @@ def bracketed(text: str) -> str:
 def summed(parts: Sequence[Value]) -> Value:
     """Return the sum of tensors of one size."""
     if isinstance(parts[0], tuple):
-        return tuple(summed(items) for items in zip(*parts, strict=True))  # type: ignore[arg-type]
+        return tuple(summed(items) for items in zip(*parts, strict=True))
     numbers = [float(part) for part in parts]  # type: ignore[arg-type]
     total = math.fsum(numbers) if all(map(math.isfinite, numbers)) else sum(numbers)
     return total if math.isfinite(total) else str(total)

@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING, Any
 from gviz.errors import RenderError
 from gviz.files import write
 from gviz.layout.graphviz import draw
+from gviz.pictures.html import inks
 from gviz.pictures.labels import text_of
 from gviz.pictures.series import Slide, series
 from gviz.pictures.slide import PAGES
 from gviz.pictures.steps import PHASES
-from gviz.pictures.html import inks
 from gviz.pictures.theme import THEMES
 from gviz.render import dot, image
-from gviz.text import closest
+from gviz.text import closest, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gviz.graph import Graph
-    from gviz.pictures import Picture
     from gviz.pictures.labels import Span
     from gviz.pictures.options import RenderOptions
 
@@ -52,8 +51,11 @@ DESCRIPTIONS = {**WHOLE, **dict.fromkeys(EACH, "an image for each step")}
 SECONDS, LAST = 2.0, 2
 """How long a step is shown in an animation, and how many times as long the last one."""
 
-ANIMATED = 2 / 3
-"""The size of an animation beside that of a slide: 1280 by 720 pixels."""
+ANIMATED, POINTS = 2 / 3, 0.5
+"""The size of an animation beside that of an image: 1280 by 720 pixels; and of a drawing, 960 by 540 points."""
+
+DRAWN = ("pdf", "html", "svg", "ps", "eps")
+"""Formats without pixels."""
 
 CUT = 52.0
 """Points at the top of a page in which the title stands, which HTML has elsewhere."""
@@ -75,7 +77,9 @@ def check(suffix: str) -> str:
         return known
     ways = f"The steps of a computation are written as {', '.join(WHOLE)}, or as images, one for each: {', '.join(EACH)}."
     if not known:
-        raise RenderError("the file's name has no suffix that tells the format", hint=f"{ways}\nfor a folder of images: -o frames/")
+        raise RenderError(
+            "the file's name has no suffix that tells the format", hint=f"{ways}\nfor a folder of images: -o frames/"
+        )
     meant = closest(known, DESCRIPTIONS)
     raise RenderError(f"{suffix!r} is not a format for steps", hint=(f"Did you mean {meant}? " if meant else "") + ways)
 
@@ -98,20 +102,19 @@ def render(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[i
     Raises:
         RenderError: a picture cannot be made, or Pillow is needed and not installed.
     """
-    make: dict[str, Callable[[], bytes]] = {
-        "pdf": lambda: pdf(_slides(graph, options, wanted), options, graph.title),
-        "html": lambda: html(_slides(graph, options, wanted, bare=True), options, graph.title, seconds),
-        "gif": lambda: animation(_slides(graph, replace(options, scale=options.scale * ANIMATED), wanted), "gif", options, seconds),
-        "webp": lambda: animation(_slides(graph, replace(options, scale=options.scale * ANIMATED), wanted), "webp", options, seconds),
-    }
-    return make[suffix]()
+    slides = _slides(graph, suffix, options, wanted)
+    if suffix == "pdf":
+        return pdf(slides, options, graph.title)
+    if suffix == "html":
+        return html(slides, options, graph.title, seconds)
+    return animation(slides, suffix, options, seconds)
 
 
 def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS) -> list[str]:
     """Write the steps to a file, or to a file for each; return the names.
 
-    ``y.png`` becomes ``y-01.png``, ``y-02.png`` ..., as ImageMagick and pdftoppm number pages; in a folder, ``frames/``, they are
-    ``01.png``, ``02.png`` ....
+    ``y.png`` becomes ``y-01.png``, ``y-02.png`` ..., as ImageMagick and pdftoppm number pages; in a folder, ``frames/``, they
+    are ``01.png``, ``02.png`` ....
 
     Args:
         graph: one that tells local derivatives and gradients on their way.
@@ -133,7 +136,7 @@ def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] 
         if in_folder:
             os.makedirs(path, exist_ok=True)
         return [write(name, data)]
-    drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, options, wanted)]
+    drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, suffix, options, wanted)]
     if in_folder:
         os.makedirs(path, exist_ok=True)
     digits = max(2, len(str(drawn[0][0].of)))
@@ -144,8 +147,10 @@ def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] 
     return names
 
 
-def _slides(graph: Graph, options: RenderOptions, wanted: Sequence[int], *, bare: bool = False) -> list[Slide]:
-    return series(graph, options, PAGES["slide"], dot.text_of, wanted, bare=bare)
+def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> list[Slide]:
+    """Return the slides, in the size that a format needs."""
+    scale = POINTS if suffix in DRAWN else options.scale * (ANIMATED if suffix in WHOLE else 1)
+    return series(graph, replace(options, scale=scale), PAGES["slide"], dot.text_of, wanted, bare=suffix == "html")
 
 
 def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
@@ -161,7 +166,7 @@ def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
     writer = PdfWriter()
     for number, slide in enumerate(slides):
         writer.append(PdfReader(io.BytesIO(drawing(slide, "pdf", options))), import_outline=False)
-        writer.add_outline_item(text_of(slide.step.caption[0])[:60], number)
+        writer.add_outline_item(shorten(text_of(slide.step.caption[0]), 60, mark=" …"), page_number=number)
     writer.metadata = None
     writer.add_metadata({"/Title": options.title or title, "/Producer": "gviz"})
     out = io.BytesIO()
@@ -182,7 +187,9 @@ def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seco
         frames = [frame.quantize(colors=128, dither=Image.Dither.NONE) for frame in frames]
     lasting = [round(seconds * 1000)] * len(frames)
     lasting[-1] *= LAST
-    how: dict[str, Any] = {"optimize": True, "disposal": 1} if suffix == "gif" else {"lossless": True, "quality": 60}
+    how: dict[str, Any] = (
+        {"optimize": True, "disposal": 1} if suffix == "gif" else {"lossless": True, "quality": 100, "method": 6}
+    )
     out = io.BytesIO()
     frames[0].save(out, suffix, save_all=True, append_images=frames[1:], duration=lasting, loop=0, **how)
     return image.finished(out.getvalue())
