@@ -166,7 +166,7 @@ def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
     writer = PdfWriter()
     for number, slide in enumerate(slides):
         writer.append(PdfReader(io.BytesIO(drawing(slide, "pdf", options))), import_outline=False)
-        writer.add_outline_item(shorten(text_of(slide.step.caption[0]), 60, mark=" …"), page_number=number)
+        writer.add_outline_item(shorten(text_of(slide.step.caption[0]), 60, mark=" …"), page_number=number)  # type: ignore[call-arg]
     writer.metadata = None
     writer.add_metadata({"/Title": options.title or title, "/Producer": "gviz"})
     out = io.BytesIO()
