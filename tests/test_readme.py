@@ -80,7 +80,8 @@ class Shell:
 def svg_texts(svg: Path) -> list[str]:
     """Return the words of a picture without times; where they stand may differ by a hair between releases of Graphviz."""
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg.read_text(encoding="utf-8"))
-    return [re.sub(r"█+ |[\d.]+ [um]?s\b", "", text).rstrip() for text in texts]
+    spaced = (text.replace("&#160;", " ").replace("\xa0", " ") for text in texts)
+    return [re.sub(r"█+ |[\d.]+ [µm]?s\b", "", text).rstrip() for text in spaced]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -97,7 +98,7 @@ def test_a_page_shows_what_its_commands_print_and_draw(page: Path, tmp_path: Pat
         assert WRITE or block == printed, RENEW
     if WRITE:
         page.write_text(text, encoding="utf-8")
-    for picture in {page.parent / path for path in re.findall(r"[\w/]*pictures/[\w.-]+", text)}:
+    for picture in {page.parent / path for path in re.findall(r"[\w/]*pictures/[\w-]+\.svg", text)}:
         drawn = shell.folder / picture.name
         if WRITE and (not picture.exists() or svg_texts(picture) != svg_texts(drawn)):
             picture.write_bytes(drawn.read_bytes())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gviz.graph import Graph
     from gviz.sources import Source
 
-__all__ = ["Output", "default_stem", "makes_picture"]
+__all__ = ["Output", "default_stem", "makes_picture", "title_of"]
 
 TREE_LINES = 20
 """Lines of the tree that is printed beside a picture on a terminal."""
@@ -133,11 +133,8 @@ class Output:
         """Return the same picture with a formula as its title, on a page."""
         if self.options.fit == "none":
             return self
-        with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed
-            formula = "; ".join(ast.unparse(ast.parse(formula)).split("\n"))
-        text = formula.replace(" * ", " × ")
         others = tuple(other.titled(formula) for other in self.others)
-        return replace(self, options=replace(self.options, title=text[:LONGEST_TITLE]), others=others)
+        return replace(self, options=replace(self.options, title=title_of(formula)), others=others)
 
     def with_caption(self, text: str) -> Output:
         """Return the same picture with a text below it, besides the user's own."""
@@ -239,6 +236,17 @@ def for_terminal(options: RenderOptions) -> RenderOptions:
 
     colour, ascii_only = streams.in_colour(sys.stdout), not streams.takes_unicode(sys.stdout)
     return replace(options, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
+
+
+def title_of(formula: str) -> str:
+    """Return a formula as a title.
+
+    >>> title_of("y=(x+w)*(w+1)")
+    'y = (x + w) × (w + 1)'
+    """
+    with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed
+        formula = "; ".join(ast.unparse(ast.parse(formula)).split("\n"))
+    return formula.replace(" * ", " × ")[:LONGEST_TITLE]
 
 
 def default_stem(graph: Graph) -> str:

@@ -153,7 +153,8 @@ def on_page(
         for i, (x, y) in enumerate([(inset, inset), (page.width - inset, page.height - inset)])
     ]
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
-    size = {"size": f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!", "dpi": f"{144 * zoom:g}", "pad": "0"}
+    inches = f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!"
+    size = {"size": inches, "dpi": f"{144 * zoom:g}", "pad": "0", "margin": "0"}
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
 
 

@@ -67,11 +67,11 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
     Raises:
         RenderError: there is no Graphviz that makes this, or it fails.
     """
-    picture = finished(_drawn(graph, options, _output(options.format)))
+    picture = finished(_drawn(graph, options, output_of(options.format)))
     return picture.decode("utf-8", "replace") if options.format in TEXTS else picture
 
 
-def _output(suffix: str) -> str:
+def output_of(suffix: str) -> str:
     """Return Graphviz's name for a format: PostScript is made by cairo, which knows all characters."""
     return f"{suffix}:cairo" if suffix in ("ps", "eps") else suffix
 
@@ -203,6 +203,6 @@ def _can_draw(engine: str, suffix: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RenderWarning)
         try:
-            return bool(draw("digraph { node [shape=box fontname=monospace] a }", _output(suffix), using=engine))
+            return bool(draw("digraph { node [shape=box fontname=monospace] a }", output_of(suffix), using=engine))
         except RenderError:
             return False

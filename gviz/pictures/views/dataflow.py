@@ -12,7 +12,7 @@ from gviz.pictures.page import themed
 from gviz.pictures.theme import THEMES, box_attributes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gviz.graph import Edge, Graph, Node
     from gviz.pictures import Picture, Statement
@@ -97,9 +97,9 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield (Span("= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts), "gradient"),)
 
 
-def circle(node: Node, lines: list[Line], theme: Theme, *, is_root: bool) -> dict[str, str]:
+def circle(node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "") -> dict[str, str]:
     """Return the look of an operation: a circle with its sign, the lines below; or a box with a longer word and the lines."""
-    sign = Span(operator_of(node.label), is_bold=True)
+    sign = Span(operator_of(node.label), ink, is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
     look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}
     if len(sign.text) > LONGEST_SIGN:  # only of circles does Graphviz find the edge below a text that is larger

@@ -1,0 +1,181 @@
+"""``gviz steps``: a source becomes a series of slides, one for each step, forward and backward."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from gviz.cli import streams
+from gviz.cli.options import OneOf, SourceCommand, takes_source
+from gviz.cli.output import default_stem, title_of
+from gviz.cli.reading import read_source
+from gviz.errors import FileError, SourceError
+from gviz.pictures.options import ENGINES, RANKDIRS, THEMES, RenderOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gviz.cli.options import Command
+    from gviz.graph import Graph
+    from gviz.sources import Source, SourceOptions
+
+__all__ = ["steps"]
+
+SAVED = "gviz render SOURCE --view dataflow -o graph.json saves them with the graph"
+
+
+class Series(NamedTuple):
+    """The slides that were asked for.
+
+    Args:
+        files: where they go; "" for ROOT-steps.pdf.
+        options: how they are drawn; their format is "" for the suffix of the file.
+        only: ``forward`` or ``backward``, or "" for both.
+        first: number of the first step.
+        last: number of the last step; None for the last that there is.
+        seconds: how long each is shown, where it plays.
+    """
+
+    files: tuple[str, ...]
+    options: RenderOptions
+    only: str
+    first: int
+    last: int | None
+    seconds: float
+
+    def check(self, source: Source) -> None:
+        """Refuse a format that is unknown, before a script runs."""
+        from gviz.render import series
+
+        for file in self.files:
+            if file and source.file and os.path.exists(file) and os.path.samefile(file, source.file):
+                raise FileError(f"-o {file} is SOURCE: the steps would replace it", hint="give the file another name")
+            if file == "-":
+                suffix = series.check(self.options.format or "pdf")
+                if suffix not in series.WHOLE or (suffix != "html" and streams.is_terminal(sys.stdout)):
+                    raise click.UsageError(f"-o - takes one file that is no image: -o - --format {', '.join(series.WHOLE)}.")
+            elif self.options.format or (file and not series.is_folder(file)):
+                series.check(self.options.format or os.path.splitext(file)[1][1:])
+
+    def chosen(self, graph: Graph) -> list[int]:
+        """Return the numbers of the steps that are wanted, and say so if there are none backward."""
+        from gviz.passes.dataflow import dataflow
+        from gviz.pictures import LARGE
+        from gviz.pictures.steps import chosen, has_backward, steps_of
+
+        if graph.kind == "static":
+            raise SourceError("gviz steps goes through a recorded graph; this one is static", hint="gviz static draws it")
+        shown = dataflow(graph)
+        if len(shown.nodes) > LARGE:
+            hint = "take a part of it with --root NAME, or run fewer steps of the loop"
+            raise SourceError(
+                f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed", hint=hint
+            )
+        if not has_backward(shown):
+            self.say_forward_only()
+        steps = steps_of(shown, self.options)
+        if self.first > len(steps):
+            raise click.UsageError(f"--from {self.first}: there are {len(steps)} steps.")
+        wanted = chosen(steps, self.only, self.first, self.last)
+        if not wanted:
+            raise click.UsageError(f"none of the {len(steps)} steps is asked for: see --only, --from and --to.")
+        return wanted
+
+    def say_forward_only(self) -> None:
+        """Say that there is no step backward; SourceError if that is all that is wanted."""
+        what = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
+        if self.only == "backward":
+            raise SourceError(what, hint=SAVED)
+        streams.complain(f"{what}; these are the steps forward", "warning")
+
+    def write(self, graph: Graph) -> None:
+        """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
+        from gviz.render import series
+        from gviz.render.marks import is_ours
+
+        wanted = self.chosen(graph)
+        for name in self.files:
+            if name == "-":
+                suffix = series.check(self.options.format or "pdf")
+                streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
+                continue
+            file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
+            if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
+                raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+            written = series.save(graph, file, self.options, wanted, self.seconds)
+            if not name or written != [file]:
+                streams.write_product("".join(f"{one}\n" for one in written) if "-" not in self.files else "")
+
+
+def makes_series(command: Command) -> Command:
+    """Give a command the options of a series: it is called with ``series``."""
+    options: Sequence[Callable[[Command], Command]] = (
+        click.option("-o", "--output", "files", metavar="FILE", multiple=True,
+                     help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
+                     "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]"),
+        click.option("--format", "suffix", default="", metavar="SUFFIX",
+                     help="The format, if it is not the suffix of the file."),
+        click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
+        click.option("--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."),
+        click.option("--to", "last", type=click.IntRange(1), metavar="N", help="The last step, by its number."),
+        click.option("--seconds", type=click.FloatRange(0.1, 60), default=2.0, show_default=True, metavar="S",
+                     help="How long each step is shown, where it plays (html, gif, webp)."),
+        click.option("--theme", type=OneOf(THEMES), default="light", show_default=True,
+                     help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
+        click.option("--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"),
+        click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
+                     help="The decimals of a number."),
+        click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
+                     help="How many times as large an image is in pixels: 1 is 1920 by 1080."),
+        click.option("--rankdir", type=OneOf(RANKDIRS), default="LR", show_default=True, metavar="TB|BT|LR|RL",
+                     help="The direction of the arrows: from left to right (LR), from top to bottom (TB) ..."),
+        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
+                     help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
+    )  # fmt: skip
+
+    @wraps(command)
+    def with_series(
+        *, files: tuple[str, ...], suffix: str, only: str | None, first: int, last: int | None, seconds: float, **given: Any
+    ) -> int:
+        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "rankdir", "graphviz")}
+        if last is not None and last < first:
+            raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
+        if files.count("-") > 1:
+            raise click.UsageError("-o - is given twice.")
+        options = RenderOptions(view="dataflow", format=suffix.lower(), **look)
+        return command(series=Series(files or ("",), options, only or "", first, last, seconds), **given)
+
+    decorated: Command = with_series
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
+
+
+@click.command(cls=SourceCommand)
+@takes_source()
+@makes_series
+def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
+    """Draw SOURCE step by step: forward, then the gradients on their way back.
+
+    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+
+    \b
+    Examples:
+      gviz steps "y=(x+w)*(w+1)" x=2 w=1 -o y.pdf          # a page for each step
+      gviz steps "y=(x+w)*(w+1)" x=2 w=1 -o y.html         # plays in a browser
+      gviz steps train.py --root loss --only backward -o loss.gif
+      gviz steps "y=tanh(w*x+b)" -o frames/ --format svg   # frames/01.svg, frames/02.svg ...
+
+    Missing values default to 1.0. A step has the same number, and each box the same place, whatever is left out.
+    """
+    series.check(source)
+    reading = read_source(source, replace(options, flow=True), product_on_stdout="-" in series.files)
+    if source.kind == "expression" and not series.options.title:
+        series = series._replace(options=replace(series.options, title=title_of(source.text)))
+    series.write(reading.graph)
+    return int(reading.failed)

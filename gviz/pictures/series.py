@@ -1,0 +1,281 @@
+"""A series of slides, one for each step of a computation, on which nothing moves.
+
+The graph is laid out once, with the widest text that each box will ever have. On each slide all boxes and lines are there, at
+their places: what is not known yet is faint or invisible, and what the step is about is lit.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gviz.layout import RenderWarning
+from gviz.passes.dataflow import dataflow
+from gviz.pictures import Arrow, Shape, html, slide
+from gviz.pictures.labels import Span, text_of
+from gviz.pictures.page import themed
+from gviz.pictures.steps import PHASES, lines_at, steps_of
+from gviz.pictures.theme import THEMES, box_attributes
+from gviz.pictures.views.dataflow import MOST_EDGES, SIDES, SPACE, circle, derivative
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gviz.graph import Edge, Graph, Node
+    from gviz.pictures import Picture, Statement
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+    from gviz.pictures.slide import Layout, Page
+    from gviz.pictures.steps import Step
+    from gviz.pictures.theme import Theme
+
+__all__ = ["Slide", "series"]
+
+LIT_PEN, LIT_LINE, ARROW = "3", "3", 0.9
+"""Widths of what a step is about, and the size of an arrow against the stream."""
+
+MOST_DOTS = 24
+"""Steps of one half that are shown as dots; more are numbers."""
+
+
+class Slide(NamedTuple):
+    """A step as a picture.
+
+    Args:
+        picture: with the places of all boxes and lines; to be drawn as it is.
+        step: what it shows.
+        number: of the step, counted from 1 in the whole series.
+        of: how many steps the whole series has.
+    """
+
+    picture: Picture
+    step: Step
+    number: int
+    of: int
+
+
+def series(
+    graph: Graph,
+    options: RenderOptions,
+    page: Page,
+    write: Callable[[Picture], str],
+    wanted: Sequence[int] = (),
+    *,
+    bare: bool = False,
+) -> list[Slide]:
+    """Return the slides.
+
+    Args:
+        graph: a graph that tells local derivatives and gradients on their way.
+        options: ``theme``, ``rankdir``, ``precision``, ``title`` and ``graphviz`` are read.
+        page: the size of each slide.
+        write: returns a picture as DOT.
+        wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
+        bare: leave out title, caption and progress: who shows the slides has places of their own for them.
+    """
+    shown, options = dataflow(graph), replace(options, view="dataflow", fit="slide")
+    steps = steps_of(shown, options)
+    scene = _Scene(shown, options, steps)
+    layout = scene.laid_out(write)
+    theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)
+    deepest = max(len(step.caption) for step in steps)
+    slides = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", RenderWarning)  # what is said of one slide is not said of all
+        for number in wanted or range(1, len(steps) + 1):
+            step = steps[number - 1]
+            caption = ["".join(html.span_text(span, theme) for span in line) or " " for line in step.caption]
+            texts: dict[str, Any] = {
+                "title": title,
+                "caption": [*caption, *[" "] * (deepest - len(caption))],
+                "legend": progress(steps, number, theme),
+            }
+            places = scene.turned(number - 1, layout)
+            shown_texts = {} if bare else texts
+            placed = slide.on_page(scene.at(number - 1), places, page, scale=options.scale, write=write, **shown_texts)
+            slides.append(Slide(placed, step, number, len(steps)))
+    return slides
+
+
+def progress(steps: Sequence[Step], number: int, theme: Theme) -> str:
+    """Return the line at the foot: how far it is, forward and backward."""
+    cells = []
+    for half, ink in (("forward", "value"), ("backward", "gradient")):
+        numbers = [
+            count for count, step in enumerate(steps, 1) if PHASES[step.phase] == half and step.phase not in ("leaves", "done")
+        ]
+        done = sum(count <= number for count in numbers)
+        if numbers:
+            dots = "●" * done + "○" * (len(numbers) - done) if len(numbers) <= MOST_DOTS else f"{done} of {len(numbers)}"
+            cells += [Span(f"{half} ", "muted"), Span(dots, ink), Span("   ")]
+    cells.append(Span(f"{number}/{len(steps)}", "muted"))
+    text = "".join(html.span_text(span, theme) for span in cells)
+    return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{text}</TD></TR></TABLE>'
+
+
+class _Scene:
+    """The boxes and the lines of all slides."""
+
+    def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step]) -> None:
+        self.graph, self.options, self.steps, self.theme = graph, options, steps, THEMES[options.theme]
+        self.nodes = {node.id: node for node in graph.nodes}
+        self.lines = lines_at(graph, options, steps)
+        self.plates = dict(self.texts_on_lines())
+
+    def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Yield the local derivative for each edge that has one, on one line or on two."""
+        told = [(number, derivative(edge, self.nodes, self.options)) for number, edge in enumerate(self.graph.edges)]
+        is_two = sum(1 for _, text in told if text) > MOST_EDGES
+        for number, text in told:
+            if text and self.nodes[self.graph.edges[number].source].kind not in ("constant", "frozen"):
+                yield number, text if is_two else (" = ".join(text),)
+
+    def at(self, at: int) -> Picture:
+        """Return the picture of a step."""
+        return themed(self.graph, self.options, SPACE, [*self.boxes(at), *self.arrows(at), *self.bridges(at)])
+
+    def laid_out(self, write: Callable[[Picture], str]) -> Layout:
+        """Return the layout of all steps: each line of a box is as long as the longest that will stand there."""
+        longest = {
+            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*told, strict=True)]
+            for node, told in self.lines.items()
+        }
+        statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
+        layout = slide.laid_out(themed(self.graph, self.options, SPACE, statements), write, self.options.graphviz)
+        return layout._replace(
+            arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
+        )
+
+    @property
+    def is_across(self) -> bool:
+        """Whether lines run from left to right, or the other way."""
+        return self.options.direction in ("LR", "RL")
+
+    def boxes(self, at: int, lines: Mapping[str, Sequence[Line]] | None = None) -> Iterator[Statement]:
+        """Yield the boxes at a step, with the lines of that step unless others are given."""
+        step = self.steps[at]
+        reached = {self.graph.edges[number].source for number in lit_edges(self.graph, step)}
+        for node in self.graph.nodes:
+            said = (lines or {}).get(node.id) or self.lines[node.id][at]
+            if node.kind == "operation":
+                yield Shape(node.id, self.operation(node, said, step))
+            else:
+                look = {**box_attributes(node.kind, self.theme), "label": html.box(said, self.theme)}
+                if node.id in reached and step.phase == "backward":
+                    look |= {"color": self.theme.boxes["lit"].pen, "penwidth": LIT_PEN}
+                yield Shape(node.id, look)
+        for number, text in self.plates.items():
+            is_lit = number in lit_edges(self.graph, step)
+            plate = html.plate([(Span(part, "" if is_lit else "muted"),) for part in text], self.theme)
+            yield Shape(f"p{number}", plate if self.is_told(number, step) or lines else {**plate, "style": "invis"})
+
+    def operation(self, node: Node, lines: Sequence[Line], step: Step) -> dict[str, str]:
+        """Return the look of an operation: lit, known, or faint until it is computed."""
+        is_known = node.id in step.computed
+        is_root = node.id in self.graph.roots
+        look = circle(node, lines, self.theme, is_root=is_root, ink="" if is_known else "faint")
+        if not is_known:
+            style = ",".join(dict.fromkeys([*look.get("style", "filled").split(","), "dashed"]))
+            return {**look, "fillcolor": self.theme.page, "color": self.theme.faint, "style": style, "penwidth": "1.2"}
+        is_lit = step.node == node.id or (step.phase == "start" and is_root)
+        fill, pen = self.theme.boxes["lit"]
+        return {**look, "fillcolor": fill, "color": pen, "penwidth": LIT_PEN} if is_lit else look
+
+    def arrows(self, at: int) -> Iterator[Arrow]:
+        """Yield the lines at a step, in two parts where a text stands on one."""
+        out, into = SIDES[self.options.direction]
+        step = self.steps[at]
+        for number, edge in enumerate(self.graph.edges):
+            pen = self.pen(number, edge, step)
+            is_back = pen.get("dir") == "back"
+            if number in self.plates:
+                yield Arrow(edge.source, f"p{number}", {**pen, **({} if is_back else {"arrowhead": "none"})}, out, into)
+                yield Arrow(f"p{number}", edge.target, {**pen, **({"arrowtail": "none"} if is_back else {})}, out, into)
+            else:
+                yield Arrow(edge.source, edge.target, pen, out, into)
+
+    def bridges(self, at: int) -> Iterator[Arrow]:
+        """Yield the line behind each text on a line, for as long as the text is not there."""
+        step = self.steps[at]
+        for number in self.plates:
+            pen = {
+                key: value
+                for key, value in self.pen(number, self.graph.edges[number], step).items()
+                if not key.startswith("arrow")
+            }
+            hidden = {"style": "invis"} if self.is_told(number, step) else {"dir": "none"}
+            yield Arrow(f"p{number}", f"p{number}", {**pen, **hidden})
+
+    def is_told(self, number: int, step: Step) -> bool:
+        """Return whether the local derivative of an edge is there: from the step on in which it is used."""
+        return number in step.handed
+
+    def pen(self, number: int, edge: Edge, step: Step) -> dict[str, str]:
+        """Return the look of an edge."""
+        is_known = edge.target in step.computed
+        if self.nodes[edge.source].kind in ("constant", "frozen"):
+            return {
+                "style": "dashed",
+                "color": self.theme.boxes["dashed"].pen if is_known else self.theme.faint,
+                "arrowhead": "none",
+            }
+        if number in lit_edges(self.graph, step):
+            if step.phase == "forward":
+                return {"penwidth": LIT_LINE, "color": self.theme.value}
+            back = {"dir": "back", "arrowhead": "none", "arrowtail": "normal", "arrowsize": f"{ARROW:g}"}
+            return {"penwidth": LIT_LINE, "color": self.theme.gradient, **back}
+        return {} if is_known else {"style": "dashed", "color": self.theme.faint}
+
+    def turned(self, at: int, layout: Layout) -> Layout:
+        """Return the layout with the arrows of a step that run against the stream turned round."""
+        arrows = list(layout.arrows)
+        for number, arrow in enumerate(self.arrows(at)):
+            if arrow.look.get("dir") == "back":
+                is_free = arrow.look.get("arrowtail") == "none"
+                arrows[number] = {**arrows[number], "pos": turned(arrows[number]["pos"], has_arrow=not is_free)}
+        return layout._replace(arrows=arrows)
+
+
+def lit_edges(graph: Graph, step: Step) -> set[int]:
+    """Return the numbers of the edges that a step is about: into its operation, backward those that a gradient takes."""
+    into = {number for number, edge in enumerate(graph.edges) if edge.target == step.node}
+    return into & set(step.handed) if step.phase == "backward" else into
+
+
+# ------------------------------------------------------------------ places
+def turned(place: str, *, has_arrow: bool) -> str:
+    """Return the place of a line with its arrow at the other end.
+
+    >>> turned("e,40,0 0,0 10,0 20,0 34,0", has_arrow=True)
+    's,0.00,0.00 9.00,0.00 14.40,0.00 20.00,0.00 40.00,0.00'
+    >>> turned("0,0 10,0 20,0 34,0", has_arrow=False)
+    '0.00,0.00 10.00,0.00 20.00,0.00 34.00,0.00'
+    """
+    points = []
+    tip = None
+    for word in place.split():
+        head, _, rest = word.rpartition("e,")
+        x, y = (float(number) for number in rest.split(","))
+        if head or word.startswith("e,"):
+            tip = (x, y)
+        else:
+            points.append((x, y))
+    if tip is not None:
+        points[-1] = tip
+    text = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    if not has_arrow:
+        return text
+    (x, y), (x1, y1) = points[0], next((point for point in points if point != points[0]), points[-1])
+    length = math.hypot(x1 - x, y1 - y) or 1
+    size = 10 * ARROW
+    points[:2] = [(x + (x1 - x) / length * far, y + (y1 - y) / length * far) for far in (size, max(length, 1.6 * size))]
+    return f"s,{x:.2f},{y:.2f} " + " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+
+
+def bridge(shape: Mapping[str, str], is_across: bool) -> dict[str, str]:
+    """Return the place of a line through a box, from side to side."""
+    x, y = (float(number) for number in shape["pos"].split(","))
+    dx, dy = (float(shape["width"]) * 36, 0.0) if is_across else (0.0, float(shape["height"]) * 36)
+    return {"pos": " ".join(f"{x + part * dx:.2f},{y + part * dy:.2f}" for part in (-1, -0.3, 0.3, 1))}

@@ -1,0 +1,455 @@
+"""The steps of a computation: forward, operation by operation; then backward, from the root to the leaves.
+
+A step is data, not a picture: which operation it is about, what is known by then, and the arithmetic in words and numbers.
+The order is that of PyTorch: forward as the program computes, backward the other way round.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gviz.passes.expressions import operator_of
+from gviz.pictures.labels import (
+    Span,
+    decimal,
+    elements,
+    gradient_line,
+    is_finite,
+    is_small,
+    norm,
+    shape_text,
+    short,
+    short_value,
+    size_of,
+    text_of,
+    value_lines,
+    value_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+
+__all__ = ["PHASES", "Step", "chosen", "has_backward", "lines_at", "steps_of"]
+
+PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
+"""What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward starts
+with, an operation that hands its gradient on, and the end. Each with the half that it belongs to."""
+
+MOST_LINES, LONGEST_CAPTION = 4, 84
+"""Lines of a caption, and characters of one, that fit on a slide."""
+
+MOST_PARTS = 4
+"""Parts of a sum that are written."""
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    name: getattr(math, name) for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sqrt", "sinh", "cosh")
+} | {"abs": abs, "relu": lambda value: max(value, 0.0), "sigmoid": lambda value: 1 / (1 + math.exp(-value))}
+_SIGNS: dict[type[ast.AST], Callable[..., float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+}  # fmt: skip
+"""What an arithmetic of numbers may consist of, to be checked before it is shown."""
+
+
+class Step(NamedTuple):
+    """A step.
+
+    Args:
+        phase: one of :data:`PHASES`.
+        node: the operation that it is about; "" for none.
+        computed: the operations that have their values, this one included.
+        handed: numbers of the edges over which a gradient has come, in the order of coming.
+        has_started: whether the gradient that backward starts with is known.
+        caption: what happens.
+    """
+
+    phase: str
+    node: str = ""
+    computed: frozenset[str] = frozenset()
+    handed: tuple[int, ...] = ()
+    has_started: bool = False
+    caption: tuple[Line, ...] = ()
+
+
+def has_backward(graph: Graph) -> bool:
+    """Return whether a graph tells of a gradient on its way."""
+    return any(edge.handed is not None for edge in graph.edges) or any(node.arrives is not None for node in graph.nodes)
+
+
+def steps_of(graph: Graph, options: RenderOptions) -> list[Step]:
+    """Return the steps.
+
+    Args:
+        graph: the graph of the formula, from :func:`gviz.passes.dataflow.dataflow`.
+        options: ``precision`` is read.
+    """
+    return list(_Telling(graph, options).steps())
+
+
+def chosen(steps: Sequence[Step], only: str = "", first: int = 1, last: int | None = None) -> list[int]:
+    """Return the numbers of some steps, counted from 1 in the whole series.
+
+    Args:
+        steps: all of them.
+        only: ``forward`` or ``backward``; "" for both.
+        first: the first that is wanted.
+        last: the last that is wanted; None for the last that there is.
+    """
+    wanted = range(first, min(len(steps), last or len(steps)) + 1)
+    return [number for number in wanted if only in ("", PHASES[steps[number - 1].phase])]
+
+
+class _Telling:
+    """A graph, looked up by what its steps need."""
+
+    def __init__(self, graph: Graph, options: RenderOptions) -> None:
+        self.graph, self.options = graph, options
+        self.nodes = {node.id: node for node in graph.nodes}
+        self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
+        self.uses: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
+        for number in sorted(range(len(graph.edges)), key=lambda number: graph.edges[number].slot):
+            edge = graph.edges[number]
+            self.inputs[edge.target].append(number)
+            if edge.handed is not None:
+                self.uses[edge.source].append(number)
+        self.root = root_name(graph)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps."""
+        order = self.order()
+        step = Step("leaves", caption=(self.first(),))
+        yield step
+        for node in order:
+            step = Step("forward", node, step.computed | {node}, caption=self.forward(self.nodes[node]))
+            yield step
+        if has_backward(self.graph):
+            step = step._replace(phase="start", node="", has_started=True, caption=self.start())
+            yield step
+            for node in reversed(order):
+                handed = [number for number in self.inputs[node] if self.graph.edges[number].handed is not None]
+                if handed:
+                    so_far = (*step.handed, *handed)
+                    step = step._replace(
+                        phase="backward", node=node, handed=so_far, caption=self.backward(node, handed, so_far)
+                    )
+                    yield step
+        if has_backward(self.graph) or self.graph.error:
+            yield step._replace(phase="done", node="", caption=self.done())
+
+    def order(self) -> list[str]:
+        """Return the operations in the order of computing: as the tensors were first assigned, operands from left to right."""
+        made_by = {node.name: node.id for node in self.graph.nodes if node.kind == "operation"}
+        named = [made_by[row.name] for row in self.graph.tensors if row.name in made_by]
+        todo = list(reversed([*named, *self.graph.roots, *made_by.values(), *self.nodes]))
+        done: dict[str, None] = {}
+        while todo:
+            node = todo[-1]
+            sources = [self.graph.edges[number].source for number in self.inputs[node]]
+            waiting = [source for source in reversed(sources) if source not in done]
+            if node in done or not waiting:
+                done[todo.pop()] = None
+            else:
+                todo += waiting
+        return [node for node in done if self.nodes[node].kind == "operation"]
+
+    def first(self) -> Line:
+        """Return what is said of the leaves."""
+        if any(node.kind == "leaf" for node in self.graph.nodes):
+            return (Span("The leaves have values. Nothing is computed yet, and there is no graph."),)
+        return (Span("Nothing is computed yet, and there is no graph."),)
+
+    def forward(self, node: Node) -> tuple[Line, ...]:
+        """Return what is said of an operation that is computed."""
+        line = [Span("forward  ", "value"), Span(short(node.name or "·", 40), is_bold=True)]
+        expression, numbers = self.computed_by(node), self.numbers(node)
+        line += [Span(f" = {spoken(expression)}")] if expression else []
+        line += [Span(f" = {spoken(numbers)}")] if numbers else []
+        value = told(node.value, self.options.precision)
+        line += [Span(" = "), Span(value, is_bold=True)] if value else []
+        name = f"{node.name}.grad_fn" if node.name else "its grad_fn"
+        return fitted(line), (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
+
+    def computed_by(self, node: Node) -> str:
+        """Return what computes an operation: a statement of several operations is told one by one."""
+        names = [self.nodes[self.graph.edges[number].source].name or "·" for number in self.inputs[node.id]]
+        if node.expression and all(is_named(name, node.expression) for name in names):
+            return node.expression
+        sign = operator_of(node.label)
+        return f" {sign} ".join(names) if len(names) == 2 and not sign.isalnum() else f"{sign}({', '.join(names)})"
+
+    def numbers(self, node: Node) -> str:
+        """Return an expression with the numbers of its operands in place of their names, if it comes to the value."""
+        text = node.expression
+        if not isinstance(node.value, float):
+            return ""
+        for number in self.inputs[node.id]:
+            operand = self.nodes[self.graph.edges[number].source]
+            if operand.kind == "constant":
+                continue
+            if not isinstance(operand.value, float) or not is_named(operand.name or "", text):
+                return ""
+            text = word(operand.name or "").sub(bracketed(decimal(operand.value, self.options.precision)), text)
+        return text if text != node.expression and comes_to(text, node.value) else ""
+
+    def start(self) -> tuple[Line, ...]:
+        """Return what is said of the gradient that backward starts with."""
+        lines = []
+        for root in self.graph.roots:
+            node = self.nodes[root]
+            one = told(node.arrives, self.options.precision)
+            text = f"∂{node.name}/∂{node.name}" + (f" = {one}" if one else "")
+            lines.append((Span("backward", "gradient"), Span(f"  starts at {node.name}:  "), Span(text, "gradient")))
+        return tuple(lines[:MOST_LINES])
+
+    def backward(self, node: str, handed: list[int], so_far: tuple[int, ...]) -> tuple[Line, ...]:
+        """Return what is said of an operation that hands its gradient on: a line for each input."""
+        lines = [self.product(self.graph.edges[number], so_far) for number in handed]
+        if len(lines) > MOST_LINES:
+            rest = len(lines) - MOST_LINES + 1
+            lines = [*lines[: MOST_LINES - 1], (Span(f"and to {rest} more inputs of {self.nodes[node].label}", "muted"),)]
+        return tuple(lines)
+
+    def product(self, edge: Edge, so_far: tuple[int, ...]) -> Line:
+        """Return the gradient that goes to an input: incoming gradient · local derivative, and where it is added."""
+        head = [Span("to "), Span(short(self.nodes[edge.source].name or "·", 20), is_bold=True), Span(":  ")]
+        remark = self.sum_so_far(edge.source, so_far)
+        result = [
+            Span(told(edge.handed, self.options.precision), "gradient", is_bold=True),
+            Span(f"   {remark}" if remark else "", "muted"),
+        ]
+        words, numbers = self.rule(edge)
+        line = [*head, *words, *numbers, *result]
+        return fitted(line if len(text_of(tuple(line))) <= LONGEST_CAPTION else [*head, *words, *result])
+
+    def rule(self, edge: Edge) -> tuple[list[Span], list[Span]]:
+        """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
+        source, target = (short(self.nodes[end].name or "·", 20) for end in (edge.source, edge.target))
+        incoming, quotient = Span(f"∂{self.root}/∂{target}", "gradient"), f"∂{target}/∂{source}"
+        arrives = self.nodes[edge.target].arrives
+        if edge.local is not None and is_small(size_of(edge.local)):
+            words = [incoming, Span(f" · {quotient} = ")]
+            if arrives is None or not is_small(size_of(arrives)):
+                return words, []
+            one, factor = (bracketed(told(value, self.options.precision)) for value in (arrives, edge.local))
+            return words, [Span(one, "gradient"), Span(f" · {factor} = ")]
+        if edge.symbol and edge.local is not None:
+            factor = edge.symbol if edge.symbol.isidentifier() or edge.symbol.isdigit() else f"({edge.symbol})"
+            return [incoming, Span(f" · {quotient} = "), incoming, Span(f" · {factor} = ")], []
+        if edge.symbol:
+            pieces = [Span(piece) for piece in word("grad").split(spoken(edge.symbol))]
+            return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
+        return [Span(f"from {self.nodes[edge.target].label}: ")], []
+
+    def sum_so_far(self, node: str, so_far: tuple[int, ...]) -> str:
+        """Return what is said where several gradients meet: how many are here, or their sum."""
+        uses, name = self.uses[node], self.nodes[node].name or "·"
+        if len(uses) < 2:
+            return ""
+        arrived = [number for number in uses if number in so_far]
+        if len(arrived) < len(uses):
+            return f"part {len(arrived)} of {len(uses)}"
+        is_leaf = self.nodes[node].kind == "leaf"
+        return f"{short(name, 20)}.grad += {self.sum_of(node, so_far)}" if is_leaf else f"summed: {self.sum_of(node, so_far)}"
+
+    def sum_of(self, node: str, so_far: tuple[int, ...]) -> str:
+        """Return the parts that have come and their sum, as ``3 + 2 = 5``."""
+        parts = [self.graph.edges[number].handed for number in so_far if self.graph.edges[number].source == node]
+        total = told(self.total(node), self.options.precision)
+        texts = parts_text(parts, self.options.precision)
+        return f"{texts} = {total}" if texts else total
+
+    def total(self, node: str) -> Value:
+        """Return the sum of the gradients that come to a node: as the engine has it, if it is that sum."""
+        parts = [self.graph.edges[number].handed for number in self.uses[node]]
+        total = summed(parts)
+        known = self.nodes[node].grad if self.nodes[node].kind == "leaf" else self.nodes[node].arrives
+        return known if is_close(known, total) else total
+
+    def done(self) -> tuple[Line, ...]:
+        """Return what is said at the end."""
+        if self.graph.error:
+            place, _, message = self.graph.error.partition("\n")
+            lines = wrap(message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
+            return fitted([Span("✗ ", "error"), Span(place, is_bold=True)]), *((Span(line, "error"),) for line in lines)
+        rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
+        leaves = [node for node in self.graph.nodes if node.kind == "leaf" and self.uses[node.id]]
+        leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
+        texts = [f"{node.name}.grad = {told(self.total(node.id), self.options.precision)}" for node in leaves]
+        others = [node.name or "" for node in leaves if not is_close(node.grad, self.total(node.id))]
+        if others:
+            texts = [text.replace(".grad =", ".grad +=") for text in texts]
+            remark = "The program has added to, changed or cleared a .grad before it ended: these are of this backward alone."
+        else:
+            remark = "What lies between leaf and root keeps no .grad: it is not a leaf."
+        return fitted([Span("done  ", "gradient"), Span(",  ".join(texts))]), (Span(remark, "muted"),)
+
+
+def root_name(graph: Graph) -> str:
+    """Return what the root is called in a derivative."""
+    names = [node.name for node in graph.nodes if node.id in graph.roots]
+    return (names[0] or "root") if len(names) == 1 else "root"
+
+
+def lines_at(graph: Graph, options: RenderOptions, steps: Sequence[Step]) -> dict[str, list[list[Line]]]:
+    """Return what each leaf and each operation says at each step, by its id.
+
+    Each of them says as many lines at each step, some of them empty, so that nothing moves.
+    """
+    telling = _Telling(graph, options)
+    result = {}
+    for node in graph.nodes:
+        if node.kind in ("constant", "frozen"):
+            result[node.id] = [value_lines(node._replace(expression=""), options)] * len(steps)
+            continue
+        told_at = [list(_lines(telling, node, step)) for step in steps]
+        most = max(map(len, told_at))
+        result[node.id] = [[*lines, *[(Span(" "),)] * (most - len(lines))] for lines in told_at]
+    return result
+
+
+def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
+    """Yield what a node says at a step."""
+    values = value_lines(node._replace(expression=""), telling.options)
+    is_known = node.kind != "operation" or node.id in step.computed
+    yield from values if is_known else [(Span(" "),)] * len(values)
+    uses = telling.uses[node.id]
+    arrived = [number for number in step.handed if telling.graph.edges[number].source == node.id]
+    precision = telling.options.precision
+    if node.id in telling.graph.roots and step.has_started and node.arrives is not None and not uses:
+        yield (Span(f"∂{node.name}/∂{node.name} = {told(node.arrives, precision)}", "gradient"),)
+    elif uses and arrived:
+        head = "grad" if node.kind == "leaf" else f"∂{telling.root}/∂{node.name or '·'}"
+        parts = parts_text([telling.graph.edges[number].handed for number in arrived], precision)
+        total = telling.total(node.id)
+        if len(arrived) < len(uses):
+            yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {len(uses)}", "gradient"),)
+        elif node.kind == "leaf":
+            yield from gradient_line(node._replace(grad=total), telling.options)
+        else:
+            yield (Span(f"{head} = {short_value(total, precision)}", "gradient"),)
+        if parts and len(arrived) == len(uses) > 1:
+            yield (Span(f"= {parts}", "gradient"),)
+    elif node.kind == "leaf":
+        yield from gradient_line(node._replace(grad=None), telling.options)
+
+
+# ------------------------------------------------------------------ words and numbers
+def is_named(name: str, text: str) -> bool:
+    """Return whether an expression has a name in it.
+
+    >>> is_named("a", "a * b"), is_named("a", "tanh(b)")
+    (True, False)
+    """
+    return word(name).search(text) is not None
+
+
+def word(name: str) -> re.Pattern[str]:
+    """Return a pattern for a name in an expression, where it is a word of its own."""
+    return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+
+
+def told(value: Value, precision: int) -> str:
+    """Return a small tensor's values; the size and the norm of a large one; nothing for one that is not known.
+
+    >>> told(2.0, 4), told((3.0, 4.0, 0.0, 0.0, 0.0), 4), told(None, 4)
+    ('2', '(5), norm 5', '')
+    """
+    if value is None:
+        return ""
+    sizes = size_of(value)
+    if is_small(sizes):
+        return value_text(value, precision)
+    return f"{shape_text(sizes)}, " + (f"norm {decimal(norm(value), precision)}" if is_finite(value) else "not finite")
+
+
+def parts_text(parts: Sequence[Value], precision: int) -> str:
+    """Return several gradients as a sum, if they are small.
+
+    >>> parts_text([3.0, -2.0], 4), parts_text([3.0], 4)
+    ('3 + (-2)', '3')
+    """
+    if not all(is_small(size_of(part)) for part in parts):
+        return ""
+    texts = [bracketed(value_text(part, precision)) for part in parts]
+    if texts and texts[0].startswith("("):
+        texts[0] = texts[0][1:-1]
+    more = f" + … ({len(texts)} parts)" if len(texts) > MOST_PARTS else ""
+    return " + ".join(texts[:MOST_PARTS]) + more
+
+
+def bracketed(text: str) -> str:
+    """Return a number as it stands after a sign."""
+    return f"({text})" if text.startswith("-") else text
+
+
+def summed(parts: Sequence[Value]) -> Value:
+    """Return the sum of tensors of one size."""
+    if isinstance(parts[0], tuple):
+        return tuple(summed(items) for items in zip(*parts, strict=True))
+    numbers = [float(part) for part in parts]  # type: ignore[arg-type]
+    total = math.fsum(numbers) if all(map(math.isfinite, numbers)) else sum(numbers)
+    return total if math.isfinite(total) else str(total)
+
+
+def is_close(one: Value, other: Value) -> bool:
+    """Return whether two tensors are the same but for rounding."""
+    if one is None or size_of(one) != size_of(other):
+        return False
+    pairs = zip(elements(one), elements(other), strict=True)
+    return all(a == b or _are_near(a, b) for a, b in pairs)
+
+
+def _are_near(a: Any, b: Any) -> bool:
+    return isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-6)
+
+
+def comes_to(text: str, value: float) -> bool:
+    """Return whether an arithmetic of rounded numbers comes to a value, as far as that can be seen.
+
+    >>> comes_to("2 + 1", 3.0), comes_to("0.12 * 2", 0.4), comes_to("softmax(2)", 1.0)
+    (True, False, False)
+    """
+    try:
+        result = _computed(ast.parse(text, mode="eval").body)
+    except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError):
+        return False
+    return math.isclose(result, value, rel_tol=1e-2, abs_tol=1e-3)
+
+
+def _computed(node: ast.expr) -> float:
+    """Return what an arithmetic of numbers comes to; KeyError or TypeError for anything else."""
+    if isinstance(node, ast.BinOp):
+        return _SIGNS[type(node.op)](_computed(node.left), _computed(node.right))
+    if isinstance(node, ast.UnaryOp):
+        return _SIGNS[type(node.op)](_computed(node.operand))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+        return _FUNCTIONS[node.func.id](_computed(node.args[0]))
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    raise TypeError(ast.dump(node))
+
+
+def spoken(text: str) -> str:
+    """Return an expression with the sign for a product that people write."""
+    return text.replace(" * ", " × ")
+
+
+def fitted(line: Sequence[Span]) -> Line:
+    """Return a line that fits below a picture."""
+    result: list[Span] = []
+    room = LONGEST_CAPTION
+    for span in line:
+        if len(span.text) > room:
+            return (*result, span._replace(text=span.text[: max(room - 1, 0)].rstrip() + "…"))
+        result.append(span)
+        room -= len(span.text)
+    return tuple(span for span in result if span.text)

@@ -1,0 +1,262 @@
+"""The steps of a computation as files: a PDF with a page for each, a page of HTML that plays them, an animation, or images.
+
+One drawing for each step comes from Graphviz. What puts them together is here, for PDF in pypdf (Graphviz's own writer ends a
+file with its first page), for animations in Pillow, if that is installed. The same steps give the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import RenderError
+from gviz.files import write
+from gviz.layout.graphviz import draw
+from gviz.pictures.html import inks
+from gviz.pictures.labels import text_of
+from gviz.pictures.series import Slide, series
+from gviz.pictures.slide import PAGES
+from gviz.pictures.steps import PHASES
+from gviz.pictures.theme import THEMES
+from gviz.render import dot, image
+from gviz.text import closest, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gviz.graph import Graph
+    from gviz.pictures.labels import Span
+    from gviz.pictures.options import RenderOptions
+
+__all__ = ["DESCRIPTIONS", "check", "is_folder", "render", "save"]
+
+WHOLE = {
+    "pdf": "a page for each step",
+    "html": "one file that plays the steps in a browser",
+    "gif": "an animation (with Pillow)",
+    "webp": "an animation, smaller than gif (with Pillow)",
+}
+"""Formats that hold all steps in one file."""
+
+EACH = tuple(suffix for suffix in image.FORMATS if suffix not in WHOLE)
+"""Formats with a file for each step."""
+
+DESCRIPTIONS = {**WHOLE, **dict.fromkeys(EACH, "an image for each step")}
+
+SECONDS, LAST = 2.0, 2
+"""How long a step is shown in an animation, and how many times as long the last one."""
+
+ANIMATED, POINTS = 2 / 3, 0.5
+"""The size of an animation beside that of an image: 1280 by 720 pixels; and of a drawing, 960 by 540 points."""
+
+DRAWN = ("pdf", "html", "svg", "ps", "eps")
+"""Formats without pixels."""
+
+CUT = 52.0
+"""Points at the top of a page in which the title stands, which HTML has elsewhere."""
+
+_PLAYER = os.path.join(os.path.dirname(__file__), "player.html")
+_PARTS = re.compile(r"<!-- [^\n]* -->\n")
+_TITLES = re.compile(r"<title>.*?</title>\n?", re.DOTALL)
+_VIEW_BOX = re.compile(r'viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"')
+
+
+def check(suffix: str) -> str:
+    """Return a format in small letters.
+
+    Raises:
+        RenderError: steps cannot be written in it.
+    """
+    known = suffix.lower()
+    if known in DESCRIPTIONS:
+        return known
+    ways = f"The steps of a computation are written as {', '.join(WHOLE)}, or as images, one for each: {', '.join(EACH)}."
+    if not known:
+        raise RenderError(
+            "the file's name has no suffix that tells the format", hint=f"{ways}\nfor a folder of images: -o frames/"
+        )
+    meant = closest(known, DESCRIPTIONS)
+    raise RenderError(f"{suffix!r} is not a format for steps", hint=(f"Did you mean {meant}? " if meant else "") + ways)
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path names a folder: one that is there, or by the slash at its end."""
+    return path.endswith(("/", os.sep)) or os.path.isdir(path)
+
+
+def render(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS) -> bytes:
+    """Return the steps in one file.
+
+    Args:
+        graph: one that tells local derivatives and gradients on their way (:attr:`gviz.SourceOptions.flow`).
+        suffix: ``pdf``, ``html``, ``gif`` or ``webp``.
+        options: how to draw.
+        wanted: numbers of the steps, counted from 1; all if there is none.
+        seconds: how long each step is shown, where it plays.
+
+    Raises:
+        RenderError: a picture cannot be made, or Pillow is needed and not installed.
+    """
+    slides = _slides(graph, suffix, options, wanted)
+    if suffix == "pdf":
+        return pdf(slides, options, graph.title)
+    if suffix == "html":
+        return html(slides, options, graph.title, seconds)
+    return animation(slides, suffix, options, seconds)
+
+
+def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS) -> list[str]:
+    """Write the steps to a file, or to a file for each; return the names.
+
+    ``y.png`` becomes ``y-01.png``, ``y-02.png`` ..., as ImageMagick and pdftoppm number pages; in a folder, ``frames/``, they
+    are ``01.png``, ``02.png`` ....
+
+    Args:
+        graph: one that tells local derivatives and gradients on their way.
+        path: where to; its suffix is the format unless the options name one. A folder gets images, ``png`` by default.
+        options: how to draw.
+        wanted: numbers of the steps, counted from 1; all if there is none.
+        seconds: how long each step is shown, where it plays.
+
+    Raises:
+        RenderError: an unknown format, or a picture that cannot be made.
+        FileError: a file cannot be written.
+    """
+    in_folder = is_folder(path)
+    stem, ending = os.path.splitext(path)
+    suffix = check(options.format or ("png" if in_folder else ending[1:]))
+    if suffix in WHOLE:
+        name = os.path.join(path, f"steps.{suffix}") if in_folder else path
+        data = render(graph, suffix, options, wanted, seconds)
+        if in_folder:
+            os.makedirs(path, exist_ok=True)
+        return [write(name, data)]
+    drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, suffix, options, wanted)]
+    if in_folder:
+        os.makedirs(path, exist_ok=True)
+    digits = max(2, len(str(drawn[0][0].of)))
+    names = []
+    for slide, data in drawn:
+        number = f"{slide.number:0{digits}}"
+        names.append(write(os.path.join(path, f"{number}.{suffix}") if in_folder else f"{stem}-{number}{ending}", data))
+    return names
+
+
+def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> list[Slide]:
+    """Return the slides, in the size that a format needs."""
+    scale = POINTS if suffix in DRAWN else options.scale * (ANIMATED if suffix in WHOLE else 1)
+    return series(graph, replace(options, scale=scale), PAGES["slide"], dot.text_of, wanted, bare=suffix == "html")
+
+
+def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
+    """Return a slide in one of Graphviz's formats."""
+    return image.finished(draw(dot.text_of(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2"))
+
+
+# ------------------------------------------------------------------ PDF
+def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
+    """Return a PDF file with a page for each slide; its outline names them."""
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter()
+    for number, slide in enumerate(slides):
+        writer.append(PdfReader(io.BytesIO(drawing(slide, "pdf", options))), import_outline=False)
+        writer.add_outline_item(shorten(text_of(slide.step.caption[0]), 60, mark=" …"), page_number=number)  # type: ignore[call-arg]
+    writer.metadata = None
+    writer.add_metadata({"/Title": options.title or title, "/Producer": "gviz"})
+    out = io.BytesIO()
+    writer.write(out)
+    return image.finished(out.getvalue())
+
+
+# ------------------------------------------------------------------ animations
+def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seconds: float) -> bytes:
+    """Return an animated image, repeated for ever."""
+    try:
+        from PIL import Image
+    except ImportError:
+        hint = 'pip install "gviz[animation]"; or -o steps.html, which plays in a browser and needs nothing else'
+        raise RenderError(f"an animated {suffix} needs Pillow, which is not installed", hint=hint) from None
+    frames: list[Any] = [Image.open(io.BytesIO(drawing(slide, "png", options))).convert("RGB") for slide in slides]
+    if suffix == "gif":
+        frames = [frame.quantize(colors=128, dither=Image.Dither.NONE) for frame in frames]
+    lasting = [round(seconds * 1000)] * len(frames)
+    lasting[-1] *= LAST
+    how: dict[str, Any] = (
+        {"optimize": True, "disposal": 1} if suffix == "gif" else {"lossless": True, "quality": 100, "method": 6}
+    )
+    out = io.BytesIO()
+    frames[0].save(out, suffix, save_all=True, append_images=frames[1:], duration=lasting, loop=0, **how)
+    return image.finished(out.getvalue())
+
+
+# ------------------------------------------------------------------ HTML
+def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: float) -> bytes:
+    """Return a page that plays the steps, all in one file.
+
+    What is the same in several drawings is written once: a drawing is a list of numbers of its parts.
+    """
+    parts: dict[str, int] = {}
+    frames = []
+    box = "0 0 960 540"
+    for slide in slides:
+        drawn = drawing(slide, "svg", options).decode()
+        box = cropped(drawn) or box
+        numbers = [parts.setdefault(part, len(parts)) for part in parts_of(drawn)]
+        caption = [spans(line) for line in slide.step.caption]
+        frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
+    theme = THEMES[options.theme]
+    texts = list(parts)
+    first = "".join(texts[number] for number in frames[0]["parts"])  # type: ignore[attr-defined]
+    data = {"parts": texts, "frames": frames, "of": slides[0].of, "milliseconds": round(seconds * 1000)}
+    fields = {
+        "title": escape(options.title or title or "steps"),
+        "box": box,
+        "picture": first,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
+        "page": theme.page,
+        "ink": theme.ink,
+        "line": theme.line,
+        "lit": theme.boxes["lit"].pen,
+        "lines": str(max(len(slide.step.caption) for slide in slides)),
+        "scheme": "dark" if options.theme == "dark" else "light",
+        "inks": "".join(f".{name} {{ color: {colour}; }} " for name, colour in inks(theme).items()),
+    }
+    with open(_PLAYER, encoding="utf-8") as file:
+        page = file.read()
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], page).encode("utf-8", "backslashreplace")
+
+
+def parts_of(drawn: str) -> Iterator[str]:
+    """Yield the parts of a drawing, each a piece of SVG on its own: the boxes and the lines, moved to where they are seen."""
+    start, end = drawn.index('<g id="graph0"'), drawn.rindex("</g>")
+    head, *rest = _PARTS.split(drawn[start:end])
+    transform = re.search(r'transform="([^"]*)"', head)
+    group = f'<g transform="{transform[1] if transform else ""}">'
+    for part in rest:
+        if part.strip():
+            yield f"{group}{_TITLES.sub('', part).strip()}</g>"
+
+
+def cropped(drawn: str) -> str:
+    """Return the part of a drawing that is shown: without the place for a title."""
+    match = _VIEW_BOX.search(drawn)
+    if match is None:
+        return ""
+    left, top, width, height = (float(number) for number in match.groups())
+    cut = height * CUT / PAGES["slide"].height
+    return f"{left:g} {top + cut:g} {width:g} {height - cut:g}"
+
+
+def spans(line: Sequence[Span]) -> str:
+    """Return a line of text as HTML."""
+    pieces = []
+    for span in line:
+        text = f"<b>{escape(span.text)}</b>" if span.is_bold else escape(span.text)
+        pieces.append(f'<span class="{span.ink}">{text}</span>' if span.ink else text)
+    return "".join(pieces)
