@@ -108,6 +108,7 @@ def walk(
     expressions: Mapping[str, str] | None = None,
     values: bool = True,
     detailed: float = DETAILED,
+    statements: Mapping[str, str] | None = None,
     flow: Mapping[NodeLike, Flow] | None = None,
 ) -> Graph:
     """Return the graph below the roots.
@@ -119,6 +120,7 @@ def walk(
         expressions: the expression of an intermediate that gviz named, by its name.
         values: read the values and gradients of tensors.
         detailed: how many of the first nodes list what they saved.
+        statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
 
     Returns:
@@ -136,6 +138,8 @@ def walk(
     finally:
         if collects:
             gc.enable()
+    if statements:
+        walker.add_statements(statements)
     if flow:
         walker.add_flow(flow)
     return Graph(
@@ -343,6 +347,12 @@ class Walker:
                     label = key if index is None else f"{key}[{index}]"
                     known = self.ids.get(id(item)) or self.add_tensor(item, "saved", label=label)
                     self.edges.append(Edge(known, node_id, label=label, kind="saved"))
+
+    def add_statements(self, statements: Mapping[str, str]) -> None:
+        """Add what operations compute, in the words of the statements that gave their results a name."""
+        for position, node in enumerate(self.nodes):
+            if node.kind == "operation" and node.name in statements:
+                self.nodes[position] = node._replace(expression=statements[node.name or ""])
 
     def add_flow(self, flow: Mapping[NodeLike, Flow]) -> None:
         """Add what arrives at the operations, and what they hand on."""

@@ -9,7 +9,6 @@ from gviz import engine
 from gviz import static as tf
 from gviz.compare import Pair, Static
 from gviz.errors import SourceError
-from gviz.passes.expressions import with_statements
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.run import compiled, find
@@ -110,7 +109,7 @@ def of_expression(
         slopes = gradients(source.root, [placeholders[i] for i in wanted]) if wanted else []
         return ready(source.graph, placeholders, [source.root, *slopes])
 
-    picture = with_statements(walk(computed.roots, computed.names), computed.statements)
+    picture = walk(computed.roots, computed.names, statements=computed.statements)
     nodes = [node.kind for node in picture.nodes]
     forward, leaves = nodes.count("operation"), nodes.count("accumulate")
     arrays = [[value.detach().numpy() if value.dim() else value.item() for value in row] for row in rows]

@@ -1,6 +1,6 @@
 """What each operation computes, in the names of the program: ``x + w`` for an AddBackward0 between x and w.
 
-:func:`with_statements` takes it from the program, where a statement gives a name to what it computes;
+:func:`gviz.walk.walk` takes it from the program, where a statement gives a name to what it computes;
 :func:`words_of` reads the rest off the graph, so that it serves saved graphs and PyTorch's as well.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph, Node
 
-__all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "with_letters", "with_statements", "words_of"]
+__all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "with_letters", "words_of"]
 
 UNKNOWN = "□"
 """An operand that needs no gradient: the graph does not have it."""
@@ -150,15 +150,6 @@ def constant_of(label: str, words: Words) -> Beside | None:
     if named is None or named[1] not in SIGNS or len(words.operands) != 1:
         return None
     return beside(words.expression, words.operands[0])
-
-
-def with_statements(graph: Graph, statements: Mapping[str, str]) -> Graph:
-    """Return the graph with the right side of the statement that made each tensor of these names."""
-    nodes = (
-        node._replace(expression=statements[node.name or ""]) if node.kind == "operation" and node.name in statements else node
-        for node in graph.nodes
-    )
-    return replace(graph, nodes=tuple(nodes))
 
 
 def letters() -> Iterator[str]:

@@ -97,16 +97,20 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
         from gviz.sources.static import reading
 
         return reading(build(text, options), talk)
-    from gviz.passes.expressions import with_statements
     from gviz.sources.expression import evaluate
     from gviz.walk import DETAILED, FEW, walk
 
     evaluated = evaluate(text, options)
     talk.say(*evaluated.notes)
-    expressions, flow = evaluated.expressions, evaluated.flow
-    detailed = DETAILED if options.details else FEW
-    graph = walk(evaluated.roots, evaluated.names, saved=options.saved, expressions=expressions, detailed=detailed, flow=flow)
-    graph = with_statements(graph, evaluated.statements)
+    graph = walk(
+        evaluated.roots,
+        evaluated.names,
+        saved=options.saved,
+        expressions=evaluated.expressions,
+        detailed=DETAILED if options.details else FEW,
+        statements=evaluated.statements,
+        flow=evaluated.flow,
+    )
     if options.flow:
         from gviz.explain.local import with_symbols
         from gviz.passes.expressions import with_letters

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from gviz.errors import RenderError
 from gviz.graph import Edge, Graph, Node, Value
-from gviz.render import RenderOptions, render
-from gviz.render.dot import quote
 from gviz.pictures.labels import lines, text_of
 from gviz.pictures.look import picture_size
+from gviz.render import RenderOptions, render
+from gviz.render.dot import quote
 from gviz.text import visible
 
 PLAIN = RenderOptions(show=())

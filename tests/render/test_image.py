@@ -30,10 +30,10 @@ from gviz.graph import Graph, Node
 from gviz.layout import RenderWarning, embedded
 from gviz.layout.graphviz import DrawingError, NoEngineError, draw
 from gviz.layout.plan import Plan, make_plan
-from gviz.render import RenderOptions, formats, image, render
-from gviz.render.image import SUFFIXES, TEXTS, without_date
 from gviz.pictures.labels import boxes, text_of
 from gviz.pictures.theme import THEMES
+from gviz.render import RenderOptions, formats, image, render
+from gviz.render.image import SUFFIXES, TEXTS, without_date
 from gviz.render.marks import has_mark
 
 SMALL_LINES = "\n" * 6_000
@@ -56,7 +56,7 @@ def pdf_text(drawn: str | bytes) -> str:
 
 def svg_lines(drawn: str | bytes) -> list[str]:
     """Return the lines of each box, arrow and of the legend: a name in bold and its value are two texts at one height."""
-    lines = []
+    lines: list[str] = []
     for group in ET.fromstring(as_bytes(drawn)).iter("{http://www.w3.org/2000/svg}g"):  # noqa: S314 gviz's own picture
         rows: dict[str, str] = {}
         for text in group.findall(".//{http://www.w3.org/2000/svg}text") if group.get("class") != "graph" else ():

@@ -205,7 +205,6 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
 
 def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
-    from gviz.passes.expressions import with_statements
     from gviz.walk import DETAILED, FEW, tensor_row, walk
 
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
@@ -214,9 +213,8 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
-    graph = with_statements(
-        walk(roots, names, saved=options.saved, detailed=DETAILED if options.details else FEW, flow=flow), texts
-    )
+    detailed = DETAILED if options.details else FEW
+    graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow)
     if options.flow:
         from gviz.explain.local import with_symbols
         from gviz.passes.expressions import with_letters
