@@ -80,8 +80,8 @@ gold: ## write the gold files anew, to be looked at and committed
 
 docs: ## write what the commands in README.md and docs/ print, and the pictures, anew, to be looked at and committed
 	$(call environment,.venv,-e .[test])
-	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py
-	@git status --short '*.md' docs
+	@GVIZ_GOLD=write .venv/bin/python -m pytest -q tests/test_readme.py tests/test_gallery.py
+	@git status --short "*.md" docs samples
 
 bench: ## measure gviz against torch + torchviz, in .venv and .venv-torch
 	$(call environment,.venv,-e .)
