@@ -31,7 +31,8 @@ def dataflow(graph: Graph) -> Graph:
     nodes = {node.id: node for node in graph.nodes}
     words, rows = words_of(graph), {row.name: row for row in graph.tensors}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
-    results = {edge.source: nodes[edge.target] for edge in graph.edges if nodes[edge.target].kind == "output"}
+    data = [edge for edge in graph.edges if edge.kind == "data"]
+    results = {edge.source: nodes[edge.target] for edge in data if nodes[edge.target].kind == "output"}
     known = {(edge.target, edge.slot) for edge in graph.edges}
     made: list[Node] = []
     edges: list[Edge] = []

@@ -166,7 +166,7 @@ def with_letters(graph: Graph) -> Graph:
     """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
     nodes = {node.id: node for node in graph.nodes}
     taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
-    named = {edge.source for edge in graph.edges if nodes[edge.target].kind == "output"}
+    named = {edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"}
     free = (letter for letter in letters() if letter not in taken)
     inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
     for edge in graph.edges:

@@ -72,9 +72,12 @@ class Picture:
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
-    view = import_module(f"gviz.pictures.views.{options.view}")
-    if options.needs_flow and graph.kind != "static":
+    if options.needs_flow and graph.kind == "static":
+        warnings.warn("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2)
+        options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
+    elif options.needs_flow:
         graph = with_formula(graph)
+    view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
     if options.graph or options.node or options.edge:
         graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
