@@ -73,7 +73,8 @@ class Picture:
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
     if options.needs_flow and graph.kind == "static":
-        warnings.warn("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2)
+        if options.view != "torchviz":
+            warnings.warn("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2)
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
         graph = with_formula(graph)
