@@ -93,6 +93,7 @@ class Output:
 
     def check(self, source: Source | None) -> None:
         """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs."""
+        streams.hear_warnings()
         with suppress(OSError, ValueError):  # one is not there
             if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
                 raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Picture, Shape
+from gviz.pictures import Arrow, Frame, Picture, Shape
 from gviz.pictures.html import BARE, Html
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         if isinstance(one, Arrow):
             numbered.append(one._replace(look={**one.look, "id": f"e{count}"}))
             count += 1
+        elif isinstance(one, Frame) and one.path:
+            numbered.append(one._replace(look={**one.look, "id": one.path.encode().hex()}))
         else:
             numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
@@ -82,7 +84,7 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         if "pos" in item:
             shapes[item["name"]] = {key: item[key] for key in ("pos", "width", "height")}
         elif "bb" in item:
-            frames[item["name"].removeprefix("cluster_")] = {k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item}
+            frames[bytes.fromhex(item["id"]).decode()] = {k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item}
     arrows: list[Mapping[str, str]] = [{}] * count
     for item in data.get("edges", []):
         arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
