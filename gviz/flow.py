@@ -54,7 +54,7 @@ def flow(
             count = len(getattr(node, "_input_metadata", ())) or 1
             grads: list[Any] = [arrived.get(number) for number in range(count)]
             try:
-                handed = as_tuple(node(*grads))  # type: ignore[operator]
+                handed = summed(node, as_tuple(node(*grads)))  # type: ignore[operator]
                 of_ones = node(engine.ones_like(grads[0])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
                 factors = as_tuple(of_ones)
             except (RuntimeError, TypeError):
@@ -86,6 +86,16 @@ def flow_of(tensors: Any) -> dict[NodeLike, Flow]:
 def as_tuple(result: Any) -> tuple[Any, ...]:
     """Return what an operation hands on, always as one gradient for each input."""
     return result if isinstance(result, tuple) else (result,)
+
+
+def summed(node: NodeLike, handed: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return gradients in the sizes of their inputs: of an input that was broadcast the sum, as backward takes it."""
+    result = list(handed)
+    for place, ((following, number), grad) in enumerate(zip(node.next_functions, handed, strict=False)):
+        metadata = getattr(following, "_input_metadata", ())
+        if grad is not None and number < len(metadata) and tuple(metadata[number].shape) != tuple(grad.shape):
+            result[place] = grad.sum_to_size(metadata[number].shape)
+    return tuple(result)
 
 
 def add(arrived: dict[int, Any], number: int, grad: Any) -> None:

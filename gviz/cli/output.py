@@ -18,6 +18,7 @@ from gviz.cli.options import OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
 from gviz.pictures.options import ENGINES, FITS, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
 from gviz.render import RenderOptions, find, render, save, suffix_of
+from gviz.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,7 +248,7 @@ def title_of(formula: str) -> str:
     """
     with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed
         formula = "; ".join(ast.unparse(ast.parse(formula)).split("\n"))
-    return formula.replace(" * ", " × ")[:LONGEST_TITLE]
+    return shorten(formula.replace(" * ", " × "), LONGEST_TITLE, mark="…")
 
 
 def default_stem(graph: Graph) -> str:

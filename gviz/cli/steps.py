@@ -15,7 +15,7 @@ from gviz.cli.options import OneOf, SourceCommand, takes_source
 from gviz.cli.output import default_stem, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import FileError, SourceError
-from gviz.pictures.options import ENGINES, RANKDIRS, THEMES, RenderOptions
+from gviz.pictures.options import ENGINES, THEMES, RenderOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,8 +132,6 @@ def makes_series(command: Command) -> Command:
                      help="The decimals of a number."),
         click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
                      help="How many times as large an image is in pixels: 1 is 1920 by 1080."),
-        click.option("--rankdir", type=OneOf(RANKDIRS), default="LR", show_default=True, metavar="TB|BT|LR|RL",
-                     help="The direction of the arrows: from left to right (LR), from top to bottom (TB) ..."),
         click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
@@ -142,7 +140,7 @@ def makes_series(command: Command) -> Command:
     def with_series(
         *, files: tuple[str, ...], suffix: str, only: str | None, first: int, last: int | None, seconds: float, **given: Any
     ) -> int:
-        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "rankdir", "graphviz")}
+        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "graphviz")}
         if last is not None and last < first:
             raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
         if files.count("-") > 1:

@@ -18,7 +18,7 @@ from gviz.pictures.labels import Span, text_of
 from gviz.pictures.page import themed
 from gviz.pictures.steps import PHASES, lines_at, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
-from gviz.pictures.views.dataflow import MOST_EDGES, SIDES, SPACE, circle, derivative
+from gviz.pictures.views.dataflow import MOST_EDGES, SIDES, circle, derivative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Slide", "series"]
 
+SPACE = {"nodesep": "0.16", "ranksep": "0.28"}
+"""Inches between boxes, with room for an arrow against the stream beside each text."""
+
 LIT_PEN, LIT_LINE, ARROW = "3", "3", 0.9
 """Widths of what a step is about, and the size of an arrow against the stream."""
+
+LONGEST_PLATE = 16
+"""Characters of a local derivative on one line; one that is longer takes two on all lines."""
 
 MOST_DOTS = 24
 """Steps of one half that are shown as dots; more are numbers."""
@@ -128,6 +134,7 @@ class _Scene:
         """Yield the local derivative for each edge that has one, on one line or on two."""
         told = [(number, derivative(edge, self.nodes, self.options)) for number, edge in enumerate(self.graph.edges)]
         is_two = sum(1 for _, text in told if text) > MOST_EDGES
+        is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for _, text in told)
         for number, text in told:
             if text and self.nodes[self.graph.edges[number].source].kind not in ("constant", "frozen"):
                 yield number, text if is_two else (" = ".join(text),)
@@ -275,7 +282,7 @@ def turned(place: str, *, has_arrow: bool) -> str:
 
 
 def bridge(shape: Mapping[str, str], is_across: bool) -> dict[str, str]:
-    """Return the place of a line through a box, from side to side."""
+    """Return the place of a line through a box, from side to side and a little further, so that no seam is seen."""
     x, y = (float(number) for number in shape["pos"].split(","))
-    dx, dy = (float(shape["width"]) * 36, 0.0) if is_across else (0.0, float(shape["height"]) * 36)
+    dx, dy = (float(shape["width"]) * 36 + 0.5, 0.0) if is_across else (0.0, float(shape["height"]) * 36 + 0.5)
     return {"pos": " ".join(f"{x + part * dx:.2f},{y + part * dy:.2f}" for part in (-1, -0.3, 0.3, 1))}

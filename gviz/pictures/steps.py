@@ -10,6 +10,7 @@ import ast
 import math
 import operator
 import re
+from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,6 +54,7 @@ MOST_PARTS = 4
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     name: getattr(math, name) for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sqrt", "sinh", "cosh")
 } | {"abs": abs, "relu": lambda value: max(value, 0.0), "sigmoid": lambda value: 1 / (1 + math.exp(-value))}
+_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SIGNS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
     ast.USub: operator.neg,
@@ -188,7 +190,7 @@ class _Telling:
 
     def numbers(self, node: Node) -> str:
         """Return an expression with the numbers of its operands in place of their names, if it comes to the value."""
-        text = node.expression
+        text, numbers = node.expression, {}
         if not isinstance(node.value, float):
             return ""
         for number in self.inputs[node.id]:
@@ -197,8 +199,9 @@ class _Telling:
                 continue
             if not isinstance(operand.value, float) or not is_named(operand.name or "", text):
                 return ""
-            text = word(operand.name or "").sub(bracketed(decimal(operand.value, self.options.precision)), text)
-        return text if text != node.expression and comes_to(text, node.value) else ""
+            numbers[operand.name or ""] = bracketed(decimal(operand.value, self.options.precision))
+        text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), text)
+        return text if numbers and comes_to(text, node.value) else ""
 
     def start(self) -> tuple[Line, ...]:
         """Return what is said of the gradient that backward starts with."""
@@ -212,7 +215,8 @@ class _Telling:
 
     def backward(self, node: str, handed: list[int], so_far: tuple[int, ...]) -> tuple[Line, ...]:
         """Return what is said of an operation that hands its gradient on: a line for each input."""
-        lines = [self.product(self.graph.edges[number], so_far) for number in handed]
+        before = so_far[: len(so_far) - len(handed)]
+        lines = [self.product(self.graph.edges[number], (*before, *handed[: at + 1])) for at, number in enumerate(handed)]
         if len(lines) > MOST_LINES:
             rest = len(lines) - MOST_LINES + 1
             lines = [*lines[: MOST_LINES - 1], (Span(f"and to {rest} more inputs of {self.nodes[node].label}", "muted"),)]
@@ -233,14 +237,16 @@ class _Telling:
     def rule(self, edge: Edge) -> tuple[list[Span], list[Span]]:
         """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
         source, target = (short(self.nodes[end].name or "·", 20) for end in (edge.source, edge.target))
-        incoming, quotient = Span(f"∂{self.root}/∂{target}", "gradient"), f"∂{target}/∂{source}"
+        root = target if edge.target in self.graph.roots and not self.uses[edge.target] else self.root
+        incoming, quotient = Span(f"∂{root}/∂{target}", "gradient"), f"∂{target}/∂{source}"
         arrives = self.nodes[edge.target].arrives
         if edge.local is not None and is_small(size_of(edge.local)):
             words = [incoming, Span(f" · {quotient} = ")]
             if arrives is None or not is_small(size_of(arrives)):
                 return words, []
             one, factor = (bracketed(told(value, self.options.precision)) for value in (arrives, edge.local))
-            return words, [Span(one, "gradient"), Span(f" · {factor} = ")]
+            is_sum = size_of(edge.handed) not in (size_of(arrives), size_of(edge.local))
+            return words, [Span(one, "gradient"), Span(f" · {factor}, summed = " if is_sum else f" · {factor} = ")]
         if edge.symbol and edge.local is not None:
             factor = edge.symbol if edge.symbol.isidentifier() or edge.symbol.isdigit() else f"({edge.symbol})"
             return [incoming, Span(f" · {quotient} = "), incoming, Span(f" · {factor} = ")], []
@@ -287,10 +293,13 @@ class _Telling:
         others = [node.name or "" for node in leaves if not is_close(node.grad, self.total(node.id))]
         if others:
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
-            remark = "The program has added to, changed or cleared a .grad before it ended: these are of this backward alone."
+            remark = "These are of this backward alone: the program changed a .grad besides."
         else:
             remark = "What lies between leaf and root keeps no .grad: it is not a leaf."
-        return fitted([Span("done  ", "gradient"), Span(",  ".join(texts))]), (Span(remark, "muted"),)
+        most = LONGEST_CAPTION - 20
+        kept = texts[: max(1, sum(length <= most for length in accumulate(len(text) + 3 for text in texts)))]
+        rest = f",  and {len(texts) - len(kept)} more" if len(kept) < len(texts) else ""
+        return fitted([Span("done  ", "gradient"), Span(",  ".join(kept) + rest)]), (Span(remark, "muted"),)
 
 
 def root_name(graph: Graph) -> str:
@@ -325,7 +334,7 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
     arrived = [number for number in step.handed if telling.graph.edges[number].source == node.id]
     precision = telling.options.precision
     if node.id in telling.graph.roots and step.has_started and node.arrives is not None and not uses:
-        yield (Span(f"∂{node.name}/∂{node.name} = {told(node.arrives, precision)}", "gradient"),)
+        yield (Span(f"∂{node.name}/∂{node.name} = {short_value(node.arrives, precision)}", "gradient"),)
     elif uses and arrived:
         head = "grad" if node.kind == "leaf" else f"∂{telling.root}/∂{node.name or '·'}"
         parts = parts_text([telling.graph.edges[number].handed for number in arrived], precision)
@@ -339,7 +348,7 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
         if parts and len(arrived) == len(uses) > 1:
             yield (Span(f"= {parts}", "gradient"),)
     elif node.kind == "leaf":
-        yield from gradient_line(node._replace(grad=None), telling.options)
+        yield from gradient_line(node._replace(grad=None) if uses else node, telling.options)
 
 
 # ------------------------------------------------------------------ words and numbers
