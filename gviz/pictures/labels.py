@@ -165,7 +165,7 @@ def short_value(value: Value, precision: int = 4) -> str:
 
 def norm(value: Value) -> float:
     """Return the square root of the sum of the squares."""
-    return math.sqrt(math.fsum(float(item) ** 2 for item in elements(value) if isinstance(item, int | float)))
+    return math.hypot(*(item for item in elements(value) if isinstance(item, int | float)))
 
 
 def local_text(edge: Edge, precision: int = 4) -> str:
