@@ -210,10 +210,12 @@ def expression_of(node: Node, operands: dict[int, Text]) -> Text:
         function = _WORDS.sub("_", name).lower() if overload else name  # a user's own Function has no number
         return Text(f"{function}({', '.join(part.text for part in parts)})")
     sign, level = SIGNS[name]
-    left, right = parts if len(parts) == 2 else (parts[0], Text(options.get("exponent", UNKNOWN)))
-    if name == "Rsub":
+    is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
+    number = options.get("self" if is_turned else "exponent", UNKNOWN)
+    left, right = parts if len(parts) == 2 else (parts[0], Text(number))
+    if is_turned:
         left, right = right, left
-    return Text(f"{within(left, level + (name == 'Pow'))} {sign} {within(right, level + (sign not in '+*'))}", level)
+    return Text(f"{within(left, level + (name == 'Pow'))} {sign} {within(right, level + 1)}", level)
 
 
 def within(part: Text, level: int) -> str:

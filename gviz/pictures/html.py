@@ -31,7 +31,7 @@ _SWATCHES = {
     "intermediate": 'BORDER="1" STYLE="ROUNDED"',
     "frozen": 'BORDER="1" STYLE="ROUNDED,DASHED"',
     "placeholder": 'BORDER="2" STYLE="ROUNDED"',
-    "variable": 'BORDER="2" STYLE="ROUNDED"',
+    "variable": 'BORDER="2"',
     "constant": 'BORDER="1" STYLE="DASHED"',
 }
 BANNER, MOST_LINES = 60, 3

@@ -154,7 +154,7 @@ _SHAPES: dict[str, dict[str, str]] = {
     "constant": {"style": "dashed,filled", "penwidth": "1.2"},
     "repeat": {"style": "rounded,dashed,filled", "fontsize": "10", "height": "0.22", "margin": "0.08,0.03"},
     "placeholder": {"style": "rounded,filled", "penwidth": "2"},
-    "variable": {"style": "rounded,filled", "penwidth": "2"},
+    "variable": {"penwidth": "2"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
 

@@ -1,0 +1,136 @@
+"""What each operation computes, in the names of the program: read off the graph, with as few brackets as Python needs."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+import gviz
+from gviz import engine as torch
+from gviz.graph import Edge, Graph, Node
+from gviz.passes.expressions import UNKNOWN, letters, operator_of, with_letters, words_of
+from gviz.walk import walk
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 3 * ctx.saved_tensors[0] ** 2
+
+
+def leaves() -> dict[str, Any]:
+    space = {name: torch.tensor(value, requires_grad=True) for name, value in {"x": 2.0, "w": 3.0, "c": 5.0}.items()}
+    return {**space, "A": torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), "k": torch.tensor(7.0)}
+
+
+def expression(text: str) -> str:
+    """Return what the last operation of a program is said to compute, if the graph alone is known."""
+    space = leaves()
+    root = eval(text, {"torch": torch, "Cube": Cube, **space})  # noqa: S307 - the test's own
+    params = {name: tensor for name, tensor in space.items() if name != "k"}
+    graph = gviz.graph(root, params=params)
+    return words_of(graph)[next(node.id for node in graph.nodes if node.kind == "operation")].expression
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "x + w * c",
+            "(x + w) * c",
+            "x - (w - c)",
+            "x - w - c",
+            "x / (w * c)",
+            "x / w * c",
+            "x / w / c",
+            "x * (w / c)",
+            "x + (w - c)",
+        ),
+        *("-(x + w)", "-x * w", "-(x * w)", "(-x) ** 2", "-x ** 2", "(x + w) ** 2", "x ** w", "(x ** w) ** c", "2 ** x"),
+        *("A @ A", "A.T @ A", "(A @ A).T", "x - (w + c)", "x + w - c"),
+    ],
+)
+def test_brackets_stand_where_python_needs_them(text: str) -> None:
+    assert expression(text.replace("A.T", "A.t()").replace(").T", ").t()")) == text
+
+
+def test_what_is_read_off_the_graph_means_what_the_program_says() -> None:
+    for text in ("x+w*c-x/w", "(x-w)*(c-x)", "x-(w-c)/x", "-(x-w)**3", "x**(w/c)", "x*(w*c)"):
+        shown = expression(text)
+        assert UNKNOWN not in shown
+        if shown:  # that of an operation that holds long ones is left out
+            assert ast.dump(ast.parse(shown)) == ast.dump(ast.parse(text)), shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x+1", "x + □"),
+        ("1+x", "x + □"),
+        ("2-x", "□ - x"),
+        ("10-x*2", "□ - x * □"),
+        ("x*k", "x * □"),
+        ("k/x", "□ / x"),
+        ("x**3", "x ** 3"),
+        ("torch.exp(x+w)", "exp(x + w)"),
+        ("torch.maximum(x,w)", "maximum(x, w)"),
+        ("torch.stack([x,w,c]).sum()", "sum(stack(x, w, c))"),
+        ("torch.relu(A@A)", "relu(A @ A)"),
+        ("Cube.apply(x+w)", "Cube(x + w)"),
+        # nothing rather than half of it
+        ("x.add(w,alpha=2)", ""),
+        ("(x+w+c)*(x-w-c)*(x+w)", ""),
+    ],
+)
+def test_constants_functions_and_what_is_not_known(text: str, shown: str) -> None:
+    assert expression(text) == shown
+
+
+def test_a_statement_of_the_program_stands_for_what_it_computes() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3 + 1
+    graph = walk({"y": y}, {"x": x, "y": y}, statements={"y": "x * 3 + 1", "z": "none"})
+    said = [word.expression for word in words_of(graph).values()]
+    assert sorted(said) == ["x * 3 + 1", "x * □"]
+
+
+def test_the_number_that_the_graph_lacks_is_read_off_a_statement() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = 10 - x
+    z = y * 4
+    graph = walk({"z": z}, {"x": x, "y": y, "z": z}, statements={"y": "10 - x", "z": "y * 4"})
+    assert [word.operands for word in words_of(graph).values()][-1] == ("y", "4")
+
+
+def test_results_without_names_get_the_first_free_letters_in_the_order_of_computing() -> None:
+    x, a = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    graph = with_letters(walk({"y": (x * a).exp().log()}, {"x": x, "a": a}))
+    assert {node.label: node.name for node in graph.nodes if node.kind == "operation"} == {
+        "LogBackward0": "y",
+        "ExpBackward0": "c",
+        "MulBackward0": "b",
+    }
+    free = letters()
+    assert [next(free) for _ in range(28)][25:] == ["z", "aa", "ab"]
+
+
+@pytest.mark.parametrize(
+    ("label", "sign"),
+    [("AddBackward0", "+"), ("MulBackward0", "×"), ("DivBackward0", "÷"), ("PowBackward0", "^"), ("RsubBackward1", "−"),
+     ("MmBackward0", "@"), ("NegBackward0", "−"), ("LogSoftmaxBackward0", "log_softmax"), ("Cube", "Cube"), ("CubeBackward", "Cube")],
+)  # fmt: skip
+def test_an_operation_has_the_sign_of_a_formula(label: str, sign: str) -> None:
+    assert operator_of(label) == sign
+
+
+def test_a_deep_graph_is_read_in_a_loop() -> None:
+    nodes = [Node(f"n{index}", "operation", "AddBackward0", slots=1) for index in range(20_000)]
+    graph = Graph(tuple(nodes), tuple(Edge(f"n{index + 1}", f"n{index}") for index in range(19_999)), ("n0",))
+    assert len(words_of(graph)) == 20_000
