@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ __all__ = ["product", "read", "replaced", "total", "written"]
 SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/"}
 """Python's signs, and those of mathematics."""
 
+RAISED = (" ** 2", " ** 3")
+_RAISED = re.compile(r" \*\* [23](?![\w.])")  # not the beginning of 25 or of 2.5
+
 
 def written(node: ast.expr) -> str:
     """Return an expression as it is written in mathematics.
@@ -20,9 +24,9 @@ def written(node: ast.expr) -> str:
     >>> written(ast.parse("-2 * x ** 2 / y", mode="eval").body)
     '-2·x²/y'
     """
-    text = ast.unparse(node)
+    text = _RAISED.sub(lambda power: SIGNS[power[0]], ast.unparse(node))
     for python, sign in SIGNS.items():
-        text = text.replace(python, sign)
+        text = text if python in RAISED else text.replace(python, sign)
     return text
 
 

@@ -124,7 +124,8 @@ def test_results_without_names_get_the_first_free_letters_in_the_order_of_comput
 @pytest.mark.parametrize(
     ("label", "sign"),
     [("AddBackward0", "+"), ("MulBackward0", "×"), ("DivBackward0", "÷"), ("PowBackward0", "^"), ("RsubBackward1", "−"),
-     ("MmBackward0", "@"), ("NegBackward0", "−"), ("LogSoftmaxBackward0", "log_softmax"), ("Cube", "Cube"), ("CubeBackward", "Cube")],
+     ("MmBackward0", "@"), ("NegBackward0", "−"), ("LogSoftmaxBackward0", "log_softmax"), ("Cube", "Cube"),
+     ("CubeBackward", "Cube")],
 )  # fmt: skip
 def test_an_operation_has_the_sign_of_a_formula(label: str, sign: str) -> None:
     assert operator_of(label) == sign

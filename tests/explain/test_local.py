@@ -1,0 +1,136 @@
+"""Local derivatives as symbols: each one, computed with the program's numbers, is the factor that backward multiplies by."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gviz
+from gviz.explain.local import Local, local_derivative, with_symbols
+from gviz.graph import Edge, Graph, Node
+from gviz.passes.formulas import written
+from gviz.sources import SourceOptions
+
+VALUES = {"x": 1.3, "w": 0.7, "c": -0.4}
+
+EXPRESSIONS = [
+    *("y=x+w", "y=x-w", "y=x*w", "y=x/w", "y=x**w", "y=x**3", "y=2**x", "y=2-x", "y=-x", "y=exp(x)", "y=log(x)", "y=sqrt(x)"),
+    *("y=rsqrt(x)", "y=sin(x)", "y=cos(x)", "y=tan(x)", "y=tanh(x)", "y=sigmoid(x)", "y=relu(x)", "y=relu(c)", "y=abs(c)"),
+    *("y=reciprocal(x)", "y=square(x)", "y=sinh(x)", "y=cosh(x)", "y=log1p(x)", "y=expm1(x)", "y=log2(x)", "y=log10(x)"),
+    *("y=exp2(x)", "y=asin(c)", "y=acos(c)", "y=atan(x)", "y=erf(x)", "y=softplus(x)", "y=leaky_relu(c)", "y=elu(c)"),
+    *("y=silu(x)", "y=gelu(x)", "y=maximum(x,w)", "y=minimum(x,w)", "y=clamp(x,0,1)", "y=clamp(w,0,1)", "y=hypot(x,w)"),
+    *("y=lerp(x,w,0.3)", "y=addcmul(x,w,c)", "y=x*x", "y=(x+w)*(w+1)", "e=x*w+log(x)*c", "y=tanh(x*w+c)", "y=(x-3)**2/2"),
+]  # fmt: skip
+
+FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(np, name) for name in ("exp", "log", "sin", "cos", "sinh", "cosh", "where", "minimum", "logical_and")},
+    "erf": math.erf,
+    "sgn": np.sign,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "masked_fill": lambda value, mask, other: np.where(mask, other, value),
+}
+
+
+def computed(symbol: str, names: dict[str, Any]) -> float:
+    """Return what a symbol comes to, read as mathematics is written."""
+    text = symbol
+    for sign, python in (("²", "**2"), ("³", "**3"), ("^", "**"), ("·", "*")):
+        text = text.replace(sign, python)
+    with np.errstate(all="ignore"):
+        return float(eval(text, {**FUNCTIONS, **names}))  # noqa: S307 - gviz's own symbol
+
+
+def read(text: str, **values: Any) -> Graph:
+    """Return the graph of an expression with the flow of its gradient."""
+    texts = {name: str(value) for name, value in values.items() if re.search(rf"\b{name}\b", text)}
+    return gviz.read(text, SourceOptions(values=texts, flow=True)).graph
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_a_symbol_comes_to_the_factor_that_backward_multiplies_by(text: str) -> None:
+    graph = read(text, **VALUES)
+    names = {row.name: row.value for row in graph.tensors}
+    nodes = {node.id: node for node in graph.nodes}
+    factors = [edge for edge in graph.edges if nodes[edge.target].kind == "operation"]
+    assert factors
+    for edge in factors:
+        assert edge.symbol, edge
+        assert computed(edge.symbol, names) == pytest.approx(edge.local, rel=1e-5), edge.symbol
+        assert edge.handed == pytest.approx(nodes[edge.target].arrives * edge.local, rel=1e-5)
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_a_leaf_s_gradient_is_the_sum_of_what_is_handed_on_to_it(text: str) -> None:
+    graph = read(text, **VALUES)
+    nodes = {node.id: node for node in graph.nodes}
+    leaf_of = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
+    sums: dict[str, float] = {}
+    for edge in graph.edges:
+        if edge.source in leaf_of:
+            assert isinstance(edge.handed, float)
+            sums[leaf_of[edge.source]] = sums.get(leaf_of[edge.source], 0) + edge.handed
+    assert sums == {node: pytest.approx(nodes[node].grad, rel=1e-5) for node in sums}
+    assert len(sums) == sum(node.kind == "leaf" for node in graph.nodes)
+
+
+def test_tensors_have_a_factor_for_each_element_where_there_is_one() -> None:
+    graph = read("y=(tanh(x)*w).sum()", x=[0.5, -1.0], w=[2.0, 3.0])
+    nodes = {node.id: node for node in graph.nodes}
+    found = {(nodes[edge.target].label, edge.slot): edge for edge in graph.edges if nodes[edge.target].kind == "operation"}
+    assert found["TanhBackward0", 0].symbol == "1 - a²"
+    assert found["TanhBackward0", 0].local == pytest.approx(tuple(1 - math.tanh(x) ** 2 for x in (0.5, -1.0)), rel=1e-6)
+    assert found["MulBackward0", 0].local == (2.0, 3.0)
+
+
+def test_what_is_no_factor_is_named_for_what_it_does_to_the_gradient() -> None:
+    graph = read("y=(x@w).sum()", x=[[1, 2], [3, 4]], w=[[1, 0], [0, 1]])
+    nodes = {node.id: node for node in graph.nodes}
+    symbols = {edge.slot: (edge.symbol, edge.local) for edge in graph.edges if nodes[edge.target].label == "MmBackward0"}
+    assert symbols == {0: ("grad @ w.T", None), 1: ("x.T @ grad", None)}
+
+
+@pytest.mark.parametrize(
+    ("label", "operands", "symbols"),
+    [
+        ("AddBackward0", ["a", "b"], ["1", "1"]),
+        ("SubBackward0", ["a", "b"], ["1", "-1"]),
+        ("MulBackward0", ["a", "b"], ["b", "a"]),
+        ("MulBackward0", ["a + 1", "b - c"], ["b - c", "a + 1"]),
+        ("DivBackward0", ["a", "b"], ["1/b", "-(a/b/b)"]),
+        ("ExpBackward0", ["a"], ["y"]),
+        ("ReluBackward0", ["a"], ["y > 0"]),
+        ("SinBackward0", ["x (1st)"], ["cos(x (1st))"]),
+        ("MulBackward0", ["□", "b"], ["b", "□"]),
+    ],
+)
+def test_symbols_are_simplified_by_rules_that_change_no_value(label: str, operands: list[str], symbols: list[str]) -> None:
+    found = [local_derivative(label, slot, operands, "y", {}) for slot in range(len(operands))]
+    assert found == [Local(symbol, is_factor=True) for symbol in symbols]
+
+
+def test_an_operation_that_the_table_lacks_has_no_symbol() -> None:
+    assert local_derivative("CubeBackward", 0, ["x"], "y", {}) is None
+    assert local_derivative("MulBackward0", 2, ["a", "b"], "y", {}) is None
+    nodes = (Node("n0", "operation", "CubeBackward", name="y", slots=1), Node("n1", "leaf", name="x"))
+    (edge,) = with_symbols(Graph(nodes, (Edge("n1", "n0", local=3.0),), ("n0",))).edges
+    assert (edge.symbol, edge.local) == ("", None)
+
+
+def test_powers_and_products_are_written_as_mathematics_does() -> None:
+    shown = {
+        text: written(ast.parse(text, mode="eval").body)
+        for text in ("3 * x ** 2", "x ** 3 / y", "x ** (w - 1)", "x ** 25", "x ** 3.5")
+    }
+    assert shown == {
+        "3 * x ** 2": "3·x²",
+        "x ** 3 / y": "x³/y",
+        "x ** (w - 1)": "x^(w - 1)",
+        "x ** 25": "x^25",
+        "x ** 3.5": "x^3.5",
+    }
