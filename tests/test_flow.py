@@ -1,0 +1,148 @@
+"""How gradients flow: what backward is going to do, found without doing it, on gviz's engine and on the real PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gviz
+from gviz import engine
+from gviz.explain.local import with_symbols
+from gviz.flow import MOST, flow
+from gviz.graph import Graph
+from gviz.passes.expressions import with_letters
+from gviz.walk import Flow
+
+
+def leaf(torch: Any, value: Any) -> Any:
+    return torch.tensor(value, requires_grad=True)
+
+
+def article(torch: Any) -> dict[str, Any]:
+    x, w = leaf(torch, 2.0), leaf(torch, 1.0)
+    return {"x": x, "w": w, "y": (x + w) * (w + 1)}
+
+
+def tensors(torch: Any) -> dict[str, Any]:
+    x, w, b = leaf(torch, [[1.0, -2.0], [3.0, 0.5]]), leaf(torch, [[0.1, 0.2], [0.3, -0.4]]), leaf(torch, [0.5, -0.5])
+    return {"x": x, "w": w, "b": b, "y": torch.relu(x @ w + b).sum()}
+
+
+def network(torch: Any) -> dict[str, Any]:
+    x, w = leaf(torch, [0.5, -1.0, 2.0]), leaf(torch, 0.3)
+    h = torch.tanh(x * w)
+    return {"x": x, "w": w, "h": h, "y": torch.log_softmax(h, 0)[1] + h.mean() ** 2}
+
+
+def several_outputs(torch: Any) -> dict[str, Any]:
+    x = leaf(torch, [1.0, 2.0, 3.0])
+    a, b, c = x.unbind()
+    return {"x": x, "y": a * b + c}
+
+
+def broadcast(torch: Any) -> dict[str, Any]:
+    x, w = leaf(torch, [[1.0], [2.0]]), leaf(torch, [3.0, 4.0, 5.0])
+    return {"x": x, "w": w, "y": (x * w / 2 - w).prod()}
+
+
+PROGRAMS = [article, tensors, network, several_outputs, broadcast]
+
+
+def told(graph: Graph) -> list[Any]:
+    """Return all that is said of gradients in a graph."""
+    formula = with_symbols(with_letters(graph))
+    said: list[Any] = [(node.label, node.arrives) for node in formula.nodes]
+    return said + [(edge.source, edge.target, edge.slot, edge.symbol, edge.local, edge.handed) for edge in formula.edges]
+
+
+def flat(value: Any) -> list[Any]:
+    return [number for item in value for number in flat(item)] if isinstance(value, tuple | list) else [value]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_is_the_same_on_both_engines(program: Any) -> None:
+    torch = pytest.importorskip("torch")
+    own, real = (program(engine), program(torch))
+    ours, theirs = (
+        told(gviz.graph({"y": space["y"]}, params={name: t for name, t in space.items() if name != "y"}, flow=True))
+        for space in (own, real)
+    )
+    assert len(ours) == len(theirs)
+    for one, other in zip(flat(ours), flat(theirs), strict=True):
+        assert one == (pytest.approx(other, rel=1e-5, abs=1e-7) if isinstance(other, float) else other)
+    assert all(tensor.grad is None for tensor in real.values() if tensor.is_leaf)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_arrives_at_the_leaves_is_what_backward_gives_them(program: Any) -> None:
+    space = program(engine)
+    flows = flow(engine, [space["y"]])
+    sums: dict[Any, Any] = {}
+    for node, one in flows.items():
+        for (following, _), grad in zip(node.next_functions, one.handed, strict=True):
+            if type(following).__name__ == "AccumulateGrad":
+                sums[following] = grad if following not in sums else sums[following] + grad
+    assert all(tensor.grad is None for tensor in space.values() if tensor.is_leaf)
+    space["y"].backward()
+    leaves = [tensor for tensor in space.values() if tensor.is_leaf]
+    assert len(sums) == len(leaves)
+    for node, total in sums.items():
+        assert node.variable.grad.tolist() == total.tolist()
+
+
+def test_the_factor_times_what_arrives_is_what_is_handed_on() -> None:
+    space = article(engine)
+    flows = {type(node).__name__: one for node, one in flow(engine, [space["y"]]).items()}
+    product = flows["MulBackward0"]
+    assert isinstance(product, Flow)
+    assert (product.arrives.item(), [factor.item() for factor in product.factors]) == (1.0, [2.0, 3.0])
+    assert [grad.item() for grad in product.handed] == [2.0, 3.0]
+
+
+def test_without_backward_there_are_the_factors_alone() -> None:
+    space = article(engine)
+    for one in flow(engine, [space["y"]], has_gradient=False).values():
+        assert one.arrives is None
+        assert set(one.handed) == {None}
+        assert any(factor is not None for factor in one.factors)
+
+
+def test_it_starts_with_the_gradient_that_backward_is_given() -> None:
+    x = leaf(engine, [1.0, 2.0])
+    y = x * 3
+    (one,) = flow(engine, [y], [engine.tensor([1.0, 10.0])]).values()
+    assert one.handed[0].tolist() == [3.0, 30.0]
+    assert one.factors[0].tolist() == [3.0, 3.0]
+
+
+def test_what_is_freed_and_a_user_s_own_function_say_nothing() -> None:
+    class Cube(engine.autograd.Function):
+        calls = 0
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            Cube.calls += 1
+            return grad * 3 * ctx.saved_tensors[0] ** 2
+
+    x = leaf(engine, 2.0)
+    y = Cube.apply(x * 2) + 1
+    assert [type(node).__name__ for node in flow(engine, [y])] == ["AddBackward0"]
+    assert Cube.calls == 0
+    z = engine.exp(x) * x
+    z.backward()
+    assert flow(engine, [z]) == {}
+
+
+def test_a_graph_that_nobody_reads_is_not_looked_at() -> None:
+    y = x = leaf(engine, 2.0)
+    for _ in range(MOST + 1):
+        y = y * 1.0
+    assert flow(engine, [y]) == {}
+    assert flow(engine, [x]) == {}
