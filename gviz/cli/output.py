@@ -16,7 +16,7 @@ import click
 from gviz.cli import streams
 from gviz.cli.options import OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
-from gviz.pictures.options import ENGINES, FITS, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
+from gviz.pictures.options import ENGINES, FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
 
@@ -42,7 +42,7 @@ LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 LOOK = (
-    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves",
+    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves", "color_by",
     "transparent", "scale",
     "graph", "node", "edge",
 )  # fmt: skip
@@ -176,6 +176,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                      help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
+        click.option("--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient, or of their value."),
         click.option("--repeat-leaves", type=OneOf(REPEATS), default="auto", show_default=True,
                      help="Draw a leaf that is used often again beside its later uses: far ones, none, or all."),
         click.option("--font-size", type=click.IntRange(4, 72), default=12, show_default=True, metavar="POINTS",

@@ -80,6 +80,8 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         graph = with_formula(graph)
     view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
+    if options.color_by:
+        picture = import_module("gviz.pictures.shades").shaded(picture, graph, options)
     if options.graph or options.node or options.edge:
         graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
         picture = replace(picture, graph=graph_look, node=node_look, edge={**picture.edge, **dict(options.edge)})

@@ -165,6 +165,14 @@ def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, option
     return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{head}{table}</TABLE>>')
 
 
+def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Html:
+    """Return a legend with a row of shades below it, each with the number from which on it stands."""
+    size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
+    cells = "".join(f'<TD {size} BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, text in steps)
+    row = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="1"><TR><TD>{escaped(title)} from</TD>{cells}</TR></TABLE>'
+    return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')
+
+
 def caption_row(line: str, theme: Theme, across: int) -> str:
     """Return a row of the text below a picture; its spaces stay."""
     text = escaped(line).replace(" ", "\u00a0")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gviz.errors import RenderError
 from gviz.text import did_you_mean
 
-__all__ = ["ENGINES", "FITS", "RANKDIRS", "REPEATS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
+__all__ = ["ENGINES", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
@@ -26,6 +26,9 @@ THEMES = ("torchviz", "light", "dark", "print")
 VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
 
+
+MEASURES = ("grad-norm", "value")
+"""What boxes may be shaded by."""
 
 REPEATS = ("auto", "never", "always")
 """Leaves that are drawn again: from the third use on where it is far away, none, or at each further use."""
@@ -55,6 +58,7 @@ class RenderOptions:
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
+        color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the value.
         repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
         font_size: points of the text in a box.
         transparent: whether the page lets what is behind it through.
@@ -81,6 +85,7 @@ class RenderOptions:
     fit: str = "none"
     title: str = ""
     caption: str = ""
+    color_by: str = ""
     repeat_leaves: str = "auto"
     font_size: int = 12
     transparent: bool = False
@@ -99,7 +104,7 @@ class RenderOptions:
         object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
         object.__setattr__(self, "rankdir", self.rankdir.upper())
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
-        object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show)
+        object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
@@ -108,6 +113,7 @@ class RenderOptions:
             ("view", (self.view,), VIEWS),
             ("fit", (self.fit,), FITS),
             ("repeat_leaves", (self.repeat_leaves,), REPEATS),
+            ("color_by", (self.color_by,) if self.color_by else (), MEASURES),
         ):
             for word in words:
                 if word not in known:

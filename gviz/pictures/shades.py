@@ -1,0 +1,76 @@
+"""Boxes in five shades by how large something is, the norm of the gradient or of the value, with the scale below."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gviz.pictures import Picture, Shape, html
+from gviz.pictures.labels import decimal, is_finite, norm
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph, Node
+    from gviz.pictures.options import RenderOptions
+
+__all__ = ["shaded"]
+
+LIGHT = ("#FFFFFF", "#E6F0F9", "#CADFF2", "#ABCFEA", "#8CBFE3")
+DARK = ("#14171A", "#1B2A38", "#203C55", "#254F73", "#2A6291")
+"""Fills from the smallest to the largest: one hue, on which all inks of the theme can be read."""
+
+PENS = ("0.8", "1.2", "1.8", "2.4", "3.2")
+"""The width of the outline says the same, in print and to every eye."""
+
+TITLES = {"grad-norm": "|grad|", "value": "|value|"}
+
+
+def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture with its boxes in shades, and the scale below it; as it is if nothing can be measured."""
+    scale = scale_of(graph, options.color_by)
+    if scale is None:
+        return picture
+    fills = DARK if options.theme == "dark" else LIGHT
+    steps = {
+        node.id: step_of(size, scale) for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None
+    }
+    statements = [
+        one._replace(look={**one.look, "fillcolor": fills[steps[one.id]], "penwidth": PENS[steps[one.id]]})
+        if isinstance(one, Shape) and one.id in steps
+        else one
+        for one in picture.statements
+    ]
+    look = dict(picture.graph)
+    if "label" in look:
+        look["label"] = html.with_scale(look["label"], TITLES[options.color_by], list(zip(fills, bounds(scale), strict=True)))
+    return replace(picture, graph=look, statements=statements)
+
+
+def magnitude(node: Node, measure: str) -> float | None:
+    """Return the norm that a box is coloured by; None for a box without one, or one that is not finite."""
+    value = node.value if measure == "value" else node.grad if node.grad is not None else node.arrives
+    return norm(value) if value is not None and is_finite(value) else None
+
+
+def scale_of(graph: Graph, measure: str) -> tuple[float, float] | None:
+    """Return the smallest and the largest norm above zero; None if there is none."""
+    found = [size for node in graph.nodes if (size := magnitude(node, measure))]
+    return (min(found), max(found)) if found else None
+
+
+def step_of(size: float, scale: tuple[float, float]) -> int:
+    """Return which of the shades a norm has; the scale is logarithmic, since gradients are."""
+    low, high = scale
+    if size <= low or low == high:
+        return 0
+    return min(int(math.log(size / low) / math.log(high / low) * len(PENS)), len(PENS) - 1)
+
+
+def bounds(scale: tuple[float, float]) -> list[str]:
+    """Return the norm from which on each shade begins, as text.
+
+    >>> bounds((0.01, 100.0))
+    ['0.01', '0.0631', '0.3981', '2.5119', '15.8489']
+    """
+    low, high = scale
+    return [decimal(low * (high / low) ** (step / len(PENS))) for step in range(len(PENS))]
