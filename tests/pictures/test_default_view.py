@@ -122,7 +122,7 @@ def test_a_picture_of_more_boxes_than_anybody_reads_has_plain_labels() -> None:
 
 @pytest.mark.parametrize("direction", ["TB", "BT", "LR", "RL"])
 def test_the_legend_says_which_way_data_and_gradients_go(direction: str) -> None:
-    forward, back = {"TB": "↓↑", "BT": "↑↓", "LR": "→←", "RL": "←→"}[direction]
+    forward, back = {"TB": ("↓", "↑"), "BT": ("↑", "↓"), "LR": ("→", "←"), "RL": ("←", "→")}[direction]
     text = str(render(read("y=x*x"), "dot", RenderOptions(rankdir=direction)))
     assert f"{forward} data; gradients flow back {back}" in text
     assert "leaf: made by you, keeps its grad" in text
