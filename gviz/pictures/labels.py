@@ -196,7 +196,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             if box is None:
                 box = known[key] = box_of(node, options, has_box=own in with_boxes, table=table)
         else:
-            shown = node._replace(kind="leaf") if kind == "output" and own not in made else node
+            is_leaf = kind == "output" and own not in made and bool(options.show)  # TorchViz's own root is one all the same
+            shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
             box = box_of(shown, options, table=table, **facts)
         drawn.append(box)

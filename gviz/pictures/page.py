@@ -40,8 +40,8 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
         "fontcolor": theme.muted,
         "fontsize": "9",
         "pad": "0.15",
+        "labelloc": "b",
     }
-    page["labelloc"] = "t" if options.direction == "BT" else "b"  # BT turns the picture over
     box = {
         "fontsize": str(options.font_size),
         "shape": "box",

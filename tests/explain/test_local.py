@@ -62,7 +62,10 @@ def test_a_symbol_comes_to_the_factor_that_backward_multiplies_by(text: str) -> 
     for edge in factors:
         assert edge.symbol, edge
         assert computed(edge.symbol, names) == pytest.approx(edge.local, rel=1e-5), edge.symbol
-        assert edge.handed == pytest.approx(nodes[edge.target].arrives * edge.local, rel=1e-5)
+        arrives, factor = nodes[edge.target].arrives, edge.local
+        assert isinstance(arrives, float)
+        assert isinstance(factor, float)
+        assert edge.handed == pytest.approx(arrives * factor, rel=1e-5)
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)

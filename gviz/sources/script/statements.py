@@ -10,15 +10,25 @@ __all__ = ["statements"]
 def statements(tree: ast.Module) -> dict[str, str]:
     """Return what is written to the right of each global name that one statement of the text gives a value to.
 
-    >>> statements(ast.parse("x = a*b; y = x; y += 1; (p, q) = f(x)"))
-    {'x': 'a * b', 'p': 'f(x)', 'q': 'f(x)'}
+    >>> statements(ast.parse("x = a*b; y = x; y += 1; (p, q) = f(x); r, s = x*p, x*q"))
+    {'x': 'a * b', 'p': 'f(x)', 'q': 'f(x)', 'r': 'x * p', 's': 'x * q'}
     """
     stored: dict[str, int] = {}
     texts: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stored[node.id] = stored.get(node.id, 0) + 1
-        elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Name | ast.Constant):
-            names = [name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-            texts.update(dict.fromkeys(names, ast.unparse(node.value)))
+        elif isinstance(node, ast.Assign):
+            for target, value in [pair for one in node.targets for pair in pairs(one, node.value)]:
+                if not isinstance(value, ast.Name | ast.Constant):
+                    names = [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
+                    texts.update(dict.fromkeys(names, ast.unparse(value)))
     return {name: text for name, text in texts.items() if stored.get(name) == 1 and "\n" not in text}
+
+
+def pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return each target with its value; of two tuples of one length each part with its own."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        has_star = any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts))
+        return [(target, value)] if has_star else list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
