@@ -42,9 +42,8 @@ LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 LOOK = (
-    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves", "color_by",
-    "transparent", "scale",
-    "graph", "node", "edge",
+    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves",
+    "color_by", "transparent", "scale", "graph", "node", "edge",
 )  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
@@ -176,7 +175,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                      help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
-        click.option("--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient, or of their value."),
+        click.option("--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient or value."),
         click.option("--repeat-leaves", type=OneOf(REPEATS), default="auto", show_default=True,
                      help="Draw a leaf that is used often again beside its later uses: far ones, none, or all."),
         click.option("--font-size", type=click.IntRange(4, 72), default=12, show_default=True, metavar="POINTS",

@@ -169,7 +169,8 @@ def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Htm
     """Return a legend with a row of shades below it, each with the number from which on it stands."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
     cells = "".join(f'<TD {size} BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, text in steps)
-    row = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="1"><TR><TD>{escaped(title)} from</TD>{cells}</TR></TABLE>'
+    head = f"<TD>{escaped(title)} from</TD>"
+    row = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="1"><TR>{head}{cells}</TR></TABLE>'
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')
 
 

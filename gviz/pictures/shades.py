@@ -31,9 +31,7 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     if scale is None:
         return picture
     fills = DARK if options.theme == "dark" else LIGHT
-    steps = {
-        node.id: step_of(size, scale) for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None
-    }
+    steps = {node.id: step_of(size, scale) for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
     statements = [
         one._replace(look={**one.look, "fillcolor": fills[steps[one.id]], "penwidth": PENS[steps[one.id]]})
         if isinstance(one, Shape) and one.id in steps

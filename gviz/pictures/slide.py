@@ -44,8 +44,8 @@ MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
 MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
 
-TYPE, LEAST_TYPE = 12, 10
-"""Points of the text in a box before scaling, and below which a reader in the last row is lost."""
+LEAST_TYPE = 10
+"""Points below which a reader in the last row is lost."""
 
 _SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
 
@@ -75,6 +75,8 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
             count += 1
         elif isinstance(one, Frame) and one.path:
             numbered.append(one._replace(look={**one.look, "id": one.path.encode().hex()}))
+        elif isinstance(one, Shape):
+            numbered.append(one._replace(look={**one.look, "id": one.id.encode().hex()}))
         else:
             numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
@@ -82,7 +84,7 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
     shapes, frames = {}, {}
     for item in data.get("objects", []):
         if "pos" in item:
-            shapes[item["name"]] = {key: item[key] for key in ("pos", "width", "height")}
+            shapes[bytes.fromhex(item["id"]).decode()] = {key: item[key] for key in ("pos", "width", "height")}
         elif "bb" in item:
             frames[bytes.fromhex(item["id"]).decode()] = {k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item}
     arrows: list[Mapping[str, str]] = [{}] * count
@@ -116,11 +118,11 @@ def on_page(
         write: returns a picture as DOT.
     """
     x0, y0, x1, y1 = layout.bounds
-    foot_height = _size(_table(legend), page.legend, picture, write)[1] if legend else 0.0
+    foot_height = height_of(legend, page, picture, write)
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
     zoom, scale = scale, scale_of(layout, page, len(caption), foot_height)
-    warn_of_small_type(TYPE * scale)
+    warn_of_small_type(float(picture.node["fontsize"]) * scale)
     left, low = (x0 + x1) / 2 * scale - page.width / 2, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
     def place(x: float, y: float) -> str:
@@ -160,7 +162,12 @@ def on_page(
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
 
 
-def scale_of(layout: Layout, page: Page, captions: int, foot: float = 28) -> float:
+def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Picture], str]) -> float:
+    """Return the points that a legend takes at the foot of a page."""
+    return _size(_table(legend), page.legend, picture, write)[1] if legend else 0.0
+
+
+def scale_of(layout: Layout, page: Page, captions: int, foot: float) -> float:
     """Return how many times a graph is enlarged to fill the room above so many lines of caption, and a legend so high."""
     x0, y0, x1, y1 = layout.bounds
     room = page.height - sum(_space(page, captions, foot))

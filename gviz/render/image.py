@@ -78,11 +78,18 @@ def output_of(suffix: str) -> str:
 
 def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
+    import warnings
+
+    from gviz.layout import RenderWarning
     from gviz.layout.graphviz import draw
     from gviz.layout.plan import make_plan
-    from gviz.pictures import Arrow, Shape, picture_of
+    from gviz.pictures import LARGE, Arrow, Shape, picture_of
     from gviz.render import dot
 
+    if options.fit != "none" and len(graph.nodes) > LARGE:
+        remark = f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part"
+        warnings.warn(remark, RenderWarning, stacklevel=2)
+        options = replace(options, fit="none")
     if options.fit != "none":
         return draw(dot.text_of(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
     picture = picture_of(graph, options)
@@ -109,17 +116,18 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
 
     page = slide.PAGES[options.fit]
     caption = [html.escaped(line) for line in options.caption.splitlines()]
-    drawn: list[tuple[float, int, Picture, slide.Layout]] = []
+    drawn: list[tuple[float, int, str, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
         layout = slide.laid_out(picture, dot.text_of, options.graphviz)
-        drawn.append((slide.scale_of(layout, page, len(caption)), -len(drawn), picture, layout))
-    *_, picture, layout = max(drawn, key=lambda one: one[:2])
-    legend = picture.graph.get("label", "")[1:-1]
+        label = picture.graph.get("label", "")
+        legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
+        foot = slide.height_of(legend, page, picture, dot.text_of)
+        drawn.append((slide.scale_of(layout, page, len(caption), foot), -len(drawn), legend, picture, layout))
+    *_, legend, picture, layout = max(drawn, key=lambda one: one[:2])
+    dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
     title = html.escaped(options.title or graph.title)
-    return slide.on_page(
-        picture, layout, page, title=title, caption=caption, legend=legend, scale=options.scale, write=dot.text_of
-    )
+    return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=dots, write=dot.text_of)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:
