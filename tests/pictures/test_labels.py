@@ -62,7 +62,10 @@ def test_the_table_of_inspect_has_all_digits_of_a_float32() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(2.0, "2"), ((1.0, 2.5), "[1, 2.5]"), (((1.0, 2.0), (3.0, 4.0)), "[[1, 2], [3, 4]]"), ((3.0, 4.0, 0.0, 0.0, 0.0), "|5|"), ((), "|0|")],
+    [
+        *((2.0, "2"), ((1.0, 2.5), "[1, 2.5]"), (((1.0, 2.0), (3.0, 4.0)), "[[1, 2], [3, 4]]")),
+        *(((3.0, 4.0, 0.0, 0.0, 0.0), "|5|"), ((), "|0|")),
+    ],
 )  # fmt: skip
 def test_at_most_four_numbers_are_shown_else_the_norm(value: Value, text: str) -> None:
     assert short_value(value) == text

@@ -20,15 +20,12 @@ def statements(tree: ast.Module) -> dict[str, str]:
             stored[node.id] = stored.get(node.id, 0) + 1
         elif isinstance(node, ast.Assign):
             for target, value in [pair for one in node.targets for pair in pairs(one, node.value)]:
-                if not isinstance(value, ast.Name | ast.Constant):
-                    names = [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
-                    texts.update(dict.fromkeys(names, ast.unparse(value)))
+                names = [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
+                texts.update(dict.fromkeys(() if isinstance(value, ast.Name | ast.Constant) else names, ast.unparse(value)))
     return {name: text for name, text in texts.items() if stored.get(name) == 1 and "\n" not in text}
 
 
 def pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     """Return each target with its value; of two tuples of one length each part with its own."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        has_star = any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts))
-        return [(target, value)] if has_star else list(zip(target.elts, value.elts, strict=True))
-    return [(target, value)]
+    is_each = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    return list(zip(target.elts, value.elts, strict=True)) if is_each else [(target, value)]
