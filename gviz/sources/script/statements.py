@@ -27,5 +27,5 @@ def statements(tree: ast.Module) -> dict[str, str]:
 
 def pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     """Return each target with its value; of two tuples of one length each part with its own."""
-    is_each = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
-    return list(zip(target.elts, value.elts, strict=True)) if is_each else [(target, value)]
+    parts, values = (getattr(one, "elts", [one]) for one in (target, value))
+    return list(zip(parts, values, strict=True)) if len(parts) == len(values) else [(target, value)]
