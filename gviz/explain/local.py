@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph
 
-__all__ = ["Local", "local_derivative", "with_symbols"]
+__all__ = ["Local", "inputs_of", "local_derivative", "with_symbols"]
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -192,6 +192,16 @@ def _rows() -> dict[str, Row]:
     return {str(row.node): row for row in reversed(ROWS.values())}
 
 
+def inputs_of(label: str) -> tuple[str, ...]:
+    """Return what the table calls the inputs of an operation, by their slots; none if it does not know the operation.
+
+    >>> inputs_of("AddmmBackward0"), inputs_of("Cube")
+    (('self', 'mat1', 'mat2'), ())
+    """
+    row = _rows().get(label)
+    return () if row is None or row.listed else tuple(row.parameters[place] for place in row.edges)
+
+
 def local_derivative(
     label: str, slot: int, operands: Sequence[str], result: str, attributes: Mapping[str, str]
 ) -> Local | None:
@@ -231,7 +241,7 @@ def local_derivative(
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             return None
         is_factor = isinstance(grad.node, ast.Constant)
-        if is_elementwise(found) or not is_factor:
+        if not is_factor or is_elementwise(found, [value.node for value in known.values() if isinstance(value, Symbol)]):
             return Local(written(found), is_factor)
     return None
 
@@ -272,11 +282,20 @@ def _value(text: str) -> Any:
         return text
 
 
-def is_elementwise(node: ast.expr) -> bool:
-    """Return whether an expression is computed element by element."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call) and not (isinstance(part.func, ast.Name) and part.func.id in EACH):
+def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
+    """Return whether an expression is computed element by element from operands, however those are computed themselves.
+
+    >>> a, product = symbol_of("a").node, symbol_of("x @ w").node
+    >>> is_elementwise(called("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(called("t", 1).node, [])
+    (True, False)
+    """
+    given = {id(operand) for operand in operands}
+    todo: list[ast.AST] = [node]
+    for part in todo:  # grows while it is read
+        if id(part) in given:
+            continue
+        is_other = isinstance(part, ast.Call) and not (isinstance(part.func, ast.Name) and part.func.id in EACH)
+        if is_other or isinstance(part, ast.MatMult | ast.Attribute):  # the attribute is .T
             return False
-        if isinstance(part, ast.MatMult):
-            return False
+        todo.extend(ast.iter_child_nodes(part))
     return True

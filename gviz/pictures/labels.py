@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "number", "shape_text", "value_text"]
+__all__ = [
+    "LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "number", "outputs_line",
+    "shape_text", "value_text",
+]  # fmt: skip
 
 LONGEST_LINE = 200  # characters, in a box and of a title: a longer one would make the picture too small to be read
 
@@ -260,7 +263,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
         found += [(Span(about, "muted"),)] if about else []
     else:
-        found += [outputs_line(node)] if node.outputs else value_lines(node, options)
+        found += value_lines(node, options)
         found += gradient_line(node, options) if "grad" in show else []
     if "state" in show and node.state:
         found.append((Span(node.state, "muted"),))
@@ -294,6 +297,11 @@ def _torchviz(node: Node) -> list[str]:
     return [name or "", f" {shape_text(node.shape if node.shape is not None else ())}"]
 
 
+def name_along(edge: Edge, source: Node) -> str:
+    """Return what the tensor is called that goes along an edge: one of several outputs has a name of its own."""
+    return (source.outputs[edge.output] if edge.output < len(source.outputs) else source.name) or "·"
+
+
 def outputs_line(node: Node) -> Line:
     """Return the names of several outputs, and what they are computed by."""
     names = [Span(short(name or "_", LONGEST_NAME), is_bold=True) for name in node.outputs]
@@ -302,7 +310,9 @@ def outputs_line(node: Node) -> Line:
 
 
 def value_lines(node: Node, options: RenderOptions) -> list[Line]:
-    """Return name, shape, dtype, expression and value, on one line if they fit."""
+    """Return name, shape, dtype, expression and value, on one line if they fit; of several outputs their names."""
+    if node.outputs:
+        return [outputs_line(node)]
     show = options.show
     shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
     has_value = "value" in show and node.value is not None and is_small(shape or ())

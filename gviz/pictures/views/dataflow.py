@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, gradient_line, is_small, short_value, size_of, value_lines, value_text
+from gviz.pictures.labels import Span, gradient_line, is_small, name_along, short_value, size_of, value_lines, value_text
 from gviz.pictures.page import themed
 from gviz.pictures.theme import THEMES, box_attributes
 
@@ -32,6 +33,9 @@ SIGN, WORD = 22, 13
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
+
+GRAD = re.compile(r"\bgrad\b")
+"""The gradient that arrives, in the symbol of a derivative that is not a factor."""
 
 SIDES = {"LR": ("e", "w"), "RL": ("w", "e"), "TB": ("s", "n"), "BT": ("n", "s")}
 
@@ -79,10 +83,11 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
 
 def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
     """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known."""
-    source, target = (nodes[end].name or "·" for end in (edge.source, edge.target))
     number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
     told = dict.fromkeys(part for part in (edge.symbol, number) if part)
-    return (f"∂{target}/∂{source}", " = ".join(told)) if told else ()
+    if told and GRAD.search(edge.symbol):  # a matrix product: no factor, so no quotient either
+        return (edge.symbol,)
+    return (f"∂{nodes[edge.target].name or '·'}/∂{name_along(edge, nodes[edge.source])}", " = ".join(told)) if told else ()
 
 
 def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
@@ -91,7 +96,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
         yield (Span(f"∂{root}/∂{node.name or '·'} = {short_value(node.arrives, options.precision)}", "gradient"),)
-    parts = [edge.handed for edge in uses if edge.handed is not None]
+    parts = [] if node.outputs else [edge.handed for edge in uses if edge.handed is not None]
     if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
         texts = [value_text(part, options.precision) for part in parts]
         yield (Span("= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts), "gradient"),)
@@ -113,7 +118,10 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
-    notes = [(Span("on a line: local derivative"),)] if any(edge.symbol for edge in graph.edges) else []
+    derivatives = {bool(GRAD.search(edge.symbol)): None for edge in graph.edges if edge.symbol}
+    texts = {False: "local derivative", True: "what becomes of grad, the gradient that arrives"}
+    about = " or ".join(texts[each] for each in sorted(derivatives))
+    notes = [(Span(f"on a line: {about}"),)] if about else []
     back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.direction]
     notes += (
         [(Span(f"∂…/∂…, grad: gradient, flows {back}", "gradient"),)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, short_value
+from gviz.pictures.labels import Span, outputs_line, short_value
 from gviz.pictures.page import themed
 from gviz.pictures.theme import THEMES, box_attributes
 
@@ -53,7 +53,9 @@ def sign_of(operation: str) -> str:
 
 
 def cells(node: Node, options: RenderOptions) -> list[Line]:
-    """Return what a record says: name, data, gradient."""
+    """Return what a record says: name, data, gradient; of several outputs their names."""
+    if node.outputs:
+        return [outputs_line(node._replace(expression=""))]
     found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
     value = node.name if node.kind == "constant" else None if node.value is None else short_value(node.value, options.precision)
     if value is not None:

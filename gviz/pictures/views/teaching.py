@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gviz.explain.local import inputs_of
 from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import agree, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, short_value, value_lines
+from gviz.pictures.labels import Span, is_small, name_along, short_value, size_of, value_lines
 from gviz.pictures.page import themed
 from gviz.pictures.theme import THEMES, box_attributes
 
@@ -30,8 +32,7 @@ SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 SIDES = {"TB": ("s", "n"), "BT": ("n", "s"), "LR": ("e", "w"), "RL": ("w", "e")}
 BACK = {"TB": "↑", "BT": "↓", "LR": "←", "RL": "→"}
 FIRST = ("self", "input")
-SLOTS = {"self": 0, "input": 0, "other": 1, "mat2": 1, "tensor": 1, "vec": 1}
-"""Which input an operation keeps under a name; the first ones are told first."""
+"""What an operation keeps under these names is told first."""
 
 KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "saved": "kept for backward"}
 
@@ -94,20 +95,24 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     """Return the line of a leaf's gradient: the sum of what arrives."""
     if leaf.grad is None:
         return (Span(f"{leaf.name}.grad = None", "muted"),)
-    parts = [short_value(edge.handed, options.precision) for edge in uses if edge.handed is not None]
-    total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if len(parts) > 1 else ""
+    handed = [edge.handed for edge in uses if edge.handed is not None]
+    parts = [short_value(value, options.precision) for value in handed]
+    is_sum = len(parts) > 1 and all(is_small(size_of(value)) for value in handed)  # the norm of a sum is no sum of norms
+    total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
     return (Span(f"{leaf.name}.grad = {total}{short_value(leaf.grad, options.precision)}", "gradient"),)
 
 
 def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     """Return what an operation keeps for backward: tensors by their names, options by their values."""
-    names = {edge.slot: nodes[edge.source].name or "·" for edge in inputs}
+    keys = inputs_of(node.label)
+    only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
+    names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
     told = []
     for key, text in sorted(node.attrs, key=lambda pair: pair[0] not in FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
         is_tensor = text == "freed" or text.startswith("[saved tensor")
-        name = (node.name or "") if key.startswith("result") else names.get(SLOTS.get(key, -1), "")
+        name = (node.name or "") if key.startswith("result") else names.get(keys.index(key), "") if key in keys else ""
         told.append(" = ".join(filter(None, [key, name if is_tensor else text])))
     return ", ".join(told)
 
@@ -117,8 +122,9 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     if edge.handed is None:
         return ""
     handed = short_value(edge.handed, options.precision)
-    if edge.local is None or user.arrives is None:
-        return f"{BACK[options.direction]} {handed}"
+    known = (user.arrives, edge.local, edge.handed)
+    if not all(is_small(size_of(value)) for value in known) or not agree(times(user.arrives, edge.local), edge.handed):
+        return f"{BACK[options.direction]} {handed}"  # norms do not multiply, and of what was broadcast the sum is handed on
     arrives, local = (short_value(value, options.precision) for value in (user.arrives, edge.local))
     return f"{BACK[options.direction]} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
 

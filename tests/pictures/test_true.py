@@ -1,0 +1,101 @@
+"""Pictures say nothing false: norms are not set out as arithmetic, outputs keep their names, saved tensors theirs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import gviz
+from gviz.explain.local import local_derivative
+from gviz.render import RenderOptions, render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gviz.graph import Graph
+
+LINEAR = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+loss = net(x).pow(2).mean()
+loss.backward()
+"""
+
+UNBOUND = """\
+import torch
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+a, b = x.unbind()
+y = a * b
+z = a + b
+torch.autograd.backward([y, z])
+"""
+
+NINE = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+
+
+def graph_of(tmp_path: Path, program: str) -> Graph:
+    (tmp_path / "program.py").write_text(program)
+    return gviz.read(tmp_path / "program.py", gviz.SourceOptions(flow=True)).graph
+
+
+def drawn(graph: Graph, view: str) -> str:
+    """Return the texts of a picture, without inks."""
+    svg = str(render(graph, "svg", RenderOptions(view=view))).replace("&#160;", " ")
+    return "\n".join(re.findall(r">([^<>]+)</text>", svg))
+
+
+def test_norms_are_not_multiplied_or_added() -> None:
+    graph = gviz.read("y=(x*w*w).sum()", gviz.SourceOptions(flow=True), x=NINE, w=NINE).graph
+    text = drawn(graph, "teaching")
+    assert not re.search(r"\|[^\n]*[·+=]", text.replace(".grad = |", ""))
+    assert "w.grad = |" in text
+    assert "↑ |" in text
+
+
+def test_a_factor_of_a_broadcast_input_is_not_multiplied_out() -> None:
+    graph = gviz.read("y=(x*w).sum()", gviz.SourceOptions(flow=True), x=[1, 2], w=3).graph
+    text = drawn(graph, "teaching")
+    assert "↑ [1, 1] · [3, 3] = [3, 3]" in text
+    assert "↑ 3" in text.splitlines()  # to w: the sum of [1, 1] · [1, 2]
+
+
+def test_each_output_of_an_operation_has_its_own_name_and_no_sum(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, UNBOUND)
+    formula, teaching = drawn(graph, "dataflow"), drawn(graph, "teaching")
+    assert {"∂y/∂a = b = 2", "∂y/∂b = a = 1", "∂z/∂a = 1", "∂z/∂b = 1"} <= set(formula.splitlines())
+    assert "+ 1" not in formula
+    assert "self = a, other = b" in teaching
+    assert "x.unbind() = 1" not in teaching
+    assert "data 1" not in drawn(graph, "micrograd").splitlines()
+
+
+def test_saved_tensors_have_the_names_of_the_table(tmp_path: Path) -> None:
+    text = drawn(graph_of(tmp_path, LINEAR), "teaching")
+    assert "mat1 = x" in text
+    assert "mat2 = x" not in text
+
+
+def test_what_is_no_factor_has_no_quotient(tmp_path: Path) -> None:
+    lines = drawn(graph_of(tmp_path, LINEAR), "dataflow").splitlines()
+    assert "grad.T" in lines
+    assert any("grad @ " in line for line in lines)
+    assert not [
+        line
+        for line in lines
+        if "∂" in line and re.search(r"\bgrad\b", line) and "flows" not in line and "on a line" not in line
+    ]
+    (found,) = {local_derivative("TBackward0", 0, ["w"], "a", {})}
+    assert found is not None
+    assert (found.symbol, found.is_factor) == ("grad.T", False)
+
+
+def test_an_operand_that_is_a_call_or_transposed_is_a_factor_all_the_same() -> None:
+    for operand in ("w.T", "f(w)", "net.weight"):
+        found = local_derivative("MulBackward0", 0, ["x", operand], "y", {})
+        assert found is not None
+        assert (found.symbol, found.is_factor) == (operand, True)
