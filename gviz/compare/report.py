@@ -67,10 +67,10 @@ def same(comparison: Comparison) -> str:
     """Return whether the numbers are the same."""
     if comparison.differs is not None:
         return (
-            f"The numbers are NOT the same, first in run {comparison.differs}; they differ by {comparison.largest:.2g} of "
-            "their size. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, b) if a equals b."
+            f"The numbers are NOT the same, first in run {comparison.differs}; the relative difference is "
+            f"{comparison.largest:.2g}. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
-    size = f"{comparison.values} compared, the largest difference is {comparison.largest:.1g} of their size"
+    size = f"{comparison.values} compared, the largest relative difference is {comparison.largest:.1g}"
     return f"Both give the same numbers: {size}."
 
 

@@ -176,7 +176,7 @@ class StaticForm:
 
     def refusal(self, node: ast.AST, what: str) -> SourceError:
         """Return an error with the place of what is wrong."""
-        return SourceError(what, place=self.source.place(node), hint="a script with import tensorflow as tf can say it")
+        return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
     def _operator(self, compute: Callable[..., Any], named: dict[str, str], *values: Any) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""

@@ -173,6 +173,7 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     try:
         roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
+        talk.say(Note("the script fails before it has that graph: nothing is drawn", "warning") if left.error else None)
         raise left.error or error from None
     if left.error is not None:
         if options.on_error == "stop":

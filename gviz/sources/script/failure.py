@@ -27,7 +27,7 @@ PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
 
-NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>torch(?:\.\w+)*)'(?: \([^)]*\))?")
+NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>(?:torch|tensorflow)(?:\.\w+)*)'(?: \([^)]*\))?")
 
 ENGINE = ("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")
 """Where the classes of tensors and layers are."""

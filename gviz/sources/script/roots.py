@@ -153,6 +153,6 @@ def why_no_root(names: Names) -> SourceError:
         what = f"{joined(flowing)} {verb}, but nothing was computed from {them}"
         hint = "a leaf alone has no graph yet; compute something, as in y = x * 2 (not under torch.no_grad())"
     else:
-        what = f"nothing requires a gradient (frozen: {joined(names)})"
+        what = f"nothing requires a gradient (requires_grad is False for {joined(names)})"
         hint = "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
     return SourceError(f"there is no graph: {what}", hint=hint)

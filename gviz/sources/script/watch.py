@@ -50,7 +50,7 @@ def calls_watched(engine: Any, finder: EngineFinder, script: str, namespace: Map
         namespace: the script's globals.
 
     Yields:
-        The last call of each function by its name, once there is one.
+        The last call of each function by its name, once there is one, that raises or does not.
     """
     last: dict[str, Call] = {}
     running = False
@@ -63,8 +63,7 @@ def calls_watched(engine: Any, finder: EngineFinder, script: str, namespace: Map
                 return original(*args, **kwargs)
             roots = args[0] if args else kwargs.get(argument)
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
-            is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
-            if tensors and is_right:  # noted before it is made: it may raise
+            if tensors and all(issubclass(type(tensor), engine.Tensor) for tensor in tensors):  # else the engine says so
                 last[original.__name__] = _call(original.__name__, tensors, script, namespace)
             running = True
             try:

@@ -224,6 +224,11 @@ def test_a_forgotten_import_of_torch_is_recognised(folder: Folder) -> None:
     )
 
 
+def test_what_static_graphs_lack_is_said_without_a_folder_of_gviz_s(folder: Folder) -> None:
+    report = refusal(folder, "from tensorflow import keras\n")
+    assert report.partition("\n")[0] == "net.py:1: ImportError: cannot import name 'keras' from 'tensorflow'"
+
+
 def test_an_error_of_gviz_itself_in_a_script_keeps_its_words(folder: Folder) -> None:
     text = HEAD + "import gviz\ny = x * 2\ngviz.save(gviz.graph(y), '')\n"
     error = texts(folder.run(text), "error")[0].splitlines()

@@ -170,10 +170,10 @@ def test_a_root_that_requires_no_gradient_is_refused(folder: Folder) -> None:
     )
 
 
-def test_frozen_tensors_are_named_where_there_is_no_graph(folder: Folder) -> None:
+def test_tensors_are_named_where_there_is_no_graph(folder: Folder) -> None:
     with pytest.raises(SourceError) as caught:
         folder.run("import torch\nx = torch.tensor(2.0)\ny = x * 2\n")
-    assert caught.value.what == "there is no graph: nothing requires a gradient (frozen: x, y)"
+    assert caught.value.what == "there is no graph: nothing requires a gradient (requires_grad is False for x, y)"
     assert caught.value.hint == "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
 
 
