@@ -6,7 +6,6 @@ The parser is recursive C code with limits of its own; a text beyond them gets a
 from __future__ import annotations
 
 import ast
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
@@ -23,9 +22,6 @@ MAX_CHARACTERS = 50_000
 
 MAX_VALUE_CHARACTERS = 2_000_000
 """A value may hold a whole table of numbers."""
-
-PARSER_DEPTH = 4_000
-"""Python's recursion limit while its parser runs: enough for sums of 10,000 terms, far from the end of the C stack."""
 
 _SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 _UNSEEN = "\N{REPLACEMENT CHARACTER}"
@@ -93,7 +89,9 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
             from gviz.sources.expression.advice import refuse_characters
 
             refuse_characters(source)
-        statements = _parsed(source.code)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
+            statements = ast.parse(source.code).body
         if not statements:
             raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
         return Program(source, statements, given)
@@ -101,18 +99,6 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
         from gviz.sources.expression.advice import answer  # only an error needs it
 
         raise answer(error, source) from None
-
-
-def _parsed(code: str) -> list[ast.stmt]:
-    """Return the statements of a text, read with more room for nested brackets."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, PARSER_DEPTH))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
-            return ast.parse(code).body
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _check_characters(source: Source, limit: int) -> None:

@@ -8,7 +8,7 @@
         y = hook(<y>, _1)
         return _1
 
-So a sum of 3,000 terms is 3,000 short lines: nothing here depends on how deeply an expression is nested. What it calls is
+So a sum of 2,500 terms is 2,500 short lines: nothing here depends on how deeply an expression is nested. What it calls is
 guarded; what the engine or Python refuses is a SourceError with their text and the place of the piece.
 """
 
