@@ -305,7 +305,8 @@ def cond(
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
-        merges = [sides[0].add("Merge", pair, "Merge") for pair in zip(*unit.results, strict=True)]
+        pairs = zip(*unit.results, strict=True)
+        merges = [sides[0].add("Merge", [one, other], shape=relaxed(one._dims, other._dims)) for one, other in pairs]
     if merges:
         unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
     packed = refilled(given[1], iter(unit.outputs))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gviz.static import rules as rule
-from gviz.static.dtypes import DTYPES, bool_
+from gviz.static.dtypes import DTYPES, bool_, int32
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
 from gviz.static.shapes import ClashError, merged
@@ -158,7 +158,7 @@ TYPES: dict[str, OpType] = {
     # loops and branches (gviz.static.control)
     **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), OpType("pass")),
     "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
-    "Merge": OpType(None, infer=rule.of_either),
+    "Merge": OpType(None, infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.attrs["shape"]), (int32, ())]),
 }  # fmt: skip
 
 CALL = OpType(lambda op: op.attrs["call"](op))
