@@ -162,10 +162,8 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
             yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
 
 
-def fitted(grad: TensorLike, into: Tensor) -> Tensor:
+def fitted(grad: Tensor, into: Tensor) -> Tensor:
     """Return the gradient summed back if the input was broadcast."""
-    if not isinstance(grad, Tensor):
-        grad = convert(grad, into.dtype.base_dtype)
     return grad if grad.shape.is_fully_defined() and grad.shape == into.shape else call("spread_sum", grad, into)
 
 
