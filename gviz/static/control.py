@@ -8,6 +8,7 @@ plans and gradients treat it so (:func:`unit_of`).
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -267,11 +268,10 @@ class Branches(Unit):
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """Return the same branches in the context that is open, from other tensors."""
-
-        def again(side: Context, results: list[Tensor]) -> Callable[[], list[Tensor]]:
-            return lambda: copied(results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
-
-        false, true = map(again, self.sides, self.results)
+        false, true = (
+            partial(copied, results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
+            for side, results in zip(self.sides, self.results, strict=True)
+        )
         return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
 
 

@@ -6,7 +6,7 @@ Most are declared: :data:`DECLARED` says which operation a function makes and wh
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -408,24 +408,21 @@ ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal
 OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
-def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[TensorLike, TensorLike], Tensor]:
-    """Return Python's operator: the tensor decides the dtype, on whichever side it is."""
-    spec = "x y~" if type == "AddV2" else "x y"
-
-    def build(self: TensorLike, other: TensorLike) -> Tensor:
-        me = convert(self)
-        with named(me.graph, None, default) as scope:
-            pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
-            return OWN_RULES[type](*pair, name=scope) if type in OWN_RULES else apply(type, spec, pair, scope)
-
-    return build
+def operated(self: TensorLike, type: str, default: str, swapped: bool, other: TensorLike) -> Tensor:
+    """Return what Python's operator means: the tensor decides the dtype, on whichever side it is."""
+    me = convert(self)
+    with named(me.graph, None, default) as scope:
+        pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
+        if type in OWN_RULES:
+            return OWN_RULES[type](*pair, name=scope)
+        return apply(type, "x y~" if type == "AddV2" else "x y", pair, scope)
 
 
 def install(cls: Any) -> None:
     """Give a class of tensors Python's operators."""
     for python, type in OPERATORS.items():
-        setattr(cls, f"__{python}__", operator(type, python))
-        setattr(cls, f"__r{python}__", operator(type, python, swapped=True))
+        setattr(cls, f"__{python}__", partialmethod(operated, type, python, False))
+        setattr(cls, f"__r{python}__", partialmethod(operated, type, python, True))
     for python, name in ORDER.items():
         setattr(cls, f"__{python}__", FUNCTIONS[name])
     cls.__neg__, cls.__abs__, cls.__invert__ = (FUNCTIONS[name] for name in ("negative", "abs", "logical_not"))
