@@ -6,11 +6,13 @@ The parser is recursive C code with limits of its own; a text beyond them gets a
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from typing import TYPE_CHECKING
 
 from gviz.errors import Place, SourceError
 from gviz.sources.expression.check import Program, RefusedError
+from gviz.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,8 +25,10 @@ MAX_CHARACTERS = 50_000
 MAX_VALUE_CHARACTERS = 2_000_000
 """A value may hold a whole table of numbers."""
 
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""Characters that no source can hold: control characters, and halves of pairs."""
+
 _SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
-_UNSEEN = "\N{REPLACEMENT CHARACTER}"
 
 
 class Source:
@@ -55,7 +59,7 @@ class Source:
         line = min(max(line, 1), len(self.lines))
         text = self.lines[line - 1]
         column += len(text) - len(text.lstrip())
-        visible = "".join(c if c.isprintable() or c == "\t" else _UNSEEN for c in text)
+        visible = printable(text.replace("\t", " "))
         if line == 1:
             visible, column = self.prefix + visible, column + len(self.prefix)
         return Place(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
@@ -103,19 +107,12 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
 
 def _check_characters(source: Source, limit: int) -> None:
     """Refuse what is too long, and characters that no source can hold."""
-    code = source.code
+    code, unseen = source.code, UNSEEN.search(source.code)
     if len(code) > limit:
-        raise SourceError(
-            f"this has {len(code):,} characters; at most {limit:,} are read",
-            place=source.place_of(limit),
-            hint="write it as a script, in several statements: gviz render file.py",
-        )
-    if code.isascii() and code.isprintable():
-        return
-    for character in sorted(set(code)):
-        if character not in "\n\t" and (ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 or ord(character) == 127):
-            raise SourceError(
-                f"the character U+{ord(character):04X} cannot be part of an expression",
-                place=source.place_of(code.index(character)),
-                hint="take it out; it cannot be seen, and may have come along with a copied text",
-            )
+        what = f"this has {len(code):,} characters; at most {limit:,} are read"
+        hint = "write it as a script, in several statements: gviz render file.py"
+        raise SourceError(what, place=source.place_of(limit), hint=hint)
+    if unseen is not None:
+        what = f"the character U+{ord(unseen.group()):04X} cannot be part of an expression"
+        hint = "take it out; it cannot be seen, and may have come along with a copied text"
+        raise SourceError(what, place=source.place_of(unseen.start()), hint=hint)
