@@ -67,7 +67,7 @@ BUDGETS = {
     "compare": 557,
     "sources/expression": 2277,
     "sources/static.py": 150,
-    "sources/script": 1282,
+    "sources/script": 1278,
     "sources/pasted.py": 176,
     "layout": 850,
     "render": 1600,

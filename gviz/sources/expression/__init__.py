@@ -63,13 +63,12 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     leaves = make_leaves(program.free, options, budget)
     names = Names(program, leaves, options.values)
     last = names.root(run(program, leaves.values(), budget, names))
-    tensors = names.tensors
-    roots = _find_roots(program, options, tensors, last)
-    notes += _retain(options.retain, tensors)
+    roots = _find_roots(program, options, names.tensors, last)
+    notes += _retain(options.retain, names.tensors)
     if options.backward:
         notes += _run_backward(program, options, roots)
-    notes += _not_finite(tensors, names.expressions)
-    return Evaluated(tensors, roots, names.expressions, tuple(notes))
+    notes += _not_finite(names.tensors, names.expressions)
+    return Evaluated(names.tensors, roots, names.expressions, tuple(notes))
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:
@@ -80,13 +79,11 @@ def _normalized(options: SourceOptions) -> SourceOptions:
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
-    lists = {key: tuple(dict.fromkeys(map(_plain, getattr(options, key)))) for key in ("roots", "frozen", "retain")}
+    lists = {}
+    for key in ("roots", "frozen", "retain"):  # a name such as m.values is looked up as it is
+        plain_names = (normalized(name) if name.isidentifier() else name for name in getattr(options, key))
+        lists[key] = tuple(dict.fromkeys(plain_names))
     return replace(options, values=values, **lists)  # type: ignore[arg-type]
-
-
-def _plain(name: str) -> str:
-    """Return a name of an option as Python reads it; one such as ``m.values`` stays as it is."""
-    return normalized(name) if name.isidentifier() else name
 
 
 def _check_frozen(program: Program, options: SourceOptions) -> None:

@@ -74,16 +74,13 @@ def _unreadable(source: Source, error: SyntaxError) -> SourceError:
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
-        if token.text == "|" and hint and ("abs(" in hint or "norm(" in hint):
-            return _on(source, token, "| | are not brackets: |x| is written abs(x), the length of a vector norm(x)", hint)
     pair = _wrong_pair(typed) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
     if "assign to" in what:
-        what, hint = what.partition(" here. Maybe")[0], "write the name on the left, as in y = x*2"
-    elif "integer string conversion" in what:
-        longest = max(typed, key=lambda token: (token.kind == "number", len(token.text)))
-        return _on(source, longest, "this whole number has too many digits", "write it as a power of ten, as in 1e30")
+        what, hint = what.partition(" here. Maybe")[0], "write a name alone on the left, as in y = x*2"
+    elif "Maybe you meant" in what:
+        what, hint = what.partition(". Maybe")[0], hint or "write ; between two statements: a = x + w; y = a*2"
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
     there = (token for token in typed if token.line == line and 0 <= column - token.column < len(token.text))
     return _on(source, next(there, Token("newline", "", line, column)), what, hint)
@@ -105,13 +102,16 @@ def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceErro
 
 def _wrong_pair(typed: list[Token]) -> tuple[Token, str, str] | None:
     """Return the first token that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``, ``(x+)*2``."""
-    for before, token in zip([None, *typed], [*typed, Token("newline", "\n", 0, 0)], strict=True):
+    end = Token("newline", "\n", 0, 0)
+    for before, token, after in zip([None, *typed], [*typed, end], [*typed[1:], end, end], strict=False):
         if before is not None and before.ends_operand and token.starts_operand and token.text != "(":
             if before.kind == "name" and OTHER_NAMES.get(before.text, before.text) in functions():
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             hint = f"to multiply, write {before.text}*{token.text}"
             if before.kind == token.kind == "number" and token.text.startswith("."):
                 hint = "a number has one decimal point"
+            elif token.is_word and after.text == "=":
+                hint = f"write ; between two statements: {before.text}; {token.text}="
             return token, f"there is no operator between {before.text} and {token.text}", hint
         missing = _missing(before, token)
         if missing is not None:
@@ -162,7 +162,7 @@ SYNTAX = {
     "Tuple List": ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
     "Subscript": ("a part of a tensor cannot be assigned", f"that changes it in place; use a script: {FILE}"),
     "Attribute": ("an attribute cannot be assigned", "assign to a name of its own, as in y = x*2"),
-    "Name": ("__debug__ is a word of Python's own and cannot be a name", "choose another name"),
+    "Name": ("this is a word of Python's own and cannot be a name", "choose another name"),
 }
 """Answers by the kinds of syntax."""
 
@@ -223,7 +223,7 @@ def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 
         case ast.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)"
         case ast.Constant(value=complex()):
-            hint = suggestion(source) or "write j as a name of its own: 2*j"
+            hint = "write a real number" if source.prefix else suggestion(source) or "write j as a name of its own: 2*j"
             return "complex numbers are not possible in an expression", hint
         case ast.Expr():
             return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"

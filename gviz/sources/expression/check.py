@@ -6,6 +6,7 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
@@ -98,7 +99,7 @@ class Program:
             if isinstance(target, ast.Tuple | ast.List):
                 self.words[target], parts = ",", target.elts
             for part in parts or [target]:
-                if not isinstance(part, ast.Name) or part.id == "__debug__":  # Python keeps that one
+                if not isinstance(part, ast.Name) or part.id == "__debug__" or iskeyword(part.id):  # Python's own
                     raise RefusedError(part, self)
                 names.append(part.id)
         return names
@@ -148,7 +149,7 @@ class Program:
         if len(name) > MAX_NAME:
             what = f"this name has {len(name):,} characters"
             raise SourceError(what, place=self.source.place(node), hint="choose a shorter one")
-        if name == "__debug__":
+        if name == "__debug__" or iskeyword(name):  # "ªs" is the name "as" to Python's parser
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:
             return

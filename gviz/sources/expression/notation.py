@@ -227,6 +227,7 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
+    code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
 

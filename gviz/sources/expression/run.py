@@ -72,6 +72,9 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (ValueError, "^math ", "of a tensor it would be nan or inf: give the number a name"),
     (TypeError, r"not list$|got \(list", "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers"),
     (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
+    (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),
+    (TypeError, 'missing .*"dim"', "name the dimension, as in softmax(x, dim=-1)"),
+    (IndexError, "^tensors used as indices", "round brackets call a function: relu(x); to pick elements, write x[i.long()]"),
     (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
 ]
 """Kind of error, what is in its text, and what to do."""
@@ -207,8 +210,6 @@ def engine_error(error: BaseException, source: Source, piece: ast.AST | None = N
         error.place = error.place or place
         return error
     text = str(error.args[-1] if error.args else "")
-    if isinstance(error, MemoryError):
-        text = "there is not enough memory for this"
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
     hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
     return SourceError(what or type(error).__name__, place=place, hint=next(hints, None))

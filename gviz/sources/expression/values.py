@@ -114,11 +114,11 @@ def _computed(source: Source, dtype: Any, budget: Budget) -> Any:
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
     program = read(source, limit=MAX_VALUE_CHARACTERS)
-    first = program.statements[0]
-    if not isinstance(first, ast.Expr):
-        raise SourceError("a value is not an assignment", place=source.place(first), hint="write one value, as in x=2")
-    if len(program.statements) > 1:
-        raise SourceError("a value is one expression", place=source.place(program.statements[1]), hint="leave the rest out")
+    first, *rest = program.statements
+    if rest or not isinstance(first, ast.Expr):
+        raise SourceError(
+            "a value is one expression", place=source.place([first, *rest][-1]), hint="write one value, as in x=2"
+        )
     for name, place in program.free.items():
         hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
         raise SourceError(f"{name} is not a value", place=source.place(place), hint=hint)

@@ -46,14 +46,7 @@ INSTEAD = {
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
 
-def run(
-    text: str,
-    file: str,
-    options: SourceOptions,
-    talk: Talk,
-    *,
-    rootless: bool = False,
-) -> Reading:
+def run(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool = False) -> Reading:
     """Run a script and read its graph.
 
     Args:

@@ -49,13 +49,13 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
         MissingError: PyTorch is wanted and not installed.
         SourceError: no such engine.
     """
-    if wanted == "torch" and not has_torch():
-        raise MissingError("PyTorch is not installed here", hint=f"{INSTALL}, or run with --engine gviz")
-    if wanted in {"gviz", "torch"}:
-        return wanted, None
-    if wanted != "auto":
+    if wanted not in {"gviz", "torch", "auto"}:
         raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
+    if wanted == "gviz" or (wanted == "torch" and has_torch()):
+        return wanted, None
     missing = lacking(name for _, part in files_of(tree, folder) for name, _ in used_names(part))
+    if wanted == "torch":
+        raise MissingError("PyTorch is not installed here", hint=INSTALL + ("" if missing else ", or run with --engine gviz"))
     if not missing:
         return "gviz", Note("engine: gviz's own", "dim")
     lacks = joined(missing, 3)

@@ -337,7 +337,7 @@ def test_a_root_without_a_graph_is_explained(text: str, options: dict[str, Any],
         ("y=[x, x]", ["y is several tensors", "y[0] or y[1]"]),
         ("y=max(x, dim=0)", ["y is several tensors", "y.values or y.indices"]),
         ("y=1,5*x", ["a comma makes a tuple"]),
-        ("y=x.item()", ["y must be a Tensor, not float"]),
+        ("y=x.item()", ["y must be a Tensor, not float", "numbers have no graph"]),
     ],
 )
 def test_a_root_that_is_no_tensor_is_refused(text: str, phrases: list[str]) -> None:

@@ -81,8 +81,10 @@ def refusal(text: str) -> SourceError:
         ("y=(-8)**(1/3)*x", ["not a real number"]),
         ("y=log(-1)*x", ["math domain error", "of a tensor it would be nan or inf"]),
         ("y=1e300**2*x", ["out of range", "1.8e308"]),
-        ("y=__debug__*2", ["__debug__ is a word of Python's own"]),
-        ("__debug__ = x", ["__debug__ is a word of Python's own"]),
+        ("y=__debug__*2", ["this is a word of Python's own"]),
+        ("__debug__ = x", ["this is a word of Python's own"]),
+        ("y=ªs*2", ["this is a word of Python's own"]),
+        ("ªs = x", ["this is a word of Python's own"]),
         ("y=x.max*2", ["max is a method", "write .max()"]),
     ],
 )
@@ -368,10 +370,3 @@ def test_the_hint_of_a_refusal_can_be_followed(expression: str, hint: str) -> No
     with pytest.raises(SourceError) as caught:
         evaluate(expression, SourceOptions(values={"x": "[1, 2]"}))
     assert caught.value.hint == hint
-
-
-def test_a_number_of_too_many_digits_is_marked_where_it_stands() -> None:
-    with pytest.raises(SourceError, match="too many digits") as caught:
-        evaluate("y=x*" + "1" * 5000, SourceOptions())
-    assert caught.value.place is not None
-    assert (caught.value.place.column, caught.value.place.length) == (4, 5000)

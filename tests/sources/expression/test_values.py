@@ -110,7 +110,7 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("2j", "complex numbers are not possible in an expression", "2j"),
         ("[ones(2), 2]", "several tensors are not one value", "[ones(2), 2]"),
         ("max(ones(2), dim=0)", "several tensors are not one value", "max(ones(2), dim=0)"),
-        ("y=2", "a value is not an assignment", "y=2"),
+        ("y=2", "a value is one expression", "y=2"),
         ("1; 2", "a value is one expression", "2"),
         ("2x", "there is no operator between 2 and x", "x"),
         ("1 2", "there is no operator between 1 and 2", "2"),

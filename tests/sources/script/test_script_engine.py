@@ -89,7 +89,7 @@ def test_pytorch_runs_what_gvizs_engine_lacks() -> None:
 def test_without_pytorch_gvizs_engine_runs_it_as_far_as_it_goes(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\ntorch.no_such_thing(y)\n")
     assert texts(reading, "dim") == ["engine: gviz's own (it has no torch.no_such_thing, and PyTorch is not installed)"]
-    assert "\ntorch.no_such_thing is not in gviz's engine; run with --engine torch\n" in texts(reading, "error")[0]
+    assert "\ntorch.no_such_thing is not in gviz's engine; PyTorch is needed: pip install torch\n" in texts(reading, "error")[0]
     assert roots(reading) == ["y"]
 
 
@@ -124,6 +124,9 @@ def test_pytorch_that_is_not_installed_is_said_to_be_missing(folder: Folder) -> 
     with pytest.raises(MissingError) as caught:
         folder.run(HEAD, engine="torch")
     assert str(caught.value) == "PyTorch is not installed here\npip install torch, or run with --engine gviz"
+    with pytest.raises(MissingError) as caught:
+        folder.run("import torch\ntorch.no_such_thing(1)\n", engine="torch")
+    assert caught.value.hint == "pip install torch"
 
 
 def test_an_unknown_engine_is_refused(folder: Folder) -> None:
