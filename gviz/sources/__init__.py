@@ -67,16 +67,16 @@ def read(
     if values:
         options = replace(options, values={**options.values, **values})
     talk = Talk(say)
-    program = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
-    talk.say(*program.notes)
-    if program.kind == "expression" or program.file is None:
-        reading = _expression(program.text, options, talk)
-    elif program.kind == "graph":
-        reading = _saved(program.text, program.file, options, talk, rootless=rootless)
+    origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
+    talk.say(*origin.notes)
+    if origin.kind == "expression" or origin.file is None:
+        reading = _expression(origin.text, options, talk)
+    elif origin.kind == "graph":
+        reading = _saved(origin.text, origin.file, options, talk, rootless=rootless)
     else:
-        from gviz.sources.script import run
+        from gviz.sources.script import run_script
 
-        reading = run(program.text, program.file, options, talk, rootless=rootless)
+        reading = run_script(origin.text, origin.file, options, talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)

@@ -20,7 +20,7 @@ from gviz.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
 __all__ = ["answer", "refuse_characters"]
 
@@ -41,7 +41,7 @@ MARKS = {
 }
 
 
-def refuse_characters(source: Source) -> None:
+def refuse_characters(source: Text) -> None:
     """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
     for line, column, character in foreign(source.code):
         meant = "sqrt(...)" if character == "√" else replacement(character)
@@ -50,7 +50,7 @@ def refuse_characters(source: Source) -> None:
         raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
 
 
-def answer(error: Exception, source: Source) -> SourceError:
+def answer(error: Exception, source: Text) -> SourceError:
     """Return the answer to a source that is refused.
 
     Args:
@@ -64,7 +64,7 @@ def answer(error: Exception, source: Source) -> SourceError:
     return _unreadable(source, error)
 
 
-def _unreadable(source: Source, error: SyntaxError) -> SourceError:
+def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
@@ -86,7 +86,7 @@ def _unreadable(source: Source, error: SyntaxError) -> SourceError:
     return _on(source, next(there, Token("newline", "", line, column)), what, hint)
 
 
-def _too_deep(source: Source) -> SourceError:
+def _too_deep(source: Text) -> SourceError:
     """Return the answer to a source that is nested, or chained, beyond what the parser takes; it marks the longest line."""
     line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
     place = source.place_at(line + 1, len(source.lines[line]) // 2)
@@ -94,7 +94,7 @@ def _too_deep(source: Source) -> SourceError:
     return SourceError("the expression is too long or too deeply nested to be read in one piece", place=place, hint=hint)
 
 
-def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:
+def _on(source: Text, token: Token, what: str, hint: str | None) -> SourceError:
     """Return an error on a token."""
     place = source.place_at(token.line, token.column, 1 if token.kind == "newline" else len(token.text))
     return SourceError(printable(what), place=place, hint=hint and printable(hint))
@@ -209,7 +209,7 @@ def _refused(node: ast.AST, program: Program) -> SourceError:
     return SourceError(what, place=source.place(place), hint=hint)
 
 
-def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
+def _syntax(node: ast.AST, source: Text) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
     """Return the answer to all but calls and attributes."""
     match node:
         case ast.AugAssign():

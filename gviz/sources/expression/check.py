@@ -15,7 +15,7 @@ from gviz.sources.expression import allowed
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
 __all__ = ["Program", "RefusedError", "called_function", "sign"]
 
@@ -67,7 +67,7 @@ class Program:
         RefusedError: something that is not on the allow-list.
     """
 
-    def __init__(self, source: Source, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
+    def __init__(self, source: Text, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
         self.source, self.given = source, given
         self.free: dict[str, ast.Name] = {}
         self.assigned: dict[str, ast.stmt] = {}

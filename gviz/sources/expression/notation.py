@@ -20,7 +20,7 @@ from gviz.sources.expression.allowed import OTHER_NAMES, functions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
 __all__ = ["Token", "foreign", "replacement", "rewrite", "suggestion", "tokens"]
 
@@ -98,15 +98,15 @@ class Token:
         return self.kind == "operator" and self.text not in _PREFIXES
 
 
-def suggestion(source: Source, but: str = "") -> str | None:
+def suggestion(source: Text, but: str = "") -> str | None:
     """Return the hint with the source as it should be written, None if no rewriting of it can be read.
 
     Args:
         source: what was typed.
         but: a function's name that stands for a value.
 
-    >>> from gviz.sources.expression.parse import Source
-    >>> suggestion(Source("y=2x"))
+    >>> from gviz.sources.expression.parse import Text
+    >>> suggestion(Text("y=2x"))
     'write y=2*x'
     """
     text = rewrite(source.code, functions() - {but})

@@ -17,7 +17,7 @@ from gviz.text import printable
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["MAX_CHARACTERS", "Source", "read"]
+__all__ = ["MAX_CHARACTERS", "Text", "read_program"]
 
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs in a file."""
@@ -31,7 +31,7 @@ UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 
 
-class Source:
+class Text:
     """A source text with its lines, to say where in it something is.
 
     Args:
@@ -76,7 +76,7 @@ class Source:
         return place.text[column : column + place.length]
 
 
-def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
+def read_program(source: Text, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
     """Return a source's statements, looked through.
 
     Args:
@@ -105,7 +105,7 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
         raise answer(error, source) from None
 
 
-def _check_characters(source: Source, limit: int) -> None:
+def _check_characters(source: Text, limit: int) -> None:
     """Refuse what is too long, and characters that no source can hold."""
     code, unseen = source.code, UNSEEN.search(source.code)
     if len(code) > limit:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from gviz.errors import Place
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.limits import Budget
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
-__all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run", "takes_number"]
+__all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run_program", "takes_number"]
 
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 
@@ -80,7 +80,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
 """Kind of error, what is in its text, and what to do."""
 
 
-def run(program: Program, values: Iterable[object], budget: Budget, hook: Hook) -> object:
+def run_program(program: Program, values: Iterable[object], budget: Budget, hook: Hook) -> object:
     """Compute a program, and return what its last statement comes to.
 
     Args:
@@ -114,8 +114,8 @@ def compiled(
         root: the name whose value the function returns; None for the value of the last statement.
 
     >>> import operator
-    >>> from gviz.sources.expression.parse import Source, read
-    >>> program = read(Source("a = x + 2; b = abs(a)*w; b - a"))
+    >>> from gviz.sources.expression.parse import Text, read_program
+    >>> program = read_program(Text("a = x + 2; b = abs(a)*w; b - a"))
     >>> functions = {"abs": abs, "+": operator.add, "*": operator.mul, "-": operator.sub}
     >>> def hook(piece, value):
     ...     print(ast.unparse(piece), "is", value)
@@ -203,7 +203,7 @@ class _Writer:
         self.lines.append(ast.copy_location(ast.Assign([target], value), piece))
 
 
-def engine_error(error: BaseException, source: Source, piece: ast.AST | None = None) -> SourceError:
+def engine_error(error: BaseException, source: Text, piece: ast.AST | None = None) -> SourceError:
     """Return what the engine or Python said, with the place of a piece, or of that which was computed."""
     place = source.place(piece or _failed_piece(error))
     if isinstance(error, SourceError):

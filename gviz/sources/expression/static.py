@@ -20,7 +20,7 @@ from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
-from gviz.sources.expression.parse import Source, read
+from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, takes_number
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
@@ -86,7 +86,7 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
     Raises:
         SourceError: it cannot be read.
     """
-    program = read(Source(text), options.values)
+    program = read_program(Text(text), options.values)
     return program, {name: value.detach() for name, value in make_leaves(program.free, options, Budget()).items()}
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
 
-__all__ = ["run"]
+__all__ = ["run_script"]
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -46,7 +46,7 @@ INSTEAD = {
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
 
-def run(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool = False) -> Reading:
+def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool = False) -> Reading:
     """Run a script and read its graph.
 
     Args:
