@@ -70,7 +70,12 @@ def read(
     origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
     talk.say(*origin.notes)
     if origin.kind == "expression" or origin.file is None:
-        reading = _expression(origin.text, options, talk)
+        try:
+            reading = _expression(origin.text, options, talk)
+        except SourceError as error:
+            if origin.file and error.place and error.place.line:  # that of a value has no line
+                error.place = replace(error.place, file=origin.file)
+            raise
     elif origin.kind == "graph":
         reading = _saved(origin.text, origin.file, options, talk, rootless=rootless)
     else:

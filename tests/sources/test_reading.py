@@ -129,6 +129,10 @@ def test_an_expression_on_standard_input_is_read() -> None:
 def test_an_expression_in_a_file_is_read(folder: Folder) -> None:
     folder.write("formula.txt", "y = x * w\n")
     assert roots(read("formula.txt")) == ["y"]
+    folder.write("wrong.txt", "a = x * w\ny = 2 a\n")
+    with pytest.raises(SourceError, match="there is no operator") as caught:
+        read("wrong.txt")
+    assert str(caught.value.place) == "wrong.txt:2"
 
 
 def test_a_script_in_a_file_of_another_suffix_is_run(folder: Folder) -> None:
