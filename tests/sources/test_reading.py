@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripts import HEAD, Folder, roots, rows, texts
 
-from gviz.errors import FileError, GvizError, GvizWarning
+from gviz.errors import FileError, GvizError, GvizWarning, SourceError
 from gviz.graph import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load
