@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gviz.sources.expression.parse import Text
 
-__all__ = ["Token", "foreign", "replacement", "rewrite", "suggestion", "tokens"]
+__all__ = ["JOINING", "Token", "foreign", "replacement", "rewrite", "suggestion", "tokens"]
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
@@ -51,12 +51,14 @@ _MEANT = {
 }  # fmt: skip
 """Characters of typeset mathematics -> how an expression writes them; full-width ones and superscripts follow from Unicode."""
 
-_ENDS_OPERAND = (")", "]")
+JOINING = ("and", "or", "not", "if", "else", "in", "is")
+"""Words that stand between operands, or before one."""
+
+_ENDS_OPERAND = (")", "]", "}")
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
 _OPERATORS = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}
 _WORDS = ("True", "False", "None")
-_PREFIXES = ("+", "-", "~", "(", "[", "{", "...", ")", "]", "}", ",", ";", "\n", ":", "=", "*", "**", ".")
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ class Token:
         return self.kind == "name" and (not iskeyword(self.text) or self.text in _WORDS)
 
     @property
-    def is_binary(self) -> bool:
-        """Tell if an operator stands between two operands only; ``*x`` and ``**x`` unpack."""
-        return self.kind == "operator" and self.text not in _PREFIXES
+    def awaits_operand(self) -> bool:
+        """Tell if a value must follow: after an operator, an open bracket, or a word such as ``and``."""
+        return self.text in JOINING or (self.kind == "operator" and not self.ends_operand)
 
 
 def suggestion(source: Text, but: str = "") -> str | None:

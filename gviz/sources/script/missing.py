@@ -24,13 +24,8 @@ __all__ = ["Missing", "of_module", "of_script", "pytorch_names"]
 NAMES = "torch-2.13-names.txt"
 """Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
 
-PYTHONS = (
-    frozenset(
-        name
-        for kind in (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout))
-        for name in dir(kind)
-    )
-    | FIELDS
+PYTHONS = FIELDS.union(
+    *map(dir, (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout)))
 )
 """Attributes of other things than tensors: ``d.values()`` says nothing about torch."""
 
