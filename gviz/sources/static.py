@@ -67,7 +67,7 @@ def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSou
         hint = f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out"
         raise SourceError(f"--graph {name}: there is no graph of that name", hint=hint)
     choice = [graphs[name]] if name else [get_default_graph(), *graphs.values()]
-    graph = next((each for each in choice if len(each)), None)
+    graph = next((each for each in choice if each.operations), None)
     if graph is None:
         return None
     named = {key: space[key] for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation))}

@@ -59,16 +59,20 @@ def add(
         name: without scopes; one that ends in a slash stands as it is. None for the type.
         control: operations that run before it, besides those that ``control_dependencies`` asks for.
     """
-    graph.check_open()
+    if graph.finalized:
+        raise RuntimeError("Graph is finalized and cannot be modified.")
     for tensor in inputs:
         if tensor.graph is not graph:
-            raise ValueError(f"{tensor} must be from the same graph as {inputs[0]} (graphs are {tensor.graph} and {graph}).")
-    before = [*graph.needed_first(inputs), *control]
-    op = Operation(graph, graph.names.of_operation(name or type), type, attrs or {}, before)
+            raise ValueError(f"{tensor} must be from the same graph as {inputs[0]}.")
+    earlier = {t.op for t in inputs}  # of what was asked for, an input may be a part, or have waited for it
+    waits = [op for wanted, made in graph.control if not made & earlier for op in wanted if op not in earlier]
+    op = Operation(graph, graph.new_name(name or type), type, attrs or {}, dict.fromkeys([*waits, *control]))
     op.inputs = tuple(inputs) if op.context is None else op.context.captured(inputs, op)
     op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs_of(op))]
-    op.number = len(graph)  # what it brings in comes before it
-    graph.keep(op)
+    op.number = len(graph.operations)  # what it brings in comes before it
+    graph.operations[op.name] = op
+    for _, made in graph.control:
+        made.add(op)
     return op
 
 

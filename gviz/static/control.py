@@ -61,7 +61,7 @@ class Context:
 
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
-        scope = self.graph.names.scope if name is None or "/" not in name else ""
+        scope = self.graph.scope if name is None or "/" not in name else ""
         with opened(self.graph, None), self.graph.name_scope(scope):
             op = add(self.graph, type, inputs, attrs, name)
         op.context = self

@@ -58,7 +58,6 @@ def gradients(
     roots = [convert(y) for y in listed(ys)]
     wanted, stopped = ([getattr(x, "_ref", x) for x in listed(values)] for values in (xs, stop_gradients))
     graph: Graph = (roots or wanted)[0].graph
-    graph.check_open()
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
@@ -106,7 +105,7 @@ def carried(
     for unit in reversed(operations_between(ys, xs, stopped)):
         if not any(out in parts for out in unit.outputs):
             continue
-        with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.names.scope else f"{unit.name}_grad"):
+        with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.scope else f"{unit.name}_grad"):
             given = [total(out) for out in unit.outputs]
             for tensor, grad in OF_UNITS.get(type(unit), of_operation)(unit, given):
                 if grad is not None and tensor.dtype.is_floating:
@@ -267,7 +266,7 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     """Return the derivative of a loop with respect to its variables' first values and to what it takes from outside."""
     graph = loop.context.graph
     inside = Context(graph, "Enter")
-    back = BackLoop(graph.names.scope.rstrip("/"), inside)
+    back = BackLoop(graph.scope.rstrip("/"), inside)
     back.forward = loop
     real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
     outside = [t for t in loop.context.captures if t.dtype.is_floating]

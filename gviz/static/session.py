@@ -116,7 +116,7 @@ class Session:
         """Raise RuntimeError if there is nothing to run."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        if not len(self.graph):
+        if not self.graph.operations:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
 
     def _call(self, plan: Plan, values: Iterable[Array]) -> tuple[Array | None, ...]:

@@ -111,7 +111,7 @@ def get_variable(
     trainable: bool = True, **ignored: object,
 ) -> Variable:  # fmt: skip
     """Return a new variable of that name; ValueError if there is one, or no first value."""
-    whole = get_default_graph().names.scope + name
+    whole = get_default_graph().scope + name
     if any(v.op.name == whole for v in variables_of(GLOBAL)):
         raise ValueError(f"Variable {whole} already exists, disallowed. Give another name")
     if initializer is None:

@@ -270,7 +270,7 @@ def test_a_session_is_the_default_one_until_it_is_closed(graph: Any) -> None:
 def test_a_cycle_made_by_hand_is_named(graph: Any) -> None:
     b = tf.constant(1.0) + 1
     c = b * 2
-    b.op._update_input(0, c)
+    b.op.inputs = (c, b.op.inputs[1])
     with pytest.raises(tf.errors.InvalidArgumentError, match="contains a cycle with mul"):
         tf.Session().run(c)
 
