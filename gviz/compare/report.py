@@ -37,7 +37,7 @@ def as_text(comparisons: Sequence[Comparison], width: int, block: str = "█") -
 
 def part(comparison: Comparison, width: int, block: str) -> str:
     """Return the text on one program."""
-    pair, runs, size = comparison.pair, len(comparison.pair.feeds), len(comparison.static.graph)
+    pair, runs, size = comparison.pair, len(comparison.pair.feeds), len(comparison.static.graph.operations)
     rows = [
         ("", "static", "dynamic"),
         ("graphs built", "1", str(runs) if pair.picture is not None else "none kept"),
@@ -92,7 +92,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
         "first_that_differs": comparison.differs,
         "static": {
-            **counts(1, len(static.graph), static.computed),
+            **counts(1, len(static.graph.operations), static.computed),
             "build": comparison.build,
             "run": comparison.static_run,
         },

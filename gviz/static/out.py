@@ -12,14 +12,13 @@ from gviz.events import write_events
 from gviz.graph import Edge, Node, to_value
 from gviz.graph import Graph as Picture
 from gviz.static.dtypes import DType
-from gviz.static.graph import Graph
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
     from gviz.static.dtypes import Array
-    from gviz.static.graph import Operation, Tensor
+    from gviz.static.graph import Graph, Operation, Tensor
 
 __all__ = ["FileWriter", "graph_def", "picture"]
 
@@ -116,14 +115,8 @@ class FileWriter(AbstractContextManager["FileWriter"]):
         if graph is not None:
             self.add_graph(graph)
 
-    def get_logdir(self) -> str | os.PathLike[str]:
-        """Return the folder."""
-        return self._folder
-
     def add_graph(self, graph: Graph, _global_step: object = None) -> None:
-        """Write a graph; FileError if that cannot be done, TypeError for anything else."""
-        if not isinstance(graph, Graph):
-            raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
+        """Write a graph; FileError if that cannot be done."""
         write_events(self._folder, events.event_file(graph_def(graph)))
 
     def flush(self) -> None:

@@ -77,7 +77,7 @@ def test_a_text_names_tensorflow_s_dtype(text: str, dtype: Any) -> None:
     [
         (lambda f, i: f + i, "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'."),
         (lambda f, i: i + 1.5, "Input 'y' of 'AddV2' Op has type float32 that does not match type int32"),
-        (lambda f, i: i * 1.5, "Expected int32 passed to parameter 'y' of op 'Mul', got 1.5 of type 'float' instead."),
+        (lambda f, i: i * 1.5, "Expected int32, but got 1.5 of type 'float'."),
         (lambda f, i: 1.5 * i, "Expected int32, but got 1.5 of type 'float'."),
         (lambda f, i: f / i, "`x` and `y` must have the same dtype, got tf.float32 != tf.int32."),
         (lambda f, i: tf.add(1, f), "Input 'y' of 'AddV2' Op has type float32 that does not match type int32"),
