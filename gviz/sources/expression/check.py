@@ -9,7 +9,6 @@ import ast
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from gviz.errors import SourceError
 from gviz.sources.expression import allowed
 
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from gviz.sources.expression.parse import Text
 
 __all__ = ["Program", "RefusedError", "called_function", "sign"]
-
-MAX_NAME = 200
-"""Characters of a name; a longer one could not be drawn."""
 
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
@@ -146,9 +142,6 @@ class Program:
     def _name(self, node: ast.Name) -> None:
         name = node.id
         self.names.add(name)
-        if len(name) > MAX_NAME:
-            what = f"this name has {len(name):,} characters"
-            raise SourceError(what, place=self.source.place(node), hint="choose a shorter one")
         if name == "__debug__" or iskeyword(name):  # "ªs" is the name "as" to Python's parser
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:

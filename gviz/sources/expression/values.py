@@ -145,13 +145,9 @@ def _check_numbers(value: object, source: Text, node: ast.expr) -> None:
             written = isinstance(node, ast.List | ast.Tuple)
             hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
             raise SourceError("several tensors are not one value", place=place, hint=hint)
-        for part in flat(value):
-            if not isinstance(part, int | float):
-                hint = "write numbers only, as in [[1,2],[3,4]]"
-                raise SourceError(f"must be real number, not {type(part).__name__}", place=place, hint=hint)
-    elif not isinstance(value, Tensor | int | float):
+    if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat([value])):
         what = f"{excerpt(source.segment(node))} is not a value"
-        raise SourceError(what, place=place, hint="write a number or a list of numbers")
+        raise SourceError(what, place=place, hint="write a number or a list of numbers, as in [[1,2],[3,4]]")
 
 
 def _uneven(node: ast.expr) -> ast.expr:

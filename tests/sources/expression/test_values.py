@@ -96,7 +96,7 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("w", "w is not a value", "w"),
         ("[1, w]", "w is not a value", "w"),
         ("None", "None is not a value", "None"),
-        ("[1, None]", "must be real number, not NoneType", "[1, None]"),
+        ("[1, None]", "[1, None] is not a value", "[1, None]"),
         ("float64", "float64 is not a value", "float64"),
         ("[1,[2]]", "must be real number, not list", "[2]"),
         ("[[1,2],3]", "not a sequence", "3"),
