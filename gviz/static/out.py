@@ -37,7 +37,9 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title
     edges = []
     for op in operations:
         for slot, tensor in enumerate(op.inputs):
-            edges.append(Edge(ids[tensor.op], ids[op], slot, size_text(tensor), output=tensor.value_index))
+            dims = tensor.shape.dims  # as TensorBoard writes them: ?×3, scalar, nothing if they are unknown
+            size = "" if dims is None else "×".join("?" if n is None else str(n) for n in dims) or "scalar"
+            edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
     roots = tuple(ids[op] for op in operations if ids[op] not in used)
@@ -54,14 +56,6 @@ def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
     number = None if value is None or np.size(value) > MOST_VALUES else to_value(np.asarray(value).tolist())
     kind, scope = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0]
     return Node(name, kind, op.type, op.name, shape, dtype, number, slots=len(op.inputs), scope=scope)
-
-
-def size_text(tensor: Tensor) -> str:
-    """Return the shape on an edge, as TensorBoard writes it: ``?×3``, ``scalar``, nothing if it is unknown."""
-    dims = tensor.shape.dims
-    if dims is None:
-        return ""
-    return "×".join("?" if n is None else str(n) for n in dims) or "scalar"
 
 
 # ------------------------------------------------------------------ for TensorBoard
