@@ -96,10 +96,10 @@ def decode(data: bytes, file: str) -> str:
     Raises:
         FileError: binary, an unknown encoding, or bytes that the encoding does not have.
     """
-    if b"\0" in data or data.startswith(b"%PDF"):
+    if b"\0" in data or data.startswith((b"%PDF", b"<svg", b"<?xml", b"<!DOCTYPE")):
         expected = "a saved graph" if file.lower().endswith(".json") else "a script"
         is_utf_16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        nature = "UTF-16" if is_utf_16 else "a binary file"
+        nature = "UTF-16" if is_utf_16 else "a picture or a binary file"
         raise FileError(f"{file} is {nature}, not {expected}", hint=CODING_HINT if is_utf_16 else None)
     is_plain = data.isascii() and b"coding" not in data[:400]
     text = data.decode("ascii") if is_plain else decode_as_declared(data, file)

@@ -27,9 +27,13 @@ class SourceCommand(click.Command):
         try:
             rest = super().parse_args(ctx, args[:cut])
         except click.NoSuchOption as error:
-            if error.option_name.startswith("--"):
-                raise
-            raise click.UsageError(f"{error.message} An expression that begins with a minus sign comes after --.") from None
+            script = next((word for word in args if word.endswith((".py", ".pyw"))), None)
+            advice = f"A script's own arguments come after --: gviz ... {script} -- {error.option_name}"
+            if script is None:
+                advice = "An expression that begins with a minus sign comes after --."
+                if error.option_name.startswith("--"):
+                    raise
+            raise click.UsageError(f"{error.format_message()} {advice}") from None
         ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
 

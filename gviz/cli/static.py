@@ -85,8 +85,9 @@ def _draw(reading: Reading, scopes: tuple[str, ...], picture: Output) -> None:
     from gviz.passes.collapse import collapse
 
     if picture.format == "tensorboard" and reading.static is not None:
-        from gviz.sources.static import event_file
+        from gviz.events import event_file
+        from gviz.static.out import graph_def
 
-        picture.write_events(event_file(reading), reading.graph)
+        picture.write_events(event_file(graph_def(reading.static.graph)), reading.graph)
     else:
         picture.write(collapse(reading.graph, scopes) if scopes else reading.graph)

@@ -57,7 +57,7 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
         name, equals, text = pair.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier():
-            raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind)}')
+            raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind, pairs)}')
         if name in values:
             raise click.UsageError(f"{name} has two values: {name}={values[name]} and {pair}.")
         if text.startswith("="):
@@ -66,12 +66,14 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
     return values
 
 
-def _advice(word: str, pair: str, kind: str) -> str:
+def _advice(word: str, pair: str, kind: str, pairs: Sequence[str]) -> str:
     """Return a sentence on the word that was probably meant."""
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
         return " To write the picture to standard output: -o -" if pair == "-" else ' Put the expression in quotes: "y = x + w"'
+    if any(each.startswith("=") or each.endswith(("=", ",", "]", ")")) for each in pairs):
+        return ' Write a value without spaces, or in quotes: x=2 "W=[1, 2]"'
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
 
 

@@ -37,7 +37,7 @@ def as_text(comparisons: Sequence[Comparison], width: int, block: str = "█") -
 
 def part(comparison: Comparison, width: int, block: str) -> str:
     """Return the text on one program."""
-    pair, runs, size = comparison.pair, len(comparison.pair.feeds), len(comparison.static.graph)
+    pair, runs, size = comparison.pair, len(comparison.pair.feeds), len(comparison.static.graph.operations)
     rows = [
         ("", "static", "dynamic"),
         ("graphs built", "1", str(runs) if pair.picture is not None else "none kept"),
@@ -67,10 +67,10 @@ def same(comparison: Comparison) -> str:
     """Return whether the numbers are the same."""
     if comparison.differs is not None:
         return (
-            f"The numbers are NOT the same, first in run {comparison.differs}; they differ by {comparison.largest:.2g} of "
-            "their size. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, b) if a equals b."
+            f"The numbers are NOT the same, first in run {comparison.differs}; the relative difference is "
+            f"{comparison.largest:.2g}. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
-    size = f"{comparison.values} compared, the largest difference is {comparison.largest:.1g} of their size"
+    size = f"{comparison.values} compared, the largest relative difference is {comparison.largest:.1g}"
     return f"Both give the same numbers: {size}."
 
 
@@ -92,7 +92,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "largest_difference": comparison.largest if math.isfinite(comparison.largest) else "inf",
         "first_that_differs": comparison.differs,
         "static": {
-            **counts(1, len(static.graph), static.computed),
+            **counts(1, len(static.graph.operations), static.computed),
             "build": comparison.build,
             "run": comparison.static_run,
         },

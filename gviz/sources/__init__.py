@@ -67,16 +67,21 @@ def read(
     if values:
         options = replace(options, values={**options.values, **values})
     talk = Talk(say)
-    program = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
-    talk.say(*program.notes)
-    if program.kind == "expression" or program.file is None:
-        reading = _expression(program.text, options, talk)
-    elif program.kind == "graph":
-        reading = _saved(program.text, program.file, options, talk, rootless=rootless)
+    origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
+    talk.say(*origin.notes)
+    if origin.kind == "expression" or origin.file is None:
+        try:
+            reading = _expression(origin.text, options, talk)
+        except SourceError as error:
+            if origin.file and error.place and error.place.line:  # that of a value has no line
+                error.place = replace(error.place, file=origin.file)
+            raise
+    elif origin.kind == "graph":
+        reading = _saved(origin.text, origin.file, options, talk, rootless=rootless)
     else:
-        from gviz.sources.script import run
+        from gviz.sources.script import run_script
 
-        reading = run(program.text, program.file, options, talk, rootless=rootless)
+        reading = run_script(origin.text, origin.file, options, talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)

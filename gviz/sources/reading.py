@@ -58,9 +58,7 @@ def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
     {'p': 'net.fc.bias'}
     """
     first: dict[int, str] = {}
-    for name, tensor in names.items():
-        first.setdefault(id(tensor), name)
-    return {name: first[id(tensor)] for name, tensor in names.items() if first[id(tensor)] != name}
+    return {name: known for name, tensor in names.items() if (known := first.setdefault(id(tensor), name)) != name}
 
 
 class Talk:

@@ -26,7 +26,7 @@ WRAPPED = re.compile(r"\A\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`)|^\s*(?:`{3}|~{3})", r
 JSON = re.compile(r"[\ufeff\s]*(?:\{|\[\s*\{)")
 """The beginning of a graph, or of other JSON: no expression begins so."""
 
-SIGNS = re.compile(
+SCRIPT_SIGNS = re.compile(
     r"""^\s*(?:import|from|def|class|for|while|if|with|try|async|del|global|return|assert|raise|@\w)\b
       | \bprint\s*\(
       | \btorch\s*\.\s*\w
@@ -121,4 +121,4 @@ def kind_of(text: str, file: str) -> Kind:
         from gviz.sources.pasted import unwrap
 
         text, _ = unwrap(text)
-    return "script" if SIGNS.search(NO_CODE.sub("", text)) else "expression"
+    return "script" if SCRIPT_SIGNS.search(NO_CODE.sub("", text)) else "expression"

@@ -6,13 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gviz import events
 from gviz.errors import SourceError
 from gviz.sources.reading import Reading
 from gviz.static.errors import OpError
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
-from gviz.static.out import graph_def, picture
+from gviz.static.out import picture
 from gviz.static.session import Session
 from gviz.static.variables import Variable
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from gviz.sources.options import Note
     from gviz.sources.reading import Talk
 
-__all__ = ["StaticSource", "drawn", "event_file", "left_in", "plan_text", "reading", "with_gradients"]
+__all__ = ["StaticSource", "drawn", "left_in", "plan_text", "reading", "with_gradients"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSou
         hint = f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out"
         raise SourceError(f"--graph {name}: there is no graph of that name", hint=hint)
     choice = [graphs[name]] if name else [get_default_graph(), *graphs.values()]
-    graph = next((each for each in choice if len(each)), None)
+    graph = next((each for each in choice if each.operations), None)
     if graph is None:
         return None
     named = {key: space[key] for key, of in types.items() if issubclass(of, (Tensor, Variable, Operation))}
@@ -107,11 +106,6 @@ def with_gradients(read: Reading) -> Reading:
     except (LookupError, TypeError, ValueError) as error:
         raise SourceError(str(error)) from None
     return replace(read, graph=drawn(source), static=replace(source, slopes=slopes))
-
-
-def event_file(read: Reading) -> bytes:
-    """Return TensorBoard's file as TensorFlow itself writes it: each operation with its parameters and all of its shapes."""
-    return events.event_file(graph_def(read.static.graph))
 
 
 def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:

@@ -38,7 +38,11 @@ from gviz.static.session import InteractiveSession, Session, function, get_defau
 from gviz.static.shapes import TensorShape
 from gviz.static.variables import Variable
 
+ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_behavior", "v2_tensorshape")
+"""Parts of TensorFlow 2 that a script may disable: there is graph mode only."""
+
 globals().update(dtypes.DTYPES | functions.FUNCTIONS | variables.FUNCTIONS)
+globals().update({f"disable_{name}": lambda: None for name in ACCEPTED}, executing_eagerly=lambda: False)
 double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 
@@ -56,25 +60,12 @@ linalg = part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
 random = part("random", normal=functions.random_normal, uniform=functions.random_uniform)
 train = part("train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
 summary = part("summary", FileWriter=FileWriter)
-initializers = part("initializers", global_variables=variables.FUNCTIONS["global_variables_initializer"])
 compat = part("compat", v1=sys.modules[__name__], __path__=[])  # a package, for import tensorflow.compat.v1
 GraphKeys = part("GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
 UnconnectedGradients = part("UnconnectedGradients", NONE="none", ZERO="zero")
 logging = part("logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
 newaxis = None
 __version__ = "1.15 (gviz)"
-
-
-def executing_eagerly() -> bool:
-    """Return False: this is graph mode."""
-    return False
-
-
-def disable_v2_behavior() -> None:
-    """Accepted: there is graph mode only."""
-
-
-disable_eager_execution = disable_v2_tensorshape = disable_resource_variables = disable_control_flow_v2 = disable_v2_behavior
 
 
 def __getattr__(name: str) -> Any:

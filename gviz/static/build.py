@@ -59,16 +59,20 @@ def add(
         name: without scopes; one that ends in a slash stands as it is. None for the type.
         control: operations that run before it, besides those that ``control_dependencies`` asks for.
     """
-    graph.check_open()
+    if graph.finalized:
+        raise RuntimeError("Graph is finalized and cannot be modified.")
     for tensor in inputs:
         if tensor.graph is not graph:
-            raise ValueError(f"{tensor} must be from the same graph as {inputs[0]} (graphs are {tensor.graph} and {graph}).")
-    before = [*graph.needed_first(inputs), *control]
-    op = Operation(graph, graph.names.of_operation(name or type), type, attrs or {}, before)
+            raise ValueError(f"{tensor} must be from the same graph as {inputs[0]}.")
+    earlier = {t.op for t in inputs}  # of what was asked for, an input may be a part, or have waited for it
+    waits = [op for wanted, made in graph.control if not made & earlier for op in wanted if op not in earlier]
+    op = Operation(graph, graph.new_name(name or type), type, attrs or {}, dict.fromkeys([*waits, *control]))
     op.inputs = tuple(inputs) if op.context is None else op.context.captured(inputs, op)
     op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs_of(op))]
-    op.number = len(graph)  # what it brings in comes before it
-    graph.keep(op)
+    op.number = len(graph.operations)  # what it brings in comes before it
+    graph.operations[op.name] = op
+    for _, made in graph.control:
+        made.add(op)
     return op
 
 
@@ -154,34 +158,23 @@ def apply(
 def of_dtype(type: str, label: str, value: TensorLike, dtype: DType) -> Tensor:
     """Return an input whose dtype the operation fixes; TypeError if it has another one."""
     tensor = convert(value, None, label, dtype)
-    have = tensor.dtype.base_dtype
-    if dtype.is_integer and have.name not in ("int32", "int64"):
+    own = tensor.dtype.base_dtype
+    if own != dtype and not (dtype.is_integer and own.name == "int64"):
         raise TypeError(
-            f"Value passed to parameter '{label}' has DataType {have.name} not in list of allowed values: int32, int64"
+            f"Input '{label}' of '{type}' Op has type {own.name} that does not match expected type of {dtype.name}."
         )
-    if dtype.is_bool and not have.is_bool:
-        raise TypeError(f"Input '{label}' of '{type}' Op has type {have.name} that does not match expected type of bool.")
     return tensor
 
 
 def beside(type: str, shared: dict[str, DType], label: str, value: TensorLike, *, by_hint: bool = False) -> Tensor:
     """Return an input that shares the dtype of another one, if there is one; TypeError if it has its own."""
     first, dtype = next(iter(shared.items()), ("", None))
-    if dtype is None or by_hint or is_tensor(value):
-        tensor = convert(value, None, label, dtype)
-        if dtype is not None and tensor.dtype.base_dtype != dtype:
-            raise TypeError(
-                f"Input '{label}' of '{type}' Op has type {tensor.dtype.base_dtype.name} that does not match type "
-                f"{dtype.name} of argument '{first}'."
-            )
-        return tensor
-    try:
-        return convert(value, dtype, label)
-    except TypeError as error:
-        raise TypeError(
-            f"Expected {dtype.name} passed to parameter '{label}' of op '{type}', got {value!r} of type "
-            f"'{value.__class__.__name__}' instead. Error: {error}"
-        ) from None
+    tensor = convert(value, None if by_hint or is_tensor(value) else dtype, label, dtype)
+    own = tensor.dtype.base_dtype
+    if dtype not in (None, own):
+        both = f"has type {own.name} that does not match type {dtype.name} of argument '{first}'"
+        raise TypeError(f"Input '{label}' of '{type}' Op {both}.")
+    return tensor
 
 
 def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:

@@ -8,6 +8,7 @@ plans and gradients treat it so (:func:`unit_of`).
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -60,7 +61,7 @@ class Context:
 
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
-        scope = self.graph.names.scope if name is None or "/" not in name else ""
+        scope = self.graph.scope if name is None or "/" not in name else ""
         with opened(self.graph, None), self.graph.name_scope(scope):
             op = add(self.graph, type, inputs, attrs, name)
         op.context = self
@@ -267,11 +268,10 @@ class Branches(Unit):
 
     def built_again(self, name: str, copied: Callable[..., list[Tensor]], new: dict[Tensor, Tensor]) -> Any:
         """Return the same branches in the context that is open, from other tensors."""
-
-        def again(side: Context, results: list[Tensor]) -> Callable[[], list[Tensor]]:
-            return lambda: copied(results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
-
-        false, true = map(again, self.sides, self.results)
+        false, true = (
+            partial(copied, results, side, {inside: new.get(t, t) for t, inside in side.captures.items()})
+            for side, results in zip(self.sides, self.results, strict=True)
+        )
         return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
 
 
@@ -305,7 +305,8 @@ def cond(
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
-        merges = [sides[0].add("Merge", pair, "Merge") for pair in zip(*unit.results, strict=True)]
+        pairs = zip(*unit.results, strict=True)
+        merges = [sides[0].add("Merge", [one, other], shape=relaxed(one._dims, other._dims)) for one, other in pairs]
     if merges:
         unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
     packed = refilled(given[1], iter(unit.outputs))

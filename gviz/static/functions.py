@@ -6,6 +6,7 @@ Most are declared: :data:`DECLARED` says which operation a function makes and wh
 from __future__ import annotations
 
 import re
+from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,41 +97,36 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
     return make("Placeholder", (), name, dtype=as_dtype(dtype), shape=as_shape(shape))
 
 
-def filled(default: str, number: int) -> Callable[..., Tensor]:
+def filled(default: str, number: int, shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
-
-    def build(shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-        dims: Any = getattr(shape, "dims", shape)
-        with named(graph_of(shape), name, default) as scope:
-            if any(map(is_tensor, leaves(dims))):
-                size = convert(shape, int32)
-            elif np.prod(dims) < LARGE:
-                return constant(number, dtype, np.ravel(dims), scope)
-            else:
-                size = constant(np.ravel(dims), int32, name="shape_as_tensor")
-            return make("Fill", [size, constant(number, dtype)], scope)
-
-    return build
+    dims: Any = getattr(shape, "dims", shape)
+    with named(graph_of(shape), name, default) as scope:
+        if any(map(is_tensor, leaves(dims))):
+            size = convert(shape, int32)
+        elif np.prod(dims) < LARGE:
+            return constant(number, dtype, np.ravel(dims), scope)
+        else:
+            size = constant(np.ravel(dims), int32, name="shape_as_tensor")
+        return make("Fill", [size, constant(number, dtype)], scope)
 
 
-def like(default: str, fill: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def like(
+    default: str, fill: Callable[..., Tensor], tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None,
+    optimize: bool = True,
+) -> Tensor:  # fmt: skip
     """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
-
-    def build(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
-        with named(graph_of(tensor), name, default) as scope:
-            x = convert(tensor, name="tensor")
-            own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
-            if fill is zeros and dtype in (None, own) and not is_known:
-                return make("ZerosLike", [x], scope)
-            result = fill(x.shape if is_known else shape(x), own if dtype is None else dtype, scope)
-            result.set_shape(x.shape)
-            return result
-
-    return build
+    with named(graph_of(tensor), name, default) as scope:
+        x = convert(tensor, name="tensor")
+        own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
+        if fill is zeros and dtype in (None, own) and not is_known:
+            return make("ZerosLike", [x], scope)
+        result = fill(x.shape if is_known else shape(x), own if dtype is None else dtype, scope)
+        result.set_shape(x.shape)
+        return result
 
 
-zeros, ones = filled("zeros", 0), filled("ones", 1)
-zeros_like = like("zeros_like", zeros)
+zeros, ones = partial(filled, "zeros", 0), partial(filled, "ones", 1)
+zeros_like = partial(like, "zeros_like", zeros)
 
 
 def range_(
@@ -230,21 +226,20 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     return list(add(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
 
 
-def fact(type: str, known: Callable[[TensorShape], ArrayLike | None]) -> Callable[..., Tensor]:
+def fact(
+    type: str, known: Callable[[TensorShape], ArrayLike | None], input: TensorLike, name: str | None = None,
+    out_type: DTypeLike = int32,
+) -> Tensor:  # fmt: skip
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
-
-    def build(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
-        with named(graph_of(input), name, type) as scope:
-            x, dtype = convert(input), as_dtype(out_type)
-            value = known(x.shape)
-            return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
-
-    return build
+    with named(graph_of(input), name, type) as scope:
+        x, dtype = convert(input), as_dtype(out_type)
+        value = known(x.shape)
+        return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
 
 
-shape = fact("Shape", lambda dims: np.array(dims.as_list(), np.int64) if dims.is_fully_defined() else None)
-rank = fact("Rank", lambda dims: dims.rank)
-size = fact("Size", lambda dims: dims.num_elements())
+shape = partial(fact, "Shape", lambda dims: np.array(dims.as_list(), np.int64) if dims.is_fully_defined() else None)
+rank = partial(fact, "Rank", lambda dims: dims.rank)
+size = partial(fact, "Size", lambda dims: dims.num_elements())
 
 
 def getitem(self: TensorLike, index: object) -> Tensor:
@@ -281,22 +276,18 @@ def is_index(entry: TensorLike) -> bool:
 
 
 # ------------------------------------------------------------------ numbers
-def reduction(type: str) -> Callable[..., Tensor]:
+def reduced(
+    type: str, input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool | None = None, name: str | None = None,
+    reduction_indices: TensorLike | None = None, keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
     """Return a reduction over some axes, or over all."""
-
-    def build(
-        input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool | None = None, name: str | None = None,
-        reduction_indices: TensorLike | None = None, keep_dims: bool | None = None,
-    ) -> Tensor:  # fmt: skip
-        along = reduction_indices if axis is None else axis
-        with graph_of(input_tensor).as_default():
-            if along is None:
-                known = convert(input_tensor).shape.rank if is_tensor(input_tensor) else None
-                along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
-            keep = bool(keep_dims if keepdims is None else keepdims)
-            return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
-
-    return build
+    along = reduction_indices if axis is None else axis
+    with graph_of(input_tensor).as_default():
+        if along is None:
+            known = convert(input_tensor).shape.rank if is_tensor(input_tensor) else None
+            along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
+        keep = bool(keep_dims if keepdims is None else keepdims)
+        return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
 
 
 def matmul(
@@ -329,19 +320,17 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], scope)
 
 
-def along_the_last(type: str) -> Callable[..., Tensor]:
+def along_the_last(
+    type: str, logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
     """Return ``softmax`` or ``log_softmax``, which go along the last axis; another one is brought there and back."""
-
-    def build(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-        x = convert(logits)
-        along, size = (dim if axis is None else axis), x.shape.rank
-        if size is None or along in (None, -1, size - 1):
-            return apply(type, "logits", [x], name)
-        order = np.arange(size)
-        order[[along, -1]] = order[[-1, along]]
-        return transpose(apply(type, "logits", [transpose(x, order)]), order, name=name)
-
-    return build
+    x = convert(logits)
+    along, size = (dim if axis is None else axis), x.shape.rank
+    if size is None or along in (None, -1, size - 1):
+        return apply(type, "logits", [x], name)
+    order = np.arange(size)
+    order[[along, -1]] = order[[-1, along]]
+    return transpose(apply(type, "logits", [transpose(x, order)]), order, name=name)
 
 
 def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Tensor:
@@ -377,9 +366,9 @@ HERE = (
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **declared(DECLARED),
-    **{f"reduce_{type.lower()}": reduction(type) for type in REDUCTIONS},
+    **{f"reduce_{type.lower()}": partial(reduced, type) for type in REDUCTIONS},
     **{function.__name__: function for function in HERE},
-    "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": like("ones_like", ones),
+    "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (
         apply("PlaceholderWithDefault", "input", [input], name, shape=as_shape(shape))
@@ -401,7 +390,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
 NN: dict[str, Callable[..., Tensor]] = {
     **declared({"features": "relu elu softplus", "value bias": "bias_add"}),
-    "softmax": along_the_last("Softmax"), "log_softmax": along_the_last("LogSoftmax"),
+    "softmax": partial(along_the_last, "Softmax"), "log_softmax": partial(along_the_last, "LogSoftmax"),
     "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
     "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),
     **dict.fromkeys((CROSS_ENTROPY, f"{CROSS_ENTROPY}_v2"), lambda labels=None, logits=None, axis=-1, name=None, dim=-1: (
@@ -419,24 +408,21 @@ ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal
 OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
-def operator(type: str, default: str, *, swapped: bool = False) -> Callable[[TensorLike, TensorLike], Tensor]:
-    """Return Python's operator: the tensor decides the dtype, on whichever side it is."""
-    spec = "x y~" if type == "AddV2" else "x y"
-
-    def build(self: TensorLike, other: TensorLike) -> Tensor:
-        me = convert(self)
-        with named(me.graph, None, default) as scope:
-            pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
-            return OWN_RULES[type](*pair, name=scope) if type in OWN_RULES else apply(type, spec, pair, scope)
-
-    return build
+def operated(self: TensorLike, type: str, default: str, swapped: bool, other: TensorLike) -> Tensor:
+    """Return what Python's operator means: the tensor decides the dtype, on whichever side it is."""
+    me = convert(self)
+    with named(me.graph, None, default) as scope:
+        pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
+        if type in OWN_RULES:
+            return OWN_RULES[type](*pair, name=scope)
+        return apply(type, "x y~" if type == "AddV2" else "x y", pair, scope)
 
 
 def install(cls: Any) -> None:
     """Give a class of tensors Python's operators."""
     for python, type in OPERATORS.items():
-        setattr(cls, f"__{python}__", operator(type, python))
-        setattr(cls, f"__r{python}__", operator(type, python, swapped=True))
+        setattr(cls, f"__{python}__", partialmethod(operated, type, python, False))
+        setattr(cls, f"__r{python}__", partialmethod(operated, type, python, True))
     for python, name in ORDER.items():
         setattr(cls, f"__{python}__", FUNCTIONS[name])
     cls.__neg__, cls.__abs__, cls.__invert__ = (FUNCTIONS[name] for name in ("negative", "abs", "logical_not"))

@@ -58,7 +58,6 @@ def gradients(
     roots = [convert(y) for y in listed(ys)]
     wanted, stopped = ([getattr(x, "_ref", x) for x in listed(values)] for values in (xs, stop_gradients))
     graph: Graph = (roots or wanted)[0].graph
-    graph.check_open()
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
@@ -106,7 +105,7 @@ def carried(
     for unit in reversed(operations_between(ys, xs, stopped)):
         if not any(out in parts for out in unit.outputs):
             continue
-        with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.names.scope else f"{unit.name}_grad"):
+        with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.scope else f"{unit.name}_grad"):
             given = [total(out) for out in unit.outputs]
             for tensor, grad in OF_UNITS.get(type(unit), of_operation)(unit, given):
                 if grad is not None and tensor.dtype.is_floating:
@@ -157,16 +156,14 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
         if any(isinstance(t, Tensor) and t.dtype.is_floating for t in into):
             # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for it
             needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]
-            parts = bind(formula, symbols())(grads if row.outputs else grads[0], *needs)
+            parts = bind(formula, symbols())(list(or_zeros(grads, op.outputs)) if row.outputs else grads[0], *needs)
             parts = parts if isinstance(parts, (list, tuple)) else [parts]
             yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
 
 
-def fitted(grad: TensorLike, into: Tensor) -> Tensor:
+def fitted(grad: Tensor, into: Tensor) -> Tensor:
     """Return the gradient summed back if the input was broadcast."""
-    if not isinstance(grad, Tensor):
-        grad = convert(grad, into.dtype.base_dtype)
-    return grad if grad.shape.is_fully_defined() and grad.shape == into.shape else call("spread_sum", (grad, into))
+    return grad if grad.shape.is_fully_defined() and grad.shape == into.shape else call("spread_sum", grad, into)
 
 
 # ------------------------------------------------------------------ formulas that write graphs
@@ -183,32 +180,21 @@ WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward", "sum_back
 @cache
 def symbols() -> dict[str, Any]:
     """Return the namespace in which a formula's names add operations; made at the first derivative."""
-    names: dict[str, Any] = {key: symbol(key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
+    names: dict[str, Any] = {key: partial(call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
     names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
     names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT} | IN_OPERATIONS
     return names
 
 
-def symbol(key: str) -> Callable[..., Any]:
-    """Return a function of the table as one operation: TensorFlow's for it if it takes tensors alone, else a call."""
-
-    def build(*args: Any) -> Any:
-        is_whole = TYPE_OF.get(key) in FAMILY and all(isinstance(arg, Tensor) for arg in args)
-        return make(TYPE_OF[key], args) if is_whole else call(key, args)
-
-    return build
-
-
-def call(key: str, args: tuple[Any, ...]) -> Any:
-    """Add an operation for a call of a function of the table, whatever its arguments; without tensors, call it."""
-    tensors = list(tensors_in(args))
+def call(key: str, *args: Any) -> Any:
+    """Add an operation for a call of a function of the table; call it if there are no tensors among its arguments."""
+    tensors, type = list(tensors_in(args)), TYPE_OF.get(key, "SymbolicGradient")
     if not tensors:
         return function_of(key)(*args)
-    plain = all(isinstance(arg, Tensor) for arg in args)
-    return make(
-        TYPE_OF.get(key, "SymbolicGradient"), tensors,
-        call=lambda op: (key, op.inputs if plain else refill(args, iter(op.inputs))),
-    )  # fmt: skip
+    is_plain = all(isinstance(arg, Tensor) for arg in args)
+    if is_plain and type in FAMILY:
+        return make(type, tensors)
+    return make(type, tensors, call=lambda op: (key, op.inputs if is_plain else refill(args, iter(op.inputs))))
 
 
 # ------------------------------------------------------------------ as TensorFlow writes them
@@ -220,25 +206,19 @@ def reduced_count(x: Tensor, axes: Axes) -> TensorLike:
     return cast(tf.size(x) if axes is None else tf.FUNCTIONS["reduce_prod"](tf.FUNCTIONS["gather"](tf.shape(x), axes)), x.dtype)
 
 
-def unbind_backward(grads: Sequence[Tensor | None], axis: int, x: Tensor) -> Tensor:
-    """Return the gradients of the parts of a tensor, put together; zeros for parts that have none."""
-    like = next(g for g in grads if g is not None)
-    return make("Pack", [tf.zeros_like(like) if g is None else g for g in grads], axis=axis)
-
-
 IN_OPERATIONS: dict[str, Callable[..., Any]] = {
     "cast_like": lambda x, other: cast(x, other.dtype),
-    "cat_backward": lambda grad, axis, parts: [call("piece", (grad, parts, i, axis)) for i in range(len(parts))],
-    "expand": lambda part, x: call("spread_like", (part, x)),
+    "cat_backward": lambda grad, axis, parts: [call("piece", grad, parts, i, axis) for i in range(len(parts))],
+    "expand": lambda part, x: call("spread_like", part, x),
     "mm": lambda x, y, left, right: make(
         "MatMul" if x.shape.rank == y.shape.rank == 2 else "BatchMatMulV2", [x, y], transpose_a=left, transpose_b=right
     ),
     "reduced_count": reduced_count,
-    "reshape": lambda part, x: call("shape_like", (part, x)),
+    "reshape": lambda part, x: call("shape_like", part, x),
     "stack_backward": lambda grad, axis, count: add(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs,
     "to_dtype": lambda x, dtype: cast(x, dtype.dtype if isinstance(dtype, Tensor) else dtype),
-    "unbind_backward": unbind_backward,
-    "unsqueeze_reduced": lambda part, axes, x, keep: part if keep else call("unreduced", (part, x, axes)),
+    "unbind_backward": lambda grads, axis, x: make("Pack", grads, axis=axis),
+    "unsqueeze_reduced": lambda part, axes, x, keep: part if keep else call("unreduced", part, x, axes),
 }
 """What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""
 
@@ -286,7 +266,7 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     """Return the derivative of a loop with respect to its variables' first values and to what it takes from outside."""
     graph = loop.context.graph
     inside = Context(graph, "Enter")
-    back = BackLoop(graph.names.scope.rstrip("/"), inside)
+    back = BackLoop(graph.scope.rstrip("/"), inside)
     back.forward = loop
     real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
     outside = [t for t in loop.context.captures if t.dtype.is_floating]

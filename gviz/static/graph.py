@@ -1,13 +1,13 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
 A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session` computes one
-when it is asked. All operations are made by :func:`gviz.static.build.add`, under names that the graph gives (:class:`Names`).
+when it is asked. All operations are made by :func:`gviz.static.build.add`, under names that the graph gives.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -16,7 +16,6 @@ from gviz.static.shapes import TensorShape, as_shape, leaves, merged, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import ArrayLike
 
@@ -102,7 +101,6 @@ class Tensor:
 class Operation:
     """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :func:`gviz.static.build.add` makes it."""
 
-    device = ""  # there is one only
     run: Callable[..., None]  # session.py has it
 
     def __init__(self, graph: Graph, name: str, type: str, attrs: dict[str, Any], control: Iterable[Operation]) -> None:
@@ -112,10 +110,6 @@ class Operation:
         self.outputs: list[Tensor] = []
         self.number = 0  # in the order of making
         self.context = graph.context  # the loop or branch that it is in
-
-    def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Take another tensor as an input, as users do who make a cycle by hand."""
-        self.inputs = (*self.inputs[:index], tensor, *self.inputs[index + 1 :])
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -131,102 +125,70 @@ def refill(args: Any, tensors: Iterator[Any]) -> Any:
     return refilled(args, (next(tensors) if isinstance(item, Tensor) else item for item in leaves(args)))
 
 
-# ------------------------------------------------------------------ names
+# ------------------------------------------------------------------ the graph
 ROOT = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 SCOPED = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
-class Names:
-    """The names in use in one graph, and the scope that is open."""
-
-    def __init__(self) -> None:
-        self.scope = ""
-        self._numbers: dict[str, int] = {}  # each name in use, in small letters: the number to try if it is asked for again
-
-    def unique(self, name: str, *, use_up: bool = True) -> str:
-        """Return the name with the open scope in front, counted up if it is taken; it is taken from then on with ``use_up``."""
-        chosen, number = self.scope + name, 0
-        key = chosen.lower()
-        if key in self._numbers:
-            number = next(n for n in count(self._numbers[key]) if f"{key}_{n}" not in self._numbers)
-            chosen = f"{chosen}_{number}"
-        if use_up:
-            self._numbers[key] = number + 1
-            self._numbers.setdefault(chosen.lower(), 1)
-        return chosen
-
-    def of_operation(self, name: str) -> str:
-        """Return the whole name of a new operation; ``name/`` stands as it is. ValueError if TensorFlow allows no such name."""
-        return name[:-1] if name.endswith("/") else self.unique(self._checked(name, "node name"))
-
-    def of_scope(self, name: str | None) -> str:
-        """Return the prefix of a new scope: "" for the root, else ``name/``, which re-enters one; ValueError as above."""
-        if not name or name.endswith("/"):
-            return name or ""
-        return self.unique(self._checked(name, "scope name" if self.scope else "root scope name")) + "/"
-
-    def _checked(self, name: str, noun: str) -> str:
-        rule = SCOPED if self.scope else ROOT
-        if not rule.match(name):
-            raise ValueError(f"'{name}' is not a valid {noun}. Accepted names conform to Regex /{rule.pattern}/")
-        return name
-
-
-# ------------------------------------------------------------------ the graph
 class Graph:
     """Operations by name, in the order of making, and what is open while more are made."""
 
     def __init__(self) -> None:
-        self.names = Names()
+        self.operations: dict[str, Operation] = {}
         self.finalized = False
+        self.scope = ""  # in front of new names, with its slash
         self.context: Context | None = None  # the loop or branch that is being built
+        self.control: list[tuple[list[Operation], set[Operation]]] = []  # what was asked for, and what was made under it
         self.collections: dict[str, list[Any]] = {}
         self.unfeedable: set[Tensor] = set()
-        self._operations: dict[str, Operation] = {}
-        self._control: list[tuple[list[Operation], set[Operation]]] = []  # what was asked for, and what was made under it
+        self._numbers: dict[str, int] = {}  # each name in use, in small letters: the number to try if it is asked for again
 
     # -------------------------------------------------------------- building
-    def keep(self, op: Operation) -> None:
-        """Add an operation."""
-        self._operations[op.name] = op
-        for _, made in self._control:
-            made.add(op)
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Return a name that is free: with the open scope in front, and counted up if it is taken."""
+        free, number = self.scope + name, 0
+        key = free.lower()
+        if key in self._numbers:
+            number = next(n for n in count(self._numbers[key]) if f"{key}_{n}" not in self._numbers)
+            free = f"{free}_{number}"
+        if mark_as_used:
+            self._numbers[key] = number + 1
+            self._numbers.setdefault(free.lower(), 1)
+        return free
 
-    def check_open(self) -> None:
-        """Raise RuntimeError for a change of a finalised graph."""
-        if self.finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+    def new_name(self, name: str) -> str:
+        """Return the whole name of an operation or a scope; ``name/`` stands as it is. ValueError if TensorFlow refuses it."""
+        if name.endswith("/"):
+            return name[:-1]
+        rule = SCOPED if self.scope else ROOT
+        if not rule.match(name):
+            raise ValueError(f"'{name}' is not a valid name. Accepted names conform to Regex /{rule.pattern}/")
+        return self.unique_name(name)
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Put a scope in front of all names made inside; gives its prefix (``'outer/'``)."""
-        before = self.names.scope
-        prefix = self.names.of_scope(name)
-        self.names.scope = prefix
+        """Put a scope in front of all names made inside and give it (``'outer/'``); None is no scope, ``'outer/'`` that one."""
+        before = self.scope
+        self.scope = f"{self.new_name(name)}/" if name else ""
         try:
-            yield prefix
+            yield self.scope
         finally:
-            self.names.scope = before
-
-    def needed_first(self, inputs: Sequence[Tensor]) -> list[Operation]:
-        """Return what ``control_dependencies`` has a new operation wait for, unless one of its inputs does, or is it."""
-        before = {t.op for t in inputs}
-        return list(dict.fromkeys(c for wanted, made in self._control if not made & before for c in wanted if c not in before))
+            self.scope = before
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Node] | None) -> Iterator[None]:
         """Have operations made inside run after these; None forgets those that are asked for outside."""
-        before, context = self._control, self.context
+        before, context = self.control, self.context
         if control_inputs is None:
-            self._control, self.context = [], None
+            self.control, self.context = [], None
         else:
             parts = [self.as_graph_element(c) for c in control_inputs]
             wanted = list(dict.fromkeys(p.op if isinstance(p, Tensor) else p for p in parts))
-            self._control = [*before, (wanted, set())]
+            self.control = [*before, (wanted, set())]
         try:
             yield
         finally:
-            self._control, self.context = before, context
+            self.control, self.context = before, context
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
@@ -237,17 +199,9 @@ class Graph:
         finally:
             _stack.pop()
 
-    def device(self, name: object) -> AbstractContextManager[None]:
-        """Accepted, as there is one device only."""
-        return nullcontext()
-
     def finalize(self) -> None:
         """Allow no more operations."""
         self.finalized = True
-
-    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Return a name that is free, with the open scope in front."""
-        return self.names.unique(name, use_up=mark_as_used)
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Refuse feeds of a tensor."""
@@ -260,53 +214,39 @@ class Graph:
     # -------------------------------------------------------------- looking up
     def get_operations(self) -> list[Operation]:
         """Return all operations in the order of making."""
-        return list(self._operations.values())
-
-    def __len__(self) -> int:
-        return len(self._operations)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __repr__(self) -> str:
-        return "<Graph>"
+        return list(self.operations.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
         """Return the operation of that name; KeyError if there is none, ValueError for a tensor's name."""
         if ":" in name:
             raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
-        if name not in self._operations:
+        if name not in self.operations:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
-        return self._operations[name]
+        return self.operations[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor ``operation:index``; KeyError if there is none, ValueError for an operation's name."""
-        op_name, colon, index = name.rpartition(":")
-        if not colon or not index.isdigit():
-            what = "refers to an Operation" if name in self._operations else "looks like an (invalid) Operation name"
+        op_name, _, index = name.rpartition(":")
+        if not op_name or not index.isdigit():
             rule = 'Tensor names must be of the form "<op_name>:<output_index>".'
-            raise ValueError(f"The name {name!r} {what}, not a Tensor. {rule}")
-        outputs = self._operations[op_name].outputs if op_name in self._operations else []
-        if int(index) >= len(outputs):
-            is_there = op_name in self._operations
-            why = f"exists but only has {len(outputs)} outputs" if is_there else "does not exist in the graph"
+            raise ValueError(f"The name {name!r} refers to an Operation, not a Tensor. {rule}")
+        op = self.operations.get(op_name)
+        if op is None or int(index) >= len(op.outputs):
+            why = "does not exist in the graph" if op is None else f"exists but only has {len(op.outputs)} outputs"
             raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, {why}.")
-        return outputs[int(index)]
+        return op.outputs[int(index)]
 
-    def as_graph_element(self, obj: Node | str, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
+    def as_graph_element(self, obj: Node | str, *, allow_operation: bool = True) -> Tensor | Operation:
         """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError if there is none."""
-        nouns = " or ".join(noun for noun, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation)) if allowed)
         if isinstance(obj, str):
-            if allow_tensor and (":" in obj or not allow_operation):
-                return self.get_tensor_by_name(obj)
-            return self.get_operation_by_name(obj)
-        obj = getattr(obj, "_ref", obj)  # a variable stands for its own tensor
-        noun = "Tensor" if isinstance(obj, Tensor) else type(obj).__name__
-        if not isinstance(obj, (Tensor, Operation)) or noun not in nouns:
-            raise TypeError(f"Can not convert a {noun} into a {nouns}.")
-        if obj.graph is not self:
-            raise ValueError(f"{noun} {obj if noun == 'Tensor' else obj.name} is not an element of this graph.")
-        return obj
+            is_tensors = ":" in obj or not allow_operation
+            return self.get_tensor_by_name(obj) if is_tensors else self.get_operation_by_name(obj)
+        part, noun = getattr(obj, "_ref", obj), type(obj).__name__  # a variable stands for its own tensor
+        if not isinstance(part, (Tensor, Operation) if allow_operation else Tensor):
+            raise TypeError(f"Can not convert a {noun} into a Tensor{' or Operation' if allow_operation else ''}.")
+        if part.graph is not self:
+            raise ValueError(f"{noun} {obj} is not an element of this graph.")
+        return part
 
     def add_to_collection(self, name: str, value: object) -> None:
         """Keep something under a name."""

@@ -30,7 +30,8 @@ def add_up(parts: Sequence[Array]) -> Array:
     first = parts[0].shape
     for i, part in enumerate(parts):
         if part.shape != first:
-            raise ValueError(f"must have the same size and shape.  Input 0: {listed(first)} != input {i}: {listed(part.shape)}")
+            sizes = f"Input 0: {listed(first)} != input {i}: {listed(part.shape)}"
+            raise ValueError(f"Inputs must have the same size and shape.  {sizes}")
     return reduce(operator.add, parts)
 
 

@@ -12,14 +12,13 @@ from gviz.events import write_events
 from gviz.graph import Edge, Node, to_value
 from gviz.graph import Graph as Picture
 from gviz.static.dtypes import DType
-from gviz.static.graph import Graph
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
     from gviz.static.dtypes import Array
-    from gviz.static.graph import Operation, Tensor
+    from gviz.static.graph import Graph, Operation, Tensor
 
 __all__ = ["FileWriter", "graph_def", "picture"]
 
@@ -38,7 +37,9 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title
     edges = []
     for op in operations:
         for slot, tensor in enumerate(op.inputs):
-            edges.append(Edge(ids[tensor.op], ids[op], slot, size_text(tensor), output=tensor.value_index))
+            dims = tensor.shape.dims  # as TensorBoard writes them: ?×3, nothing for a scalar, or if they are unknown
+            size = "" if dims is None else "×".join("?" if n is None else str(n) for n in dims)
+            edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
     roots = tuple(ids[op] for op in operations if ids[op] not in used)
@@ -55,14 +56,6 @@ def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
     number = None if value is None or np.size(value) > MOST_VALUES else to_value(np.asarray(value).tolist())
     kind, scope = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0]
     return Node(name, kind, op.type, op.name, shape, dtype, number, slots=len(op.inputs), scope=scope)
-
-
-def size_text(tensor: Tensor) -> str:
-    """Return the shape on an edge, as TensorBoard writes it: ``?×3``; nothing for a scalar, or if it is unknown."""
-    dims = tensor.shape.dims
-    if dims is None:
-        return ""
-    return "×".join("?" if n is None else str(n) for n in dims)
 
 
 # ------------------------------------------------------------------ for TensorBoard
@@ -116,14 +109,8 @@ class FileWriter(AbstractContextManager["FileWriter"]):
         if graph is not None:
             self.add_graph(graph)
 
-    def get_logdir(self) -> str | os.PathLike[str]:
-        """Return the folder."""
-        return self._folder
-
     def add_graph(self, graph: Graph, _global_step: object = None) -> None:
-        """Write a graph; FileError if that cannot be done, TypeError for anything else."""
-        if not isinstance(graph, Graph):
-            raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
+        """Write a graph; FileError if that cannot be done."""
         write_events(self._folder, events.event_file(graph_def(graph)))
 
     def flush(self) -> None:

@@ -59,10 +59,6 @@ class Step:
         dims, dtype = self.op.outputs[0]._dims, self.op.outputs[0].dtype
         return (dims, dtype.name) if dims and None not in dims else None
 
-    def line(self) -> str:
-        """Return it as Python."""
-        return "    " * self.depth + (f"{self.target} = {self.text}" if self.target else self.text)
-
 
 def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[object, str], str]) -> None:
     """Write results over operands that nobody needs any more.
@@ -123,7 +119,8 @@ class Plan:
         lend_memory(self.steps, results, self._bind)
         head = f"def run({', '.join(['state', 'random', *params])}):"
         tail = f"    return {', '.join(values)}{',' if len(values) == 1 else ''}" if values else "    return ()"
-        self.source = "\n".join([head, *(s.line() for s in self.steps), tail]) + "\n"
+        lines = ("    " * step.depth + (f"{step.target} = " if step.target else "") + step.text for step in self.steps)
+        self.source = "\n".join([head, *lines, tail]) + "\n"
         exec(compile(self.source, "<plan>", "exec"), self._space)  # noqa: S102 - our own text, of our own names
         self.call: Callable[..., tuple[Array | None, ...]] = self._space["run"]
 
@@ -168,7 +165,7 @@ class Plan:
         if key == "pass":
             source = op.inputs[0]
             known: dict[Tensor, Any] = self._names if source in self._names else self._constants
-            known.update(dict.fromkeys(op.outputs, known[source]))
+            known |= dict.fromkeys(op.outputs, known[source])
             return
         function, tensors = function_of(key), list(tensors_in(args))
         if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
@@ -261,9 +258,6 @@ class Plan:
         return name if step.is_elementwise else f"({name} if {name}.base is None else {name}.copy())"
 
     # -------------------------------------------------------------- operations that are no calls
-    def _constant(self, op: Operation) -> None:
-        self._constants[op.outputs[0]] = op.attrs["value"][()]
-
     def _unfed(self, op: Operation) -> NoReturn:
         shape = f" and shape {listed(op.attrs['shape'])}" if op.attrs["shape"] else ""
         raise InvalidArgumentError(
@@ -363,6 +357,6 @@ TEXTS = STORED | {
 """Operations that are not calls, as Python."""
 WRITERS: dict[str | type, Callable[[Plan, Any], None]] = {
     **dict.fromkeys(TEXTS, Plan._by_text), **dict.fromkeys(("NoOp", "VariableV2"), lambda plan, op: plan.operations.append(op)),
-    "Const": Plan._constant, "Placeholder": Plan._unfed,
+    "Const": lambda plan, op: plan._constants.update({op.outputs[0]: op.attrs["value"][()]}), "Placeholder": Plan._unfed,
     Loop: Plan._loop, BackLoop: Plan._back_loop, Branches: Plan._branches,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gviz.static.dtypes import as_dtype, int32
+from gviz.static.dtypes import as_dtype
 from gviz.static.graph import Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
 from gviz.static.shapes import ClashError, listed, relaxed
@@ -212,12 +212,6 @@ def ranged(op: Operation) -> Outputs:
     """As long as a range of known ends is."""
     ends = [constant_value(t) for t in op.inputs]
     return (None,) if any(e is None for e in ends) else np.arange(*ends).shape
-
-
-def of_either(op: Operation) -> Outputs:
-    """What two have in common, and which of them it was."""
-    dims = op.attrs["shape"] if "shape" in op.attrs else reduce(relaxed, [t._dims for t in op.inputs])
-    return [(op.inputs[0].dtype.base_dtype, dims), (int32, ())]
 
 
 # ------------------------------------------------------------------ by the arguments of a function

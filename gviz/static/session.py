@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from gviz.static.dtypes import Array
     from gviz.static.graph import Node
 
-__all__ = ["InteractiveSession", "Session", "function", "get_default_session", "session_for"]
+__all__ = ["InteractiveSession", "Session", "function", "get_default_session"]
 
 Fetches: TypeAlias = "Node | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"
-"""Values for tensors, for variables, for names, or for tuples of them."""
+"""Values for tensors, for variables or for names."""
 Reader: TypeAlias = "Callable[[object], Array]"
 """Turns a fed value into what a plan takes."""
 
@@ -82,42 +82,31 @@ class Session:
             TypeError, ValueError: a fetch or a feed's key is not a part of this graph; a feed has another shape.
             InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no value.
         """
-        flat: tuple[object, ...] = ()
+        is_flat = type(fetches) is list and PARTS.issuperset(map(type, fetches))  # this form and one tensor go quickly
+        items: Any = [fetches] if isinstance(fetches, Tensor) else fetches if is_flat else leaves(fetches)
+        feeds = feed_dict or {}
+        plan, readers = self._prepared(tuple(items), feeds)
+        results = self._call(plan, [read(value) for read, value in zip(readers, feeds.values(), strict=True)])
         if isinstance(fetches, Tensor):
-            flat = (fetches,)
-        elif type(fetches) is list and PARTS.issuperset(map(type, fetches)):
-            flat = tuple(fetches)
-        known = self._plans.get((flat, *(feed_dict or ()))) if flat and not self.graph.unfeedable else None
-        if known is not None:  # all of it was looked up before
-            plan, readers = known
-            values = [read(v) for read, v in zip(readers, feed_dict.values(), strict=True)] if feed_dict else []
-            results = self._call(plan, values)
-            return list(results) if isinstance(fetches, list) else results[0]
-        self._check_open()
-        feeds = dict(single_feeds(feed_dict or {}))
-        tensors = [self._feed(key) for key in feeds]
-        values = [reader(tensor)(value) for tensor, value in zip(tensors, feeds.values(), strict=True)]
-        return refilled(fetches, iter(self._call(self._plan(fetches, tensors), values)))
+            return results[0]
+        return list(results) if is_flat else refilled(fetches, iter(results))
 
     def plan(self, fetches: Fetches, feeds: Iterable[Node | str] = ()) -> Plan:
         """Return what a run of these fetches with feeds for these tensors becomes."""
-        self._check_open()
-        return self._plan(fetches, [self._feed(key) for key in feeds])
+        return self._prepared(tuple(leaves(fetches)), feeds)[0]
 
-    def _plan(self, fetches: Fetches, feeds: list[Tensor]) -> Plan:
-        """Return the plan; it is made the first time."""
-        items = tuple(self._fetch(f) for f in leaves(fetches))
-        key = (items, *feeds)
+    def _prepared(self, fetches: tuple[Any, ...], feeds: Iterable[Node | str]) -> tuple[Plan, list[Reader]]:
+        """Return the plan and what reads its feeds, made the first time; RuntimeError if there is nothing to run."""
+        key = (fetches, len(self.graph.unfeedable), *feeds)
         if key not in self._plans:
-            self._plans[key] = Plan(items, feeds, self.loop_limit), [reader(t) for t in feeds]
-        return self._plans[key][0]
-
-    def _check_open(self) -> None:
-        """Raise RuntimeError if there is nothing to run."""
-        if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
-        if not len(self.graph):
-            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+            if self._closed:
+                raise RuntimeError("Attempted to use a closed Session.")
+            if not self.graph.operations:
+                raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+            tensors = [self._feed(feed) for feed in feeds]
+            plan = Plan([self._fetch(fetch) for fetch in fetches], tensors, self.loop_limit)
+            self._plans[key] = plan, [reader(tensor) for tensor in tensors]
+        return self._plans[key]
 
     def _call(self, plan: Plan, values: Iterable[Array]) -> tuple[Array | None, ...]:
         """Run a plan; InvalidArgumentError, with the operation that was running, for what numpy raises."""
@@ -143,16 +132,13 @@ class Session:
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
         return tensor
 
-    def _fetch(self, fetch: Node | str | None) -> Tensor | Operation:
+    def _fetch(self, fetch: Node | str) -> Tensor | Operation:
         """Return the part of the graph that a fetch means."""
-        if fetch is None:
-            raise TypeError('Argument `fetch` = None has invalid type "NoneType". Cannot be None')
         try:
             part = self.graph.as_graph_element(fetch)
         except TypeError as error:
-            mistake = f'invalid type "{type(fetch).__name__}" must be a string or Tensor'
-            raise TypeError(f"Argument `fetch` = {fetch} has {mistake}. ({error})") from None
-        except (ValueError, KeyError) as error:
+            raise TypeError(f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}". ({error})') from None
+        except KeyError as error:
             raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})") from None
         op = part.op if isinstance(part, Tensor) else part
         if op.context is not None:
@@ -198,32 +184,18 @@ def get_default_session() -> Session | None:
     return _defaults[-1] if _defaults else None
 
 
-def session_for(session: Session | None, task: str, method: str) -> Session:
-    """Return the given session, else the default one, for a method with a task; ValueError if there is none."""
+def run_part(self: Tensor | Operation, feed_dict: Feeds | None = None, session: Session | None = None) -> Any:
+    """Run a tensor or an operation in the given session, else in the default one; ValueError if there is none."""
     session = session or get_default_session()
     if session is None:
-        mend = f"Use `with sess.as_default()` or pass an explicit session to `{method}(session=sess)`"
-        raise ValueError(f"Cannot {task} using `{method}()`: No default session is registered. {mend}")
-    return session
+        raise ValueError("No default session is registered. Use `with sess.as_default()` or give session=sess")
+    return session.run(self, feed_dict)
 
 
-def running(task: str, method: str) -> Callable[..., Any]:
-    """Return the method of tensors or operations that runs them."""
-    return lambda self, feed_dict=None, session=None: session_for(session, task, method).run(self, feed_dict)
-
-
-Tensor.eval, Operation.run = running("evaluate tensor", "eval"), running("execute operation", "run")
+Tensor.eval = Operation.run = run_part
 
 
 # ------------------------------------------------------------------ feeds
-def single_feeds(feed_dict: Feeds) -> Iterator[tuple[Node | str, object]]:
-    """Return each tensor's key with its value; a tuple of keys has as many values, else ValueError. TypeError for no dict."""
-    if not isinstance(feed_dict, dict):
-        raise TypeError("input must be a dictionary")
-    for key, value in feed_dict.items():
-        yield from zip(key, value, strict=True) if isinstance(key, tuple) else [(key, value)]
-
-
 def reader(tensor: Tensor) -> Reader:
     """Return what turns a fed value into the tensor's dtype; ValueError for another shape, TypeError for a tensor."""
     dtype: Any = tensor.dtype.base_dtype.as_numpy_dtype
@@ -272,8 +244,6 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         needs = "requires a multiple of" if -1 in shape else "has"
         message = f"Input to reshape is a tensor with {np.size(values[0])} values, but the requested shape {needs} "
         message += str(np.prod(shape[shape != -1]))
-    elif op.type == "AddN":
-        message = f"Inputs to operation {op.name} of type AddN {message}"
     elif "ZeroDivision" in message:
         message = "Integer division by zero"
     elif len(shapes) == 2 and op.type in ("MatMul", "BatchMatMulV2"):
@@ -316,10 +286,6 @@ class Traced:
             result = self.python_function(*args, **kwargs)
             outputs = refilled(result, (v if v is None else convert(v) for v in leaves(result)))
         return Session(graph=graph), [v for v in symbolic if isinstance(v, Tensor)], outputs
-
-    def experimental_get_tracing_count(self) -> int:
-        """Return how many graphs there are."""
-        return len(self.traces)
 
 
 def function(func: Callable[..., Any] | None = None, **options: object) -> Any:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from gviz.static import rules as rule
-from gviz.static.dtypes import DTYPES, bool_
+from gviz.static.dtypes import DTYPES, bool_, int32
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
 from gviz.static.shapes import ClashError, merged
@@ -48,15 +49,11 @@ class OpType:
     infer: rule.Rule | None = None
 
 
-def reduction(key: str) -> Callable[[Operation], Call]:
+def reduced(key: str, op: Operation) -> Call:
     """Return the call of a reduction; sums of integers are integers of the same dtype."""
-
-    def call(op: Operation) -> Call:
-        axes, dtype = axes_of(op), op.inputs[0].dtype
-        into = [dtype.as_numpy_dtype] if key == "sum_dim" and dtype.is_integer else []
-        return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"], *into))
-
-    return call
+    axes, dtype = axes_of(op), op.inputs[0].dtype
+    into = [dtype.as_numpy_dtype] if key == "sum_dim" and dtype.is_integer else []
+    return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"], *into))
 
 
 def product(op: Operation) -> Call:
@@ -65,14 +62,10 @@ def product(op: Operation) -> Call:
     return "mm", (*op.inputs, *flags) if any(flags) else op.inputs
 
 
-def shaped(known: str, unknown: str) -> Callable[[Operation], Call]:
+def shaped(known: str, unknown: str, op: Operation) -> Call:
     """Return the call of a function of a shape or an order, which may be known while building."""
-
-    def call(op: Operation) -> Call:
-        wanted = constant_value(op.inputs[1])
-        return (unknown, op.inputs) if wanted is None else (known, (op.inputs[0], tuple(wanted.ravel().tolist())))
-
-    return call
+    wanted = constant_value(op.inputs[1])
+    return (unknown, op.inputs) if wanted is None else (known, (op.inputs[0], tuple(wanted.ravel().tolist())))
 
 
 def sliced(op: Operation) -> Call:
@@ -115,7 +108,7 @@ REDUCTIONS = {
 
 TYPES: dict[str, OpType] = {
     **FAMILY,
-    **{name: OpType(reduction(key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
+    **{name: OpType(partial(reduced, key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
     "ArgMax": OpType(lambda op: ("argmax", (op.inputs[0], axis_of(op))), NUMBERS),
     "LeakyRelu": OpType(lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), REALS),
     "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), REALS),
@@ -127,8 +120,8 @@ TYPES: dict[str, OpType] = {
     "Cast": OpType(lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
                    infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)]),
     # shapes and picking
-    "Reshape": OpType(shaped("unsafe_view", "reshape_to"), infer=rule.reshaped),
-    "Transpose": OpType(shaped("permute", "transpose")),
+    "Reshape": OpType(partial(shaped, "unsafe_view", "reshape_to"), infer=rule.reshaped),
+    "Transpose": OpType(partial(shaped, "permute", "transpose")),
     "ConcatV2": OpType(lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
     "Pack": OpType(lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
     "Unpack": OpType(lambda op: ("unbind", (op.inputs[0], op.attrs["axis"])), infer=rule.unpacked),
@@ -158,7 +151,7 @@ TYPES: dict[str, OpType] = {
     # loops and branches (gviz.static.control)
     **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), OpType("pass")),
     "Switch": OpType("pass", infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.inputs[0]._dims)] * 2),
-    "Merge": OpType(None, infer=rule.of_either),
+    "Merge": OpType(None, infer=lambda op: [(op.inputs[0].dtype.base_dtype, op.attrs["shape"]), (int32, ())]),
 }  # fmt: skip
 
 CALL = OpType(lambda op: op.attrs["call"](op))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
 from gviz.static.functions import group, install
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.session import session_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,8 +38,7 @@ class Variable:
     __array_priority__ = 100
 
     def __init__(
-        self, initial_value: TensorLike | Callable[[], TensorLike], trainable: bool = True, collections: object = None,
-        validate_shape: bool = True, caching_device: object = None, name: str | None = None,
+        self, initial_value: TensorLike | Callable[[], TensorLike], trainable: bool = True, *, name: str | None = None,
         dtype: DTypeLike | None = None, **ignored: object,
     ) -> None:  # fmt: skip
         graph = get_default_graph()
@@ -79,10 +77,9 @@ class Variable:
 
     def load(self, value: ArrayLike, session: Session | None = None) -> None:
         """Give it a value in a session, at once."""
-        session_for(session, "load variable", "load").run(self.initializer, {self._initial: value})
+        self.initializer.run({self._initial: value}, session)
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError("'Variable' object is not iterable.")
+    __iter__ = None  # though it has items
 
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
@@ -111,7 +108,7 @@ def get_variable(
     trainable: bool = True, **ignored: object,
 ) -> Variable:  # fmt: skip
     """Return a new variable of that name; ValueError if there is one, or no first value."""
-    whole = get_default_graph().names.scope + name
+    whole = get_default_graph().scope + name
     if any(v.op.name == whole for v in variables_of(GLOBAL)):
         raise ValueError(f"Variable {whole} already exists, disallowed. Give another name")
     if initializer is None:

@@ -12,7 +12,7 @@ from program import SAMPLES, Program
 from gviz import engine
 from gviz.autograd.row import ROWS
 from gviz.explain.catalogue import MOST_NAMED, matching, operations
-from gviz.sources.script.missing import of_module, torch_names
+from gviz.sources.script.missing import of_module, pytorch_names
 
 SCRIPT = """import numpy as np
 import torch
@@ -168,7 +168,7 @@ def test_nothing_is_missing_for_the_samples(gviz: Program, sample: Any) -> None:
     ("content", "phrase"),
     [
         (b"a b c(", "net.py:1: SyntaxError"),
-        (b"\x7fELF\0\0", "is a binary file"),
+        (b"\x7fELF\0\0", "is a picture or a binary file"),
         (b"x = '\xff'", "is not UTF-8 text"),
     ],
 )
@@ -194,12 +194,12 @@ def test_a_modules_missing_names_are_those_of_pytorch_that_the_engine_has_not(gv
     assert names == of_module("torch.Tensor")
     assert all(name.startswith("torch.Tensor.") for name in names)
     tensor = engine.zeros(())
-    lost = {name for name in torch_names()["torch.Tensor"] if not hasattr(type(tensor), name) and not hasattr(tensor, name)}
+    lost = {name for name in pytorch_names()["torch.Tensor"] if not hasattr(type(tensor), name) and not hasattr(tensor, name)}
     assert lost == {name.rpartition(".")[2] for name in names}
 
 
 def test_the_names_are_those_of_some_modules_and_none_is_repeated() -> None:
-    names = torch_names()
+    names = pytorch_names()
     assert tuple(names) == MODULES
     assert all(len(set(those)) == len(those) > 5 for those in names.values())
 

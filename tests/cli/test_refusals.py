@@ -66,7 +66,7 @@ def test_a_value_that_is_not_used_and_one_that_is_missing_are_said(gviz: Program
 @pytest.mark.parametrize(
     ("name", "content", "phrase"),
     [
-        ("net.py", b"\x7fELF\0\0\1\xff", "net.py is a binary file"),
+        ("net.py", b"\x7fELF\0\0\1\xff", "net.py is a picture or a binary file"),
         ("g.json", b'{"nodes": 3}', "not a graph of gviz"),
     ],
 )

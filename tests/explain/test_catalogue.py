@@ -14,7 +14,7 @@ from gviz import engine
 from gviz.autograd.row import COMPOSITES, ROWS
 from gviz.explain import symbols
 from gviz.explain.catalogue import Operation, matching, operations
-from gviz.sources.script.missing import torch_names
+from gviz.sources.script.missing import pytorch_names
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_every_row_can_be_found_by_its_names() -> None:
 
 
 def test_every_form_is_a_name_of_pytorchs(listed: dict[str, Operation]) -> None:
-    names = torch_names()
+    names = pytorch_names()
     for operation in listed.values():
         for form in (*operation.forms, *operation.part_of):
             owner, _, name = form.rpartition(".")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripts import HEAD, Folder, roots, rows, texts
 
-from gviz.errors import FileError, GvizError, GvizWarning
+from gviz.errors import FileError, GvizError, GvizWarning, SourceError
 from gviz.graph import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load
@@ -129,6 +129,10 @@ def test_an_expression_on_standard_input_is_read() -> None:
 def test_an_expression_in_a_file_is_read(folder: Folder) -> None:
     folder.write("formula.txt", "y = x * w\n")
     assert roots(read("formula.txt")) == ["y"]
+    folder.write("wrong.txt", "a = x * w\ny = 2 a\n")
+    with pytest.raises(SourceError, match="there is no operator") as caught:
+        read("wrong.txt")
+    assert str(caught.value.place) == "wrong.txt:2"
 
 
 def test_a_script_in_a_file_of_another_suffix_is_run(folder: Folder) -> None:
@@ -192,8 +196,9 @@ def test_a_file_without_permission_is_refused(folder: Folder, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"\x7fELF\0\0", "net.py is a binary file, not a script"),
-        (b"%PDF-1.7\n", "net.py is a binary file, not a script"),
+        (b"\x7fELF\0\0", "net.py is a picture or a binary file, not a script"),
+        (b"%PDF-1.7\n", "net.py is a picture or a binary file, not a script"),
+        (b"<svg></svg>\n", "net.py is a picture or a binary file, not a script"),
         ("x = 1".encode("utf-16"), "net.py is UTF-16, not a script"),
         (b"x = 1\ny = '\xe9'\n", "net.py is not UTF-8 text: byte 0xe9 in line 2"),
         (b"# coding: nosuch\nx = 1\n", "net.py: unknown encoding: nosuch"),
@@ -214,7 +219,7 @@ def test_what_is_no_text_is_refused(folder: Folder, data: bytes, what: str) -> N
 
 def test_a_binary_file_is_no_saved_graph(folder: Folder) -> None:
     (folder.path / "g.json").write_bytes(b"\0\1")
-    assert report("g.json") == "g.json is a binary file, not a saved graph"
+    assert report("g.json") == "g.json is a picture or a binary file, not a saved graph"
 
 
 @pytest.mark.parametrize(

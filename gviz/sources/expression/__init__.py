@@ -16,8 +16,8 @@ from gviz.errors import SourceError
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import ROOT_NAME, Names
-from gviz.sources.expression.parse import Source, read
-from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run
+from gviz.sources.expression.parse import Text, read_program
+from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.text import did_you_mean, excerpt, joined
@@ -55,7 +55,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     ({'a': 'x + w', 'b': 'w + 1'}, 5.0)
     """
     options = _normalized(options or SourceOptions())
-    program = read(Source(text), options.values)
+    program = read_program(Text(text), options.values)
     _check_frozen(program, options)
     notes = notes_on_names(program, options)
     budget = Budget()
@@ -63,7 +63,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
         engine.manual_seed(0)
     leaves = make_leaves(program.free, options, budget)
     names = Names(program, leaves, options.values)
-    last = names.root(run(program, leaves.values(), budget, names))
+    last = names.root(run_program(program, leaves.values(), budget, names))
     tensors = names.tensors
     roots = _find_roots(program, options, tensors, last)
     notes += _retain(options.retain, tensors)
@@ -92,13 +92,11 @@ def _normalized(options: SourceOptions) -> SourceOptions:
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
-    lists = {key: tuple(dict.fromkeys(map(_plain, getattr(options, key)))) for key in ("roots", "frozen", "retain")}
+    lists = {}
+    for key in ("roots", "frozen", "retain"):  # a name such as m.values is looked up as it is
+        plain_names = (normalized(name) if name.isidentifier() else name for name in getattr(options, key))
+        lists[key] = tuple(dict.fromkeys(plain_names))
     return replace(options, values=values, **lists)  # type: ignore[arg-type]
-
-
-def _plain(name: str) -> str:
-    """Return a name of an option as Python reads it; one such as ``m.values`` stays as it is."""
-    return normalized(name) if name.isidentifier() else name
 
 
 def _check_frozen(program: Program, options: SourceOptions) -> None:

@@ -15,33 +15,27 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
 from gviz.sources.expression.check import RefusedError, called_function, sign
-from gviz.sources.expression.notation import Token, foreign, replacement, suggestion, tokens
+from gviz.sources.expression.notation import JOINING, Token, foreign, replacement, suggestion, tokens
 from gviz.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
 __all__ = ["answer", "refuse_characters"]
 
 FILE = "gviz render file.py"
 
 # ------------------------------------------------------------------ what cannot be read
-JOINING = frozenset(("and", "or", "not", "if", "else", "in", "is"))
-"""Words that stand between operands, or before one."""
-
 MARKS = {
     "!": ("there is no factorial", "write the product: 3*2*1"),
-    "?": ("? has no meaning in an expression", None),
-    "@=": ("@= changes a tensor in place", "write y = y @ x"),
-    "`": ("a backtick has no meaning in an expression", "take the backticks off"),
     "\\": ("\\ has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "$": ("$ has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "'": ("this quote begins a text that does not end", "a prime cannot be in a name: write x1 or dx"),
 }
 
 
-def refuse_characters(source: Source) -> None:
+def refuse_characters(source: Text) -> None:
     """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
     for line, column, character in foreign(source.code):
         meant = "sqrt(...)" if character == "√" else replacement(character)
@@ -50,7 +44,7 @@ def refuse_characters(source: Source) -> None:
         raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
 
 
-def answer(error: Exception, source: Source) -> SourceError:
+def answer(error: Exception, source: Text) -> SourceError:
     """Return the answer to a source that is refused.
 
     Args:
@@ -64,7 +58,7 @@ def answer(error: Exception, source: Source) -> SourceError:
     return _unreadable(source, error)
 
 
-def _unreadable(source: Source, error: SyntaxError) -> SourceError:
+def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
@@ -74,22 +68,25 @@ def _unreadable(source: Source, error: SyntaxError) -> SourceError:
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
-        if token.text == "|" and hint and ("abs(" in hint or "norm(" in hint):
-            return _on(source, token, "| | are not brackets: |x| is written abs(x), the length of a vector norm(x)", hint)
     pair = _wrong_pair(typed) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
     if "assign to" in what:
-        what, hint = what.partition(" here. Maybe")[0], "write the name on the left, as in y = x*2"
-    elif "integer string conversion" in what:
-        longest = max(typed, key=lambda token: (token.kind == "number", len(token.text)))
-        return _on(source, longest, "this whole number has too many digits", "write it as a power of ten, as in 1e30")
+        what, hint = what.partition(" here. Maybe")[0], "write a name alone on the left, as in y = x*2"
+    elif "Maybe you meant" in what:
+        what, hint = what.partition(". Maybe")[0], hint or "write ; between two statements: a = x + w; y = a*2"
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
-    there = (token for token in typed if token.line == line and 0 <= column - token.column < len(token.text))
-    return _on(source, next(there, Token("newline", "", line, column)), what, hint)
+    marked = (token for token in typed if token.line == line and 0 <= column - token.column < len(token.text))
+    token = next(marked, Token("newline", "", line, column))
+    before = next((one for one in reversed(typed) if (one.line, one.column) < (token.line, token.column)), token)
+    if what == "invalid syntax" and before.awaits_operand:
+        side = "before" if before is token else "after"
+        what, hint = f"there is nothing {side} {before.text}", hint or "write what is to stand there, as in (x + w)*2"
+        token = before if token.kind == "newline" else token
+    return _on(source, token, what, hint)
 
 
-def _too_deep(source: Source) -> SourceError:
+def _too_deep(source: Text) -> SourceError:
     """Return the answer to a source that is nested, or chained, beyond what the parser takes; it marks the longest line."""
     line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
     place = source.place_at(line + 1, len(source.lines[line]) // 2)
@@ -97,49 +94,29 @@ def _too_deep(source: Source) -> SourceError:
     return SourceError("the expression is too long or too deeply nested to be read in one piece", place=place, hint=hint)
 
 
-def _on(source: Source, token: Token, what: str, hint: str | None) -> SourceError:
+def _on(source: Text, token: Token, what: str, hint: str | None) -> SourceError:
     """Return an error on a token."""
-    place = source.place_at(token.line, token.column, 1 if token.kind == "newline" else len(token.text))
+    place = source.place_at(token.line, token.column, len(token.text))
     return SourceError(printable(what), place=place, hint=hint and printable(hint))
 
 
 def _wrong_pair(typed: list[Token]) -> tuple[Token, str, str] | None:
-    """Return the first token that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``, ``(x+)*2``."""
-    for before, token in zip([None, *typed], [*typed, Token("newline", "\n", 0, 0)], strict=True):
-        if before is not None and before.ends_operand and token.starts_operand and token.text != "(":
+    """Return the first operand that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``."""
+    for before, token, after in zip(typed, typed[1:], [*typed[2:], Token("newline", "\n", 0, 0)], strict=False):
+        if before.ends_operand and token.starts_operand and token.text != "(":
             if before.kind == "name" and OTHER_NAMES.get(before.text, before.text) in functions():
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             hint = f"to multiply, write {before.text}*{token.text}"
             if before.kind == token.kind == "number" and token.text.startswith("."):
                 hint = "a number has one decimal point"
+            elif token.is_word and after.text == "=":
+                hint = f"write ; between two statements: {before.text}; {token.text}="
             return token, f"there is no operator between {before.text} and {token.text}", hint
-        missing = _missing(before, token)
-        if missing is not None:
-            where = token if before is None or token.kind != "newline" else before
-            return where, f"there is nothing {missing}", "write what is to stand there, as in (x + w)*2"
     return None
-
-
-def _missing(before: Token | None, token: Token) -> str | None:
-    """Return where an operand is missing, None if the tokens may follow each other."""
-    binary = token.is_binary
-    if before is None or before.text in (";", "\n"):
-        return f"before {token.text}" if binary or token.text in ("=", "**", ".", ",", ";") else None
-    if before.text in ("(", "[", "{"):
-        empty = binary or token.text == "," or (before.text == "[" and token.text == "]")
-        return f"between {before.text} and {token.text}" if empty else None
-    if before.ends_operand or not (before.kind == "operator" or before.text in JOINING) or before.text == "...":
-        return None
-    if token.kind == "newline" or token.text in (")", "]", "}", ";", ",", "="):
-        fine = before.text == ":" or (before.text == "," and token.text != ",")
-        return None if fine else f"after {before.text}"
-    doubled = (binary and before.text != ":") or (before.text == "." and token.text == ".")
-    return f"between {before.text} and {token.text}" if doubled else None
 
 
 # ------------------------------------------------------------------ what is not part of an expression
 SCRIPT = f"an expression has assignments and formulas only; for a whole program: {FILE}"
-ONE_BY_ONE = "write the arguments one by one"
 
 SYNTAX = {
     "Import ImportFrom": ("import is not possible in an expression", "every function is there already: write log(x)"),
@@ -151,22 +128,21 @@ SYNTAX = {
     "BoolOp": ("and, or are not possible with tensors", "write (x > 0) & (x < 1), or logical_and, logical_or"),
     "Compare": ("in, is are not possible with tensors", "compare with == or !="),
     "UnaryOp": ("not is not possible with tensors", "write ~(x > 0), or logical_not(x)"),
-    "Constant": ("a text is not possible in an expression", "text in quotes is only for arguments, as in mode='mean'"),
-    "JoinedStr": ("a text is not possible in an expression", "numbers, names and functions are"),
+    "Constant JoinedStr": (
+        "a text is not possible in an expression",
+        "text in quotes is only for arguments, as in mode='mean'",
+    ),
     "IfExp": ("if ... else is not possible in an expression", "choose element by element with where(condition, a, b)"),
     "NamedExpr": (":= is not possible in an expression", "make it a statement of its own: a = x + w; y = a*2"),
     "AnnAssign": ("a type is not written in an expression", "write y = x*2; --dtype float64 sets the dtype"),
     "Lambda": ("lambda is not possible in an expression", "write the formula itself; as a name, call it lam"),
-    "Starred": ("* before a name is not possible in an expression", ONE_BY_ONE),
-    "keyword": ("** before a name is not possible in an expression", ONE_BY_ONE),
+    "Starred keyword": ("* and ** before a name are not possible in an expression", "write the arguments one by one"),
     "Tuple List": ("names in brackets cannot be assigned", "write one level of names, as in v, i = max(x, dim=0)"),
     "Subscript": ("a part of a tensor cannot be assigned", f"that changes it in place; use a script: {FILE}"),
     "Attribute": ("an attribute cannot be assigned", "assign to a name of its own, as in y = x*2"),
-    "Name": ("__debug__ is a word of Python's own and cannot be a name", "choose another name"),
+    "Name": ("this is a word of Python's own and cannot be a name", "choose another name"),
 }
 """Answers by the kinds of syntax."""
-
-STATEMENTS = {"Delete": "del", "FunctionDef": "def", "ClassDef": "class", "YieldFrom": "yield"}
 
 PRIVATE = {
     "grad": ("x.grad is not there before backward", "gviz shows every gradient by itself; see gviz inspect"),
@@ -179,7 +155,6 @@ PRIVATE = {
 CALLED = {
     "print": ("nothing has to be printed", "leave print out; gviz inspect shows every value"),
     "factorial": ("there is no factorial", "write the product: 3*2*1"),
-    "cbrt": ("there is no cbrt", "write x**(1/3)"),
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
 }
 
@@ -209,7 +184,7 @@ def _refused(node: ast.AST, program: Program) -> SourceError:
     return SourceError(what, place=source.place(place), hint=hint)
 
 
-def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
+def _syntax(node: ast.AST, source: Text) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
     """Return the answer to all but calls and attributes."""
     match node:
         case ast.AugAssign():
@@ -223,14 +198,14 @@ def _syntax(node: ast.AST, source: Source) -> tuple[str, str]:  # noqa: PLR0911 
         case ast.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)"
         case ast.Constant(value=complex()):
-            hint = suggestion(source) or "write j as a name of its own: 2*j"
+            hint = "write a real number" if source.prefix else suggestion(source) or "write j as a name of its own: 2*j"
             return "complex numbers are not possible in an expression", hint
         case ast.Expr():
             return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
         case ast.keyword(arg=str(name)):
             return f"{name}= is not possible in an expression", "it would write into a tensor"
-    kind = type(node).__name__.removeprefix("Async")
-    return _known(SYNTAX, kind) or (f"{STATEMENTS.get(kind, kind.lower())} is not possible in an expression", SCRIPT)
+    word = source.segment(node).partition(" ")[0].rstrip(":")
+    return _known(SYNTAX, type(node).__name__) or (f"{word} is not possible in an expression", SCRIPT)
 
 
 def _known(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | None:

@@ -6,20 +6,17 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from gviz.errors import SourceError
 from gviz.sources.expression import allowed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
 __all__ = ["Program", "RefusedError", "called_function", "sign"]
-
-MAX_NAME = 200
-"""Characters of a name; a longer one could not be drawn."""
 
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
@@ -66,7 +63,7 @@ class Program:
         RefusedError: something that is not on the allow-list.
     """
 
-    def __init__(self, source: Source, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
+    def __init__(self, source: Text, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
         self.source, self.given = source, given
         self.free: dict[str, ast.Name] = {}
         self.assigned: dict[str, ast.stmt] = {}
@@ -98,7 +95,7 @@ class Program:
             if isinstance(target, ast.Tuple | ast.List):
                 self.words[target], parts = ",", target.elts
             for part in parts or [target]:
-                if not isinstance(part, ast.Name) or part.id == "__debug__":  # Python keeps that one
+                if not isinstance(part, ast.Name) or part.id == "__debug__" or iskeyword(part.id):  # Python's own
                     raise RefusedError(part, self)
                 names.append(part.id)
         return names
@@ -145,10 +142,7 @@ class Program:
     def _name(self, node: ast.Name) -> None:
         name = node.id
         self.names.add(name)
-        if len(name) > MAX_NAME:
-            what = f"this name has {len(name):,} characters"
-            raise SourceError(what, place=self.source.place(node), hint="choose a shorter one")
-        if name == "__debug__":
+        if name == "__debug__" or iskeyword(name):  # "ªs" is the name "as" to Python's parser
             raise RefusedError(node, self)
         if name in self.assigned or name in self.free:
             return

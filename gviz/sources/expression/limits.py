@@ -30,7 +30,7 @@ MAX_BITS = 4096
 """Binary digits of a whole number, 1233 decimal ones."""
 
 MAKERS = words("ones zeros full eye rand randn randint randperm normal new_zeros new_ones new_full")
-"""Functions whose numbers are sizes; if a size is written as a list, only the numbers in it are."""
+"""Functions whose numbers are sizes, as those of any function without a tensor; in a list of sizes only the numbers there."""
 
 TRANSPOSED = words("linear cdist scaled_dot_product_attention")
 MATRICES = words("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOSED
@@ -108,13 +108,13 @@ def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object
     values = [*args, *kwargs.values()][name.startswith("new_") :]
     numbers = [_number(value) for value in flat(values)]
     shapes = [value.shape for value in flat(values) if isinstance(value, Tensor)]
-    if name in MAKERS:
-        listed = next((value for value in values if isinstance(value, list | tuple)), values)
-        sizes = [_number(value) for value in listed if not isinstance(value, bool)]
-        return _product(sizes * 2 if name == "eye" and len(args) == 1 else sizes)
+    lists = [value for value in values if isinstance(value, list | tuple)]
     if name in ("arange", "linspace", "logspace"):
         start, end, step = (0, *numbers, 1) if len(values) == 1 else (*numbers, 1, 1, 1)[:3]
         return max((end - start) / (step or 1), 0) if name == "arange" else step
+    if name in MAKERS or not (shapes or lists):
+        sizes = [_number(value) for value in (lists[0] if lists else values) if not isinstance(value, bool)]
+        return _product(sizes * 2 if name == "eye" and len(args) == 1 else sizes)
     if name in CUTTING and shapes:
         side, number = max(shapes[0], default=0), max(numbers)
         pieces = side / max(number, 1) if name == "split" else side if name == "unbind" else number

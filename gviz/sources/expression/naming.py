@@ -109,7 +109,7 @@ class Names:
 
     def _no_root(self, value: object, name: str) -> SourceError:
         """Return the answer to a last statement that makes no tensor."""
-        statement, hint = self.program.statements[-1], "write a formula of names, and their values: y=x*2 x=3"
+        statement, hint = self.program.statements[-1], "numbers have no graph: write names, and their values behind: y=x*2 x=3"
         what = f"{name} must be a Tensor, not {type(value).__name__}"
         tensors = parts_of(value, name)
         if tensors:

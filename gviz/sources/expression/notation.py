@@ -20,9 +20,9 @@ from gviz.sources.expression.allowed import OTHER_NAMES, functions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
-__all__ = ["Token", "foreign", "replacement", "rewrite", "suggestion", "tokens"]
+__all__ = ["JOINING", "Token", "foreign", "replacement", "rewrite", "suggestion", "tokens"]
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
@@ -51,12 +51,14 @@ _MEANT = {
 }  # fmt: skip
 """Characters of typeset mathematics -> how an expression writes them; full-width ones and superscripts follow from Unicode."""
 
-_ENDS_OPERAND = (")", "]")
+JOINING = ("and", "or", "not", "if", "else", "in", "is")
+"""Words that stand between operands, or before one."""
+
+_ENDS_OPERAND = (")", "]", "}")
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
 _OPERATORS = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}
 _WORDS = ("True", "False", "None")
-_PREFIXES = ("+", "-", "~", "(", "[", "{", "...", ")", "]", "}", ",", ";", "\n", ":", "=", "*", "**", ".")
 
 
 @dataclass(frozen=True)
@@ -93,20 +95,20 @@ class Token:
         return self.kind == "name" and (not iskeyword(self.text) or self.text in _WORDS)
 
     @property
-    def is_binary(self) -> bool:
-        """Tell if an operator stands between two operands only; ``*x`` and ``**x`` unpack."""
-        return self.kind == "operator" and self.text not in _PREFIXES
+    def awaits_operand(self) -> bool:
+        """Tell if a value must follow: after an operator, an open bracket, or a word such as ``and``."""
+        return self.text in JOINING or (self.kind == "operator" and not self.ends_operand)
 
 
-def suggestion(source: Source, but: str = "") -> str | None:
+def suggestion(source: Text, but: str = "") -> str | None:
     """Return the hint with the source as it should be written, None if no rewriting of it can be read.
 
     Args:
         source: what was typed.
         but: a function's name that stands for a value.
 
-    >>> from gviz.sources.expression.parse import Source
-    >>> suggestion(Source("y=2x"))
+    >>> from gviz.sources.expression.parse import Text
+    >>> suggestion(Text("y=2x"))
     'write y=2*x'
     """
     text = rewrite(source.code, functions() - {but})
@@ -227,6 +229,7 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
+    code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
 

@@ -6,17 +6,18 @@ The parser is recursive C code with limits of its own; a text beyond them gets a
 from __future__ import annotations
 
 import ast
-import sys
+import re
 import warnings
 from typing import TYPE_CHECKING
 
 from gviz.errors import Place, SourceError
 from gviz.sources.expression.check import Program, RefusedError
+from gviz.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["MAX_CHARACTERS", "Source", "read"]
+__all__ = ["MAX_CHARACTERS", "Text", "read_program"]
 
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs in a file."""
@@ -24,14 +25,13 @@ MAX_CHARACTERS = 50_000
 MAX_VALUE_CHARACTERS = 2_000_000
 """A value may hold a whole table of numbers."""
 
-PARSER_DEPTH = 4_000
-"""Python's recursion limit while its parser runs: enough for sums of 10,000 terms, far from the end of the C stack."""
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""Characters that no source can hold: control characters, and halves of pairs."""
 
 _SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
-_UNSEEN = "\N{REPLACEMENT CHARACTER}"
 
 
-class Source:
+class Text:
     """A source text with its lines, to say where in it something is.
 
     Args:
@@ -59,7 +59,7 @@ class Source:
         line = min(max(line, 1), len(self.lines))
         text = self.lines[line - 1]
         column += len(text) - len(text.lstrip())
-        visible = "".join(c if c.isprintable() or c == "\t" else _UNSEEN for c in text)
+        visible = printable(text.replace("\t", " "))
         if line == 1:
             visible, column = self.prefix + visible, column + len(self.prefix)
         return Place(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
@@ -76,7 +76,7 @@ class Source:
         return place.text[column : column + place.length]
 
 
-def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
+def read_program(source: Text, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
     """Return a source's statements, looked through.
 
     Args:
@@ -93,7 +93,9 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
             from gviz.sources.expression.advice import refuse_characters
 
             refuse_characters(source)
-        statements = _parsed(source.code)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
+            statements = ast.parse(source.code).body
         if not statements:
             raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
         return Program(source, statements, given)
@@ -103,33 +105,14 @@ def read(source: Source, given: Collection[str] = (), limit: int = MAX_CHARACTER
         raise answer(error, source) from None
 
 
-def _parsed(code: str) -> list[ast.stmt]:
-    """Return the statements of a text, read with more room for nested brackets."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, PARSER_DEPTH))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
-            return ast.parse(code).body
-    finally:
-        sys.setrecursionlimit(limit)
-
-
-def _check_characters(source: Source, limit: int) -> None:
+def _check_characters(source: Text, limit: int) -> None:
     """Refuse what is too long, and characters that no source can hold."""
-    code = source.code
+    code, unseen = source.code, UNSEEN.search(source.code)
     if len(code) > limit:
-        raise SourceError(
-            f"this has {len(code):,} characters; at most {limit:,} are read",
-            place=source.place_of(limit),
-            hint="write it as a script, in several statements: gviz render file.py",
-        )
-    if code.isascii() and code.isprintable():
-        return
-    for character in sorted(set(code)):
-        if character not in "\n\t" and (ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 or ord(character) == 127):
-            raise SourceError(
-                f"the character U+{ord(character):04X} cannot be part of an expression",
-                place=source.place_of(code.index(character)),
-                hint="take it out; it cannot be seen, and may have come along with a copied text",
-            )
+        what = f"this has {len(code):,} characters; at most {limit:,} are read"
+        hint = "write it as a script, in several statements: gviz render file.py"
+        raise SourceError(what, place=source.place_of(limit), hint=hint)
+    if unseen is not None:
+        what = f"the character U+{ord(unseen.group()):04X} cannot be part of an expression"
+        hint = "take it out; it cannot be seen, and may have come along with a copied text"
+        raise SourceError(what, place=source.place_of(unseen.start()), hint=hint)

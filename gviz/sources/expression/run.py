@@ -8,7 +8,7 @@
         y = hook(<y>, _1)
         return _1
 
-So a sum of 3,000 terms is 3,000 short lines: nothing here depends on how deeply an expression is nested. What it calls is
+So a sum of 2,500 terms is 2,500 short lines: nothing here depends on how deeply an expression is nested. What it calls is
 guarded; what the engine or Python refuses is a SourceError with their text and the place of the piece.
 """
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from gviz.errors import Place
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.limits import Budget
-    from gviz.sources.expression.parse import Source
+    from gviz.sources.expression.parse import Text
 
-__all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run", "takes_number"]
+__all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run_program", "takes_number"]
 
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 
@@ -72,12 +72,15 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (ValueError, "^math ", "of a tensor it would be nan or inf: give the number a name"),
     (TypeError, r"not list$|got \(list", "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers"),
     (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
+    (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),
+    (TypeError, 'missing .*"dim"', "name the dimension, as in softmax(x, dim=-1)"),
+    (IndexError, "^tensors used as indices", "round brackets call a function: relu(x); to pick elements, write x[i.long()]"),
     (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
 ]
 """Kind of error, what is in its text, and what to do."""
 
 
-def run(program: Program, values: Iterable[object], budget: Budget, hook: Hook) -> object:
+def run_program(program: Program, values: Iterable[object], budget: Budget, hook: Hook) -> object:
     """Compute a program, and return what its last statement comes to.
 
     Args:
@@ -111,8 +114,8 @@ def compiled(
         root: the name whose value the function returns; None for the value of the last statement.
 
     >>> import operator
-    >>> from gviz.sources.expression.parse import Source, read
-    >>> program = read(Source("a = x + 2; b = abs(a)*w; b - a"))
+    >>> from gviz.sources.expression.parse import Text, read_program
+    >>> program = read_program(Text("a = x + 2; b = abs(a)*w; b - a"))
     >>> functions = {"abs": abs, "+": operator.add, "*": operator.mul, "-": operator.sub}
     >>> def hook(piece, value):
     ...     print(ast.unparse(piece), "is", value)
@@ -200,15 +203,13 @@ class _Writer:
         self.lines.append(ast.copy_location(ast.Assign([target], value), piece))
 
 
-def engine_error(error: BaseException, source: Source, piece: ast.AST | None = None) -> SourceError:
+def engine_error(error: BaseException, source: Text, piece: ast.AST | None = None) -> SourceError:
     """Return what the engine or Python said, with the place of a piece, or of that which was computed."""
     place = source.place(piece or _failed_piece(error))
     if isinstance(error, SourceError):
         error.place = error.place or place
         return error
     text = str(error.args[-1] if error.args else "")
-    if isinstance(error, MemoryError):
-        text = "there is not enough memory for this"
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
     hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
     return SourceError(what or type(error).__name__, place=place, hint=next(hints, None))

@@ -20,7 +20,7 @@ from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
-from gviz.sources.expression.parse import Source, read
+from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, takes_number
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
@@ -86,7 +86,7 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
     Raises:
         SourceError: it cannot be read.
     """
-    program = read(Source(text), options.values)
+    program = read_program(Text(text), options.values)
     return program, {name: value.detach() for name, value in make_leaves(program.free, options, Budget()).items()}
 
 
@@ -176,7 +176,7 @@ class StaticForm:
 
     def refusal(self, node: ast.AST, what: str) -> SourceError:
         """Return an error with the place of what is wrong."""
-        return SourceError(what, place=self.source.place(node), hint="a script with import tensorflow as tf can say it")
+        return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
     def _operator(self, compute: Callable[..., Any], named: dict[str, str], *values: Any) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""

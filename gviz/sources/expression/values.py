@@ -16,8 +16,8 @@ from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.limits import Budget, flat
 from gviz.sources.expression.naming import parts_of
-from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Source, read
-from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run
+from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Text, read_program
+from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
 from gviz.text import did_you_mean, excerpt
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def normalized(name: str) -> str:
     plain = normalize("NFKC", name)
     if plain.isidentifier() and not iskeyword(plain):
         return plain
-    place = Source(name).place_at(1, 0, len(name))
+    place = Text(name).place_at(1, 0, len(name))
     if iskeyword(plain):
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
@@ -104,21 +104,21 @@ def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, 
     elif NUMBER.fullmatch(text):
         leaf = engine.tensor(float(text), dtype=dtype)
     else:
-        leaf = _computed(Source(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget())
+        leaf = _computed(Text(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget())
     leaf.requires_grad_(requires_grad)
     return leaf
 
 
-def _computed(source: Source, dtype: Any, budget: Budget) -> Any:
+def _computed(source: Text, dtype: Any, budget: Budget) -> Any:
     """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
-    program = read(source, limit=MAX_VALUE_CHARACTERS)
-    first = program.statements[0]
-    if not isinstance(first, ast.Expr):
-        raise SourceError("a value is not an assignment", place=source.place(first), hint="write one value, as in x=2")
-    if len(program.statements) > 1:
-        raise SourceError("a value is one expression", place=source.place(program.statements[1]), hint="leave the rest out")
+    program = read_program(source, limit=MAX_VALUE_CHARACTERS)
+    first, *rest = program.statements
+    if rest or not isinstance(first, ast.Expr):
+        raise SourceError(
+            "a value is one expression", place=source.place([first, *rest][-1]), hint="write one value, as in x=2"
+        )
     for name, place in program.free.items():
         hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
         raise SourceError(f"{name} is not a value", place=source.place(place), hint=hint)
@@ -127,7 +127,7 @@ def _computed(source: Source, dtype: Any, budget: Budget) -> Any:
         if len(parts) == 2:
             hint = f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
         raise SourceError("a comma makes several values", place=source.place(first), hint=hint)
-    value = run(program, (), budget, lambda _, value: value)
+    value = run_program(program, (), budget, lambda _, value: value)
     _check_numbers(value, source, first.value)
     try:
         # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
@@ -136,7 +136,7 @@ def _computed(source: Source, dtype: Any, budget: Budget) -> Any:
         raise engine_error(error, source, _uneven(first.value)) from error
 
 
-def _check_numbers(value: object, source: Source, node: ast.expr) -> None:
+def _check_numbers(value: object, source: Text, node: ast.expr) -> None:
     """Refuse what is neither a tensor, nor a number, nor a list of numbers."""
     place = source.place(node)
     if isinstance(value, list | tuple):
@@ -145,13 +145,9 @@ def _check_numbers(value: object, source: Source, node: ast.expr) -> None:
             written = isinstance(node, ast.List | ast.Tuple)
             hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
             raise SourceError("several tensors are not one value", place=place, hint=hint)
-        for part in flat(value):
-            if not isinstance(part, int | float):
-                hint = "write numbers only, as in [[1,2],[3,4]]"
-                raise SourceError(f"must be real number, not {type(part).__name__}", place=place, hint=hint)
-    elif not isinstance(value, Tensor | int | float):
+    if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat([value])):
         what = f"{excerpt(source.segment(node))} is not a value"
-        raise SourceError(what, place=place, hint="write a number or a list of numbers")
+        raise SourceError(what, place=place, hint="write a number or a list of numbers, as in [[1,2],[3,4]]")
 
 
 def _uneven(node: ast.expr) -> ast.expr:

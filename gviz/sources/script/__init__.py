@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
 
-__all__ = ["run"]
+__all__ = ["run_script"]
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -47,14 +47,7 @@ INSTEAD = {
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
 
-def run(
-    text: str,
-    file: str,
-    options: SourceOptions,
-    talk: Talk,
-    *,
-    rootless: bool = False,
-) -> Reading:
+def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool = False) -> Reading:
     """Run a script and read its graph.
 
     Args:
@@ -174,6 +167,7 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     try:
         roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
+        talk.say(Note("the script fails before it has that graph: nothing is drawn", "warning") if left.error else None)
         raise left.error or error from None
     if left.error is not None:
         if options.on_error == "stop":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gviz.errors import GvizError, Place, SourceError
 from gviz.files import STDIN
 from gviz.sources.pasted import syntax_error
+from gviz.sources.script import torch_names
 from gviz.sources.script.watch import GVIZ
 from gviz.text import did_you_mean, shorten
 
@@ -27,7 +28,7 @@ PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
 
-NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>torch(?:\.\w+)*)'(?: \([^)]*\))?")
+NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>(?:torch|tensorflow)(?:\.\w+)*)'(?: \([^)]*\))?")
 
 ENGINE = ("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")
 """Where the classes of tensors and layers are."""
@@ -134,9 +135,9 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     home, name = _name_of_torch(error, message)
     if not name:
         return None
-    from gviz.sources.script.missing import torch_names
+    from gviz.sources.script.missing import pytorch_names
 
-    pytorchs = torch_names().get(home, dir(error.obj) if isinstance(error, AttributeError) else ())
+    pytorchs = pytorch_names().get(home, dir(error.obj) if isinstance(error, AttributeError) else ())
     if name not in pytorchs:
         meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
         if meant:
@@ -146,7 +147,8 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     from shlex import quote
 
     more = "" if script.file == STDIN else f"\nall that it lacks: gviz ops --missing {quote(script.file)}"
-    return f"{home}.{name} is not in gviz's engine; run with --engine torch{more}"
+    mend = "run with --engine torch" if torch_names.has_torch() else f"PyTorch is needed: {torch_names.INSTALL}"
+    return f"{home}.{name} is not in gviz's engine; {mend}{more}"
 
 
 def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:

@@ -19,18 +19,13 @@ from gviz.text import did_you_mean, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Missing", "of_module", "of_script", "torch_names"]
+__all__ = ["Missing", "of_module", "of_script", "pytorch_names"]
 
 NAMES = "torch-2.13-names.txt"
 """Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
 
-PYTHONS = (
-    frozenset(
-        name
-        for kind in (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout))
-        for name in dir(kind)
-    )
-    | FIELDS
+PYTHONS = FIELDS.union(
+    *map(dir, (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout)))
 )
 """Attributes of other things than tensors: ``d.values()`` says nothing about torch."""
 
@@ -52,7 +47,7 @@ class Missing:
     is_sure: bool = True
 
 
-def torch_names() -> dict[str, tuple[str, ...]]:
+def pytorch_names() -> dict[str, tuple[str, ...]]:
     """Return the public names of each module of PyTorch 2.13, and of ``torch.Tensor``."""
     with open(os.path.join(os.path.dirname(__file__), NAMES), encoding="utf-8") as stream:
         parts = (line.partition(":") for line in stream)
@@ -65,7 +60,7 @@ def of_module(module: str) -> list[str]:
     Raises:
         SourceError: there is no such module, or none whose names are known.
     """
-    known = torch_names()
+    known = pytorch_names()
     if module not in known:
         what = f"gviz has no list of the names in {excerpt(module)}"
         raise SourceError(what, hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn"))

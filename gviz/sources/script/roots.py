@@ -69,7 +69,8 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
         where = "" if call.line is None else f" at line {call.line}"
-        return roots, _note(roots, f"{call.function} called{where}")
+        unnamed = "a tensor without a name; " if UNNAMED in roots else ""
+        return roots, _note(roots, f"{unnamed}{call.function} called{where}")
     lines = assigned(left.tree, left.line)
     rank = {name: number for number, name in enumerate(lines)}
     inner = {following for node in graph_nodes(left.names.values()) for following, _ in node.next_functions}
@@ -153,6 +154,6 @@ def why_no_root(names: Names) -> SourceError:
         what = f"{joined(flowing)} {verb}, but nothing was computed from {them}"
         hint = "a leaf alone has no graph yet; compute something, as in y = x * 2 (not under torch.no_grad())"
     else:
-        what = f"nothing requires a gradient (frozen: {joined(names)})"
+        what = f"nothing requires a gradient (requires_grad is False for {joined(names)})"
         hint = "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
     return SourceError(f"there is no graph: {what}", hint=hint)

@@ -19,9 +19,9 @@ from gviz.sources.script.process import engine_module
 from gviz.text import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["binding_names", "choose", "files_of", "imports", "is_torch", "lacking", "lacking_part", "load", "used_names"]
+__all__ = ["binding_names", "choose", "files_of", "imports", "is_torch", "lacking_part", "load", "used_names"]
 
 BUILT_ON_TORCH = frozenset({
     "accelerate", "kornia", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchaudio", "torchmetrics",
@@ -49,13 +49,14 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
         MissingError: PyTorch is wanted and not installed.
         SourceError: no such engine.
     """
-    if wanted == "torch" and not has_torch():
-        raise MissingError("PyTorch is not installed here", hint=f"{INSTALL}, or run with --engine gviz")
-    if wanted in {"gviz", "torch"}:
-        return wanted, None
-    if wanted != "auto":
+    if wanted not in {"gviz", "torch", "auto"}:
         raise SourceError(f"there is no engine {wanted!r}", hint="--engine takes gviz, torch or auto")
-    missing = lacking(name for _, part in files_of(tree, folder) for name, _ in used_names(part))
+    if wanted == "gviz" or (wanted == "torch" and has_torch()):
+        return wanted, None
+    names = (name for _, part in files_of(tree, folder) for name, _ in used_names(part))
+    missing = dict.fromkeys(filter(None, map(lacking_part, names)))
+    if wanted == "torch":
+        raise MissingError("PyTorch is not installed here", hint=INSTALL + ("" if missing else ", or run with --engine gviz"))
     if not missing:
         return "gviz", Note("engine: gviz's own", "dim")
     lacks = joined(missing, 3)
@@ -82,11 +83,6 @@ def load(name: str) -> Any:
         return importlib.import_module("torch")
     except ImportError as error:
         raise MissingError(f"PyTorch cannot be imported: {error}", hint=f"{INSTALL}, or run with --engine gviz") from None
-
-
-def lacking(names: Iterable[str]) -> list[str]:
-    """Return those of the names, as in ``torch.fft.rfft``, that the engine lacks: each up to the part that is missing, once."""
-    return list(dict.fromkeys(filter(None, map(lacking_part, names))))
 
 
 def lacking_part(name: str) -> str | None:

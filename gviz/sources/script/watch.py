@@ -56,7 +56,7 @@ def calls_watched(
         flows: whether to look at how the gradient flows.
 
     Yields:
-        The last call of each function by its name, once there is one.
+        The last call of each function by its name, once there is one, that raises or does not.
     """
     last: dict[str, Call] = {}
     running = False

@@ -58,9 +58,9 @@ def refusal(text: str) -> SourceError:
         ("y=x in [1]", ["in, is are not possible"]),
         ("y=x is None", ["in, is are not possible"]),
         ("y=(z:=x)", [":= is not possible"]),
-        ("y=log(*x)", ["* before a name is not possible"]),
-        ("y=log(**x)", ["** before a name is not possible"]),
-        ("y=*x, 2", ["* before a name is not possible"]),
+        ("y=log(*x)", ["* and ** before a name are not possible"]),
+        ("y=log(**x)", ["* and ** before a name are not possible"]),
+        ("y=*x, 2", ["* and ** before a name are not possible"]),
         ("await x", ["await is not possible"]),
         ("yield x", ["yield is not possible"]),
         ("y: int = x", ["a type is not written", "--dtype"]),
@@ -81,8 +81,10 @@ def refusal(text: str) -> SourceError:
         ("y=(-8)**(1/3)*x", ["not a real number"]),
         ("y=log(-1)*x", ["math domain error", "of a tensor it would be nan or inf"]),
         ("y=1e300**2*x", ["out of range", "1.8e308"]),
-        ("y=__debug__*2", ["__debug__ is a word of Python's own"]),
-        ("__debug__ = x", ["__debug__ is a word of Python's own"]),
+        ("y=__debug__*2", ["this is a word of Python's own"]),
+        ("__debug__ = x", ["this is a word of Python's own"]),
+        ("y=ªs*2", ["this is a word of Python's own"]),
+        ("ªs = x", ["this is a word of Python's own"]),
         ("y=x.max*2", ["max is a method", "write .max()"]),
     ],
 )
@@ -242,6 +244,8 @@ def test_a_refused_size_is_said() -> None:
         ("eye", [3], 9),
         ("eye", [3, 4], 12),
         ("linspace", [0, 1, 7], 7),
+        ("hann_window", [10**10], 10**10),
+        ("tril_indices", [10**5, 10**5], 10**10),
         ("randint", [0, 10**9, (3,)], 3),
         ("full", [(2, 2), 10**9], 4),
         ("repeat", ["1000", 10**6], 10**9),
@@ -335,8 +339,8 @@ def test_a_whole_number_may_have_many_digits_on_the_way() -> None:
     assert result.roots["y"].item() == 10.0
 
 
-def test_a_name_that_could_not_be_drawn_is_refused() -> None:
-    assert refusal("y=" + "n" * 1000).what == "this name has 1,000 characters"
+def test_a_name_may_be_long() -> None:
+    assert "n" * 1000 in evaluate("y=2*" + "n" * 1000).names
 
 
 @pytest.mark.parametrize(
@@ -366,10 +370,3 @@ def test_the_hint_of_a_refusal_can_be_followed(expression: str, hint: str) -> No
     with pytest.raises(SourceError) as caught:
         evaluate(expression, SourceOptions(values={"x": "[1, 2]"}))
     assert caught.value.hint == hint
-
-
-def test_a_number_of_too_many_digits_is_marked_where_it_stands() -> None:
-    with pytest.raises(SourceError, match="too many digits") as caught:
-        evaluate("y=x*" + "1" * 5000, SourceOptions())
-    assert caught.value.place is not None
-    assert (caught.value.place.column, caught.value.place.length) == (4, 5000)

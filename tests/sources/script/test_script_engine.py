@@ -13,7 +13,7 @@ from scripts import HEAD, Folder, roots, texts
 from gviz.errors import MissingError, SourceError
 from gviz.sources import Note
 from gviz.sources.script import torch_names
-from gviz.sources.script.torch_names import choose, lacking, used_names
+from gviz.sources.script.torch_names import choose, lacking_part, used_names
 
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -89,7 +89,7 @@ def test_pytorch_runs_what_gvizs_engine_lacks() -> None:
 def test_without_pytorch_gvizs_engine_runs_it_as_far_as_it_goes(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\ntorch.no_such_thing(y)\n")
     assert texts(reading, "dim") == ["engine: gviz's own (it has no torch.no_such_thing, and PyTorch is not installed)"]
-    assert "\ntorch.no_such_thing is not in gviz's engine; run with --engine torch\n" in texts(reading, "error")[0]
+    assert "\ntorch.no_such_thing is not in gviz's engine; PyTorch is needed: pip install torch\n" in texts(reading, "error")[0]
     assert roots(reading) == ["y"]
 
 
@@ -124,6 +124,9 @@ def test_pytorch_that_is_not_installed_is_said_to_be_missing(folder: Folder) -> 
     with pytest.raises(MissingError) as caught:
         folder.run(HEAD, engine="torch")
     assert str(caught.value) == "PyTorch is not installed here\npip install torch, or run with --engine gviz"
+    with pytest.raises(MissingError) as caught:
+        folder.run("import torch\ntorch.no_such_thing(1)\n", engine="torch")
+    assert caught.value.hint == "pip install torch"
 
 
 def test_an_unknown_engine_is_refused(folder: Folder) -> None:
@@ -132,11 +135,9 @@ def test_an_unknown_engine_is_refused(folder: Folder) -> None:
 
 
 def test_what_the_engine_lacks_is_named_down_to_the_part_that_is_missing() -> None:
-    assert lacking(dict.fromkeys(["torch.tensor", "torch.autograd.function.Function"])) == []
-    assert lacking(dict.fromkeys(["torch.autograd.no_such", "torch.Tensor.no_such"])) == [
-        "torch.autograd.no_such",
-        "torch.Tensor.no_such",
-    ]
+    assert lacking_part("torch.tensor") is lacking_part("torch.autograd.function.Function") is None
+    for name in ("torch.autograd.no_such", "torch.Tensor.no_such"):
+        assert lacking_part(f"{name}.more") == name
 
 
 def test_an_internal_module_of_the_engine_cannot_be_imported_as_torchs(folder: Folder) -> None:

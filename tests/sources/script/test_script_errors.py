@@ -8,6 +8,7 @@ import pytest
 from scripts import HEAD, Folder, roots, texts
 
 from gviz.errors import SourceError
+from gviz.sources.script import torch_names
 from gviz.sources.script.missing import of_module
 
 
@@ -154,18 +155,22 @@ def test_a_neighbour_that_is_no_python_is_shown_where_it_is_wrong(folder: Folder
         ("torch.no_such_thing(1)", "AttributeError: module 'torch' has no attribute 'no_such_thing'"),
     ],
 )
-def test_what_the_engine_lacks_is_said_in_pytorchs_words(folder: Folder, line: str, message: str) -> None:
+def test_what_the_engine_lacks_is_said_in_pytorchs_words(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.setattr(torch_names, "has_torch", lambda: False)
     report = refusal(folder, f"import torch\n{line}\n", engine="gviz")
     name = line.removeprefix("import ") if line.startswith("import") else "torch.no_such_thing"
     assert report.partition("\n")[0] == f"net.py:2: {message}"
     assert report.split("\n")[-2:] == [
-        f"{name} is not in gviz's engine; run with --engine torch",
+        f"{name} is not in gviz's engine; PyTorch is needed: pip install torch",
         "all that it lacks: gviz ops --missing net.py",
     ]
     assert "gviz.engine" not in report
 
 
-def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder) -> None:
+def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_names, "has_torch", lambda: True)
     (lacking, *_) = of_module("torch.Tensor")
     method = lacking.rpartition(".")[2]
     reading = folder.run(HEAD + f"y = x * 2\ny.{method}()\n", engine="gviz")
@@ -222,6 +227,11 @@ def test_a_forgotten_import_of_torch_is_recognised(folder: Folder) -> None:
         report
         == "net.py:1: NameError: name 'torch' is not defined\n  x = torch.tensor(1.0)\n      ^^^^^\nwrite `import torch` first"
     )
+
+
+def test_what_static_graphs_lack_is_said_without_a_folder_of_gviz_s(folder: Folder) -> None:
+    report = refusal(folder, "from tensorflow import keras\n")
+    assert report.partition("\n")[0] == "net.py:1: ImportError: cannot import name 'keras' from 'tensorflow'"
 
 
 def test_an_error_of_gviz_itself_in_a_script_keeps_its_words(folder: Folder) -> None:

@@ -27,7 +27,7 @@ def last(line: int) -> str:
         ("y = x * 2\ntorch.autograd.backward(y)\nz = x * 3", "y", "backward called at line 4"),
         ("y = x * 2\nz = x * 3\ntorch.autograd.backward([z, y])", "z, y", "backward called at line 5"),
         ("y = torch.ones(2) * x\nz = y * 3\ny.backward()", "y", "backward called at line 5"),  # which raises
-        ("(x * 2).backward()", "graph", "backward called at line 3"),
+        ("(x * 2).backward()", "graph", "a tensor without a name; backward called at line 3"),
         ("y = x * 2\nz = torch.tensor(1.0)\nz.backward()", "y", last(3)),  # z has no graph
         ("a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)", "b", last(6)),
         ("y = x * 2\nz = x * 3", "z", last(4)),
@@ -62,7 +62,7 @@ def test_the_line_is_the_scripts_own_however_deep_the_call(folder: Folder) -> No
 def test_without_backward_it_is_what_make_dot_drew_last(folder: Folder, argument: str) -> None:
     text = "from torchviz import make_dot\ny = x * 2\nmake_dot(y)\nmake_dot({}, params={{'x': x}})\nz = y * 3\n{}"
     reading = folder.run(HEAD + text.format(argument, ""))
-    assert texts(reading) == ["root: graph (make_dot called at line 6)"]
+    assert texts(reading) == ["root: graph (a tensor without a name; make_dot called at line 6)"]
     assert "MeanBackward0" in [node.label for node in reading.graph.nodes]
     assert roots(folder.run(HEAD + text.format(argument, "z.backward()"))) == ["z"]
 
@@ -170,10 +170,10 @@ def test_a_root_that_requires_no_gradient_is_refused(folder: Folder) -> None:
     )
 
 
-def test_frozen_tensors_are_named_where_there_is_no_graph(folder: Folder) -> None:
+def test_tensors_are_named_where_there_is_no_graph(folder: Folder) -> None:
     with pytest.raises(SourceError) as caught:
         folder.run("import torch\nx = torch.tensor(2.0)\ny = x * 2\n")
-    assert caught.value.what == "there is no graph: nothing requires a gradient (frozen: x, y)"
+    assert caught.value.what == "there is no graph: nothing requires a gradient (requires_grad is False for x, y)"
     assert caught.value.hint == "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
 
 
