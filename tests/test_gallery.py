@@ -22,6 +22,9 @@ FACTS = {
     "y_teaching": ["w.grad = 2 + 3 = 5", "x.grad = 2", "saved: self = a, other = b", "backward() starts here"],
     "y_torchviz": ["a = x + w = [3]", "b = w + 1 = [2]", "y = [6]", "grad = [5]", "grad = [2]"],
     "y_plain": ["MulBackward0", "AddBackward0", "AccumulateGrad", " (1)"],
+    "y_steps-02": ["forward  a = x + w = 2 + 1 = 3"],
+    "y_steps-04": ["forward  y = a × b = 3 × 2 = 6"],
+    "y_steps-08": ["to x:  ∂y/∂a · ∂a/∂x = 2 · 1 = 2", "to w:  ∂y/∂a · ∂a/∂w = 2 · 1 = 2   w.grad += 3 + 2 = 5"],
     "y_retain": ["grad = 2  (retained)"],
     "div": ["DivBackward0", "c = [1.5]"],
     "h": ["h = 4.5", "grad = None"],
@@ -115,11 +118,11 @@ def test_a_figure_has_the_boxes_and_arrows_of_torchviz(name: str) -> None:
 
 def test_every_picture_of_the_gallery_has_a_command_below_it() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    shown = re.findall(r"^!\[[^\]]+\]\(pictures/([\w.-]+)\)$", text, re.MULTILINE)
+    shown = re.findall(r"""^(?:!\[[^\]]+\]\(|<img src=")pictures/([\w.-]+)(?:\)|" alt="[^"]+".*>)$""", text, re.MULTILINE)
     assert sorted(shown) == sorted(path.name for path in PICTURES.iterdir())
     for name in shown:
-        after = text.split(f"(pictures/{name})")[1]
-        assert f"-o {name}\n" in after[: after.index("\n```\n") + 1], name
+        after, written = text.split(f"pictures/{name}")[1], re.sub(r"-\d\d\.", ".", name)  # a step of many
+        assert f"-o {written}\n" in after[: after.index("\n```\n") + 1], name
 
 
 def test_every_sample_is_in_the_gallery_or_a_test() -> None:
@@ -129,8 +132,9 @@ def test_every_sample_is_in_the_gallery_or_a_test() -> None:
     assert [path.name for path in SAMPLES.glob("*.py") if path.name not in text and path.stem not in text] == []
 
 
-def test_the_pictures_of_the_gallery_are_small() -> None:
+def test_the_pictures_are_small() -> None:
     assert all(path.stat().st_size < 40_000 for path in PICTURES.iterdir())
+    assert (ROOT / "docs" / "pictures" / "sheet.png").stat().st_size < 500_000
 
 
 def test_every_link_of_the_gallery_leads_somewhere() -> None:

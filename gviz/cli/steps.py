@@ -158,7 +158,7 @@ def makes_series(command: Command) -> Command:
 @takes_source()
 @makes_series
 def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
-    """Draw SOURCE step by step: forward, then the gradients on their way back.
+    """Draw SOURCE step by step, forward and backward.
 
     SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
 

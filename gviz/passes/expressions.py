@@ -85,7 +85,9 @@ def words_of(graph: Graph) -> dict[str, Words]:
         if node.kind == "accumulate":
             text = operands.get(0, text)
         elif node.kind == "operation":
-            found = Text(node.expression) if node.expression else expression_of(node, operands)
+            parts_of = (kinds[edge.source] for edge in inputs[node.id])
+            is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
+            found = Text(node.expression) if is_told else expression_of(node, operands)
             parts = [(operands[slot].text or UNKNOWN) if slot in operands else UNKNOWN for slot in range(node.slots)]
             words[node.id] = Words(
                 found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
@@ -99,6 +101,17 @@ def words_of(graph: Graph) -> dict[str, Words]:
 def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
     """Return what is used along an edge: one of several outputs has a name of its own."""
     return Text(source.outputs[edge.output]) if edge.output < len(source.outputs) else texts[edge.source]
+
+
+def mentions(statement: str, node: Node) -> bool:
+    """Return whether a statement names an input; an operation with a name that it lacks computes a part of it in its own box.
+
+    >>> from gviz.graph import Node
+    >>> [mentions("w3 * b + w4 * c", Node("n0", "operation", "MulBackward0", name)) for name in ("b", "w", None)]
+    [True, False, True]
+    """
+    names = node.outputs or filter(None, [node.name if node.kind == "operation" else None])
+    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement) for name in names)
 
 
 def with_constants(parts: list[str], known: Collection[int], expression: str) -> tuple[str, ...]:
@@ -195,9 +208,13 @@ def inputs_first(graph: Graph, inputs: dict[str, list[Edge]]) -> Iterator[Node]:
 
 
 def expression_of(node: Node, operands: dict[int, Text]) -> Text:
-    """Return what an operation computes from the texts of its operands; an empty text if too little of it is known."""
+    """Return what an operation computes from the texts of its operands; an empty text if too little of it is known.
+
+    A number beside the one operand stands in the statement that the operation is the last of.
+    """
     parts = [operands.get(slot, Text(UNKNOWN)) for slot in range(node.slots)]
     named, options = _GRAD_FN.fullmatch(node.label), dict(node.attrs)
+    number = beside(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
     if named is None or not is_known or len(parts) > MOST_OPERANDS or options.get("alpha", "1") != "1":
         return Text("")
@@ -211,8 +228,12 @@ def expression_of(node: Node, operands: dict[int, Text]) -> Text:
         return Text(f"{function}({', '.join(part.text for part in parts)})")
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
-    number = options.get("self" if is_turned else "exponent", UNKNOWN)
-    left, right = parts if len(parts) == 2 else (parts[0], Text(number))
+    other = Text(options.get("self" if is_turned else "exponent", UNKNOWN))
+    if number is not None:
+        other = Text(number.text, WHOLE if re.fullmatch(r"[\w.]+", number.text) else 0)
+    left, right = parts if len(parts) == 2 else (parts[0], other)
+    if len(parts) == 2 and number is not None:
+        left, right = (part if slot in operands else other for slot, part in enumerate(parts))
     if is_turned:
         left, right = right, left
     return Text(f"{within(left, level + (name == 'Pow'))} {sign} {within(right, level + 1)}", level)

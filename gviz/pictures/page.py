@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gviz.pictures import Frame, Picture
+from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.theme import FONT, THEMES, box_attributes
+from gviz.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +43,7 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
         "fontsize": "9",
         "pad": "0.15",
         "labelloc": "b",
+        **direction(options),
     }
     box = {
         "fontsize": str(options.font_size),
@@ -54,7 +57,7 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     if options.title and options.fit == "none":  # a page has a place of its own for it
         look = {
-            "label": options.title,
+            "label": shorten(options.title, LONGEST_LINE, middle=True),
             "fontsize": "18",
             "fontcolor": theme.ink,
             "fontname": FONT,
@@ -63,7 +66,7 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
         }
         place = {"labeljust": "l", "labelloc": "b" if options.direction == "BT" else "t"}
         statements = [Frame(TITLE, {**look, **place}), *statements, Frame()]
-    return Picture(graph.title, {**page, **direction(options), **own}, {**text, **box}, {**text, **line}, statements)
+    return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, statements)
 
 
 def direction(options: RenderOptions) -> dict[str, str]:

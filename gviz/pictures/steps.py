@@ -209,8 +209,9 @@ class _Telling:
         for root in self.graph.roots:
             node = self.nodes[root]
             one = told(node.arrives, self.options.precision)
-            text = f"∂{node.name}/∂{node.name}" + (f" = {one}" if one else "")
-            lines.append((Span("backward", "gradient"), Span(f"  starts at {node.name}:  "), Span(text, "gradient")))
+            name = short(node.name or "·", 20)
+            text = f"∂{name}/∂{name}" + (f" = {one}" if one else "")
+            lines.append(fitted([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
 
     def backward(self, node: str, handed: list[int], so_far: tuple[int, ...]) -> tuple[Line, ...]:
@@ -454,11 +455,13 @@ def spoken(text: str) -> str:
 
 def fitted(line: Sequence[Span]) -> Line:
     """Return a line that fits below a picture."""
+    if len(text_of(tuple(line))) <= LONGEST_CAPTION:
+        return tuple(span for span in line if span.text)
     result: list[Span] = []
-    room = LONGEST_CAPTION
+    room = LONGEST_CAPTION - 1
     for span in line:
         if len(span.text) > room:
-            return (*result, span._replace(text=span.text[: max(room - 1, 0)].rstrip() + "…"))
+            return (*result, span._replace(text=f"{span.text[:room].rstrip()}…"))
         result.append(span)
         room -= len(span.text)
-    return tuple(span for span in result if span.text)
+    return tuple(result)

@@ -188,7 +188,7 @@ def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seco
     lasting = [round(seconds * 1000)] * len(frames)
     lasting[-1] *= LAST
     how: dict[str, Any] = (
-        {"optimize": True, "disposal": 1} if suffix == "gif" else {"lossless": True, "quality": 100, "method": 6}
+        {"optimize": True, "disposal": 1} if suffix == "gif" else {"lossless": True, "quality": 30, "method": 4}
     )
     out = io.BytesIO()
     frames[0].save(out, suffix, save_all=True, append_images=frames[1:], duration=lasting, loop=0, **how)

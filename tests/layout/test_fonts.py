@@ -16,7 +16,7 @@ from program import ROOT
 
 from graphs import article, named
 from gviz.layout import RenderWarning
-from gviz.layout.fonts import FOLDER, FONT, drawing_environment, needs_more, system_fonts, warn_of_missing
+from gviz.layout.fonts import FOLDER, FONT, SIGNS, drawing_environment, needs_more, system_fonts, warn_of_missing
 from gviz.layout.fonts.characters import SHIPPED
 from gviz.render import render
 
@@ -25,12 +25,13 @@ linux_only = pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="fon
 DRAW = """
     import io, os, sys, warnings
     from graphs import article, named
-    from gviz.render import render
+    from gviz.render import RenderOptions, render
     from pypdf import PdfReader
 
     def fonts_of(drawn):
         page = PdfReader(io.BytesIO(drawn)).pages[0]
-        return {font.get_object()["/BaseFont"].partition("+")[2] for font in page["/Resources"]["/Font"].values()}
+        names = (font.get_object()["/BaseFont"].partition("+")[2] for font in page["/Resources"]["/Font"].values())
+        return {"bold" if name.startswith("CairoFont") else name for name in names}  # made of the one font that is shipped
 
     def text_of(drawn):
         return PdfReader(io.BytesIO(drawn)).pages[0].extract_text()
@@ -71,12 +72,12 @@ ENVIRONMENTS: list[dict[str, str | None]] = [
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_a_pdf_has_its_text_in_any_environment_and_gviz_s_font_alone(environment: dict[str, str | None]) -> None:
     code = """
-        drawn = render(article(), "pdf")
-        print(*fonts_of(drawn))
+        drawn = render(article(), "pdf", RenderOptions(legend=False))
+        print(*sorted(fonts_of(drawn)))
         print(*sorted(set(text_of(drawn).split())))
     """
-    words = "1 2 3 5 6 = AccumulateGrad AddBackward0 MulBackward0 a b grad w x y"
-    assert succeeded(run(code, **environment)) == f"DejaVuSansMono\n{words}\n"
+    words = "* + 1 2 3 5 6 = AccumulateGrad AddBackward0 MulBackward0 a b grad w x y □"
+    assert succeeded(run(code, **environment, PYTHONIOENCODING="utf-8")) == f"DejaVuSansMono bold\n{words}\n"
 
 
 @linux_only
@@ -152,6 +153,7 @@ def test_the_characters_of_the_shipped_font_are_known() -> None:
     ends = [one.partition("-") for one in SHIPPED.split()]
     known = {chr(code) for first, _, last in ends for code in range(int(first, 16), int(last or first, 16) + 1)}
     assert not needs_more("".join(shipped))
+    assert set(SIGNS) <= shipped & known
     assert all(unicodedata.category(char) in ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn") for char in known - shipped)
     assert set(map(chr, range(0x21, 0x7F))) <= known
 
@@ -197,8 +199,9 @@ def test_a_process_that_has_drawn_plain_text_still_finds_other_fonts(tmp_path: P
     code = """
         warnings.simplefilter("ignore")
         assert "AccumulateGrad" in text_of(render(article(), "pdf"))
-        drawn = render(named("\\ue0ff"), "pdf")
-        for picture in (drawn, render(named("x"), "pdf")):
+        plain = RenderOptions(show=())  # without bold letters
+        drawn = render(named("\\ue0ff"), "pdf", plain)
+        for picture in (drawn, render(named("x"), "pdf", plain)):
             print(len(PdfReader(io.BytesIO(picture)).pages[0]["/Resources"]["/Font"]) > 1)
     """
     out = succeeded(run(code, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache")))

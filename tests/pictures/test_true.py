@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 import gviz
@@ -46,7 +47,7 @@ def graph_of(tmp_path: Path, program: str) -> Graph:
 def drawn(graph: Graph, view: str) -> str:
     """Return the texts of a picture, without inks."""
     svg = str(render(graph, "svg", RenderOptions(view=view))).replace("&#160;", " ")
-    return "\n".join(re.findall(r">([^<>]+)</text>", svg))
+    return unescape("\n".join(re.findall(r">([^<>]+)</text>", svg)))
 
 
 def test_norms_are_not_multiplied_or_added() -> None:
@@ -99,3 +100,29 @@ def test_an_operand_that_is_a_call_or_transposed_is_a_factor_all_the_same() -> N
         found = local_derivative("MulBackward0", 0, ["x", operand], "y", {})
         assert found is not None
         assert (found.symbol, found.is_factor) == (operand, True)
+
+
+LETTERS = """\
+import torch
+
+x = torch.tensor(2.0, requires_grad=True)
+w = torch.tensor(3.0, requires_grad=True)
+a = x * w + 1
+b = 10 - a * x
+c = b * x + a * w
+c.backward()
+"""
+
+
+def test_the_last_operation_of_a_statement_does_not_claim_the_others(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, LETTERS)
+    lines = drawn(graph, "teaching").replace("\n =", " =").splitlines()
+    assert {"a = d + 1 = 7", "b = 10 - e = -4"} <= set(lines)
+    assert [line for line in lines if line.startswith("c = ")] == ["c = g + f = 13"]
+    assert {"1", "10"} <= set(drawn(graph, "dataflow").splitlines())  # the constants of the statements
+
+
+def test_an_unknown_operand_is_told_by_its_number(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, LETTERS.replace("c = ", "k = 4\nc = (k * 5) * b + ").replace("b * x + a * w", "a"))
+    assert "□" not in drawn(graph, "dataflow")
+    assert "20" in drawn(graph, "dataflow")

@@ -73,6 +73,12 @@ def _read_clock() -> None:
         time.tzset()
 
 
+SIGNS = "↓↑→←↻□∂×÷·−²³…⚠✗"
+"""What gviz itself writes besides ASCII: in the shipped font, so that hardly any text has to be looked at closely."""
+
+_SIGNS = str.maketrans("", "", SIGNS)
+
+
 def needs_more(text: str) -> bool:
     """Return True if a text has characters that the shipped font lacks.
 
@@ -84,7 +90,7 @@ def needs_more(text: str) -> bool:
 
 def _lacking(text: str) -> set[str]:
     """Return the characters of a text that take ink and are not in the shipped font."""
-    if text.isascii():
+    if text.isascii() or text.translate(_SIGNS).isascii():
         return set()
     from unicodedata import category
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
-from gviz.passes.expressions import operator_of
+from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import Span, gradient_line, is_small, name_along, short_value, size_of, value_lines, value_text
 from gviz.pictures.page import themed
@@ -84,7 +84,8 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
 def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
     """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known."""
     number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
-    told = dict.fromkeys(part for part in (edge.symbol, number) if part)
+    symbol = "" if number and UNKNOWN in edge.symbol else edge.symbol
+    told = dict.fromkeys(part for part in (symbol, number) if part)
     if told and GRAD.search(edge.symbol):  # a matrix product: no factor, so no quotient either
         return (edge.symbol,)
     return (f"∂{nodes[edge.target].name or '·'}/∂{name_along(edge, nodes[edge.source])}", " = ".join(told)) if told else ()

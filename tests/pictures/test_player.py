@@ -1,0 +1,145 @@
+"""The page that plays steps, in headless Chromium: buttons, keys, slider, what a screen reader hears, and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, program
+
+from gviz import RenderOptions, SourceOptions, read
+from gviz.render import series
+
+pytestmark = pytest.mark.skipif(program() is None, reason="needs Chromium")
+
+PLACE = "document.getElementById('place').textContent"
+CAPTION = "document.getElementById('caption').innerText"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The steps of the first article's formula."""
+    graph = read("y=(x+w)*(w+1)", SourceOptions(values={"x": 2, "w": 1}, flow=True)).graph
+    path = tmp_path_factory.mktemp("player") / "y.html"
+    series.save(graph, str(path), RenderOptions(theme="light", title="y = (x + w) × (w + 1)"), seconds=0.1)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, file: Path) -> Browser:
+    browser.open("about:blank")
+    browser.requests.clear()
+    browser.open(file.as_uri())
+    return browser
+
+
+def test_it_opens_on_the_first_step_and_asks_the_network_for_nothing(page: Browser, file: Path) -> None:
+    assert page.value(PLACE) == "forward 1/9"
+    assert page.value("document.querySelector('h1').textContent") == "y = (x + w) × (w + 1)"
+    assert {url.partition("#")[0] for url in page.requests} <= {file.as_uri(), "about:blank"}
+    assert page.value("performance.getEntriesByType('resource').length") == 0
+
+
+def test_a_link_opens_on_its_step(page: Browser, file: Path) -> None:
+    page.open("about:blank")
+    page.open(file.as_uri() + "#8")
+    assert page.value(PLACE) == "backward 8/9"
+    assert "w.grad += 3 + 2 = 5" in page.value(CAPTION)
+
+
+def test_keys_go_to_the_next_the_last_and_the_first_step(page: Browser) -> None:
+    for key, place in (
+        ("ArrowRight", "forward 2/9"), ("PageDown", "forward 3/9"), ("ArrowLeft", "forward 2/9"), ("End", "backward 9/9"),
+        ("ArrowRight", "backward 9/9"), ("Home", "forward 1/9"), ("ArrowLeft", "forward 1/9"),
+    ):  # fmt: skip
+        page.press(key)
+        assert page.value(PLACE) == place, key
+
+
+def test_buttons_step_and_rest_at_the_ends(page: Browser) -> None:
+    assert page.value("back.disabled")
+    page.click("#next")
+    assert page.value(PLACE) == "forward 2/9"
+    assert page.value(CAPTION).startswith("forward  a = x + w = 2 + 1 = 3")
+    page.click("#back")
+    assert page.value(PLACE) == "forward 1/9"
+    page.press("End")
+    assert page.value("next.disabled")
+
+
+def test_the_slider_takes_the_mouse_and_its_own_keys(page: Browser) -> None:
+    page.click("#slider", 0.5)
+    assert page.value(PLACE) == "backward 5/9"
+    page.press("ArrowRight")
+    assert page.value(PLACE) == "backward 6/9"
+    page.press("Home")
+    assert page.value(PLACE) == "forward 1/9"
+    assert page.value("slider.getAttribute('aria-valuetext')") == "1 of 9, forward"
+
+
+def test_play_goes_to_the_end_and_stops_there(page: Browser) -> None:
+    page.press(" ")
+    assert page.value("play.getAttribute('aria-label')") == "Pause"
+    page.wait(f"{PLACE} === 'backward 9/9'")
+    page.wait("play.getAttribute('aria-label') === 'Play'")
+
+
+def test_space_on_a_button_presses_it_once_and_any_step_stops_the_play(page: Browser) -> None:
+    page.value("play.focus()")
+    page.press(" ")
+    assert page.value("play.textContent") == "Pause"
+    page.press("Home")
+    assert (page.value("play.textContent"), page.value(PLACE)) == ("Play", "forward 1/9")
+
+
+def test_nothing_starts_by_itself_and_nothing_fades_for_who_wants_no_motion(page: Browser, file: Path) -> None:
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    page.open("about:blank")
+    page.open(file.as_uri())
+    page.press("ArrowRight")
+    assert page.value("document.getAnimations().length") == 0
+    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "no-preference"}])
+    page.press("ArrowRight")
+    assert page.value("document.getAnimations().length") == 1
+    assert page.value("timer") == 0
+
+
+def test_a_screen_reader_gets_names_and_the_caption(page: Browser) -> None:
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    named = {(node["role"]["value"], node.get("name", {}).get("value")) for node in nodes if not node["ignored"]}
+    for role, name in (("button", "Previous step"), ("button", "Play"), ("button", "Next step"), ("slider", "Step")):
+        assert (role, name) in named
+    assert any(role == "status" for role, _ in named)
+    assert page.value("caption.getAttribute('aria-live')") == "polite"
+
+
+def test_boxes_stay_where_they_are(page: Browser) -> None:
+    """Measured in the page: each leaf's outline is at one place in all steps."""
+    outlines = (
+        "[...picture.querySelectorAll('g.node')].filter(g => /^[xw] ?=/.test(g.textContent.trim().replace(/\\s+/g, ' ')))"
+    )
+    places = []
+    for _ in range(9):
+        boxes = page.value(
+            f"{outlines}.map(g => (b => [b.x, b.y, b.width].map(Math.round))(g.querySelector('path').getBoundingClientRect()))"
+        )
+        places.append(boxes)
+        page.press("ArrowRight")
+    assert len(places[0]) == 2
+    assert all(boxes == places[0] for boxes in places)
+
+
+def test_what_is_known_grows(page: Browser) -> None:
+    counts = []
+    for _ in range(9):
+        counts.append(page.value("picture.textContent.replace(/\\s/g, '').length"))
+        page.press("ArrowRight")
+    assert counts[0] < counts[3] < counts[5] < counts[8]

@@ -1,0 +1,248 @@
+"""The steps of a computation: their order, their arithmetic, and slides on which nothing moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import SAMPLES
+
+from gviz import Graph, GvizWarning, RenderOptions, SourceOptions, read
+from gviz.layout.graphviz import draw
+from gviz.passes.dataflow import dataflow
+from gviz.pictures import Arrow, Shape
+from gviz.pictures.labels import text_of
+from gviz.pictures.series import Slide, series
+from gviz.pictures.slide import PAGES
+from gviz.pictures.steps import Step, chosen, lines_at, steps_of
+from gviz.render import dot
+
+LIGHT = RenderOptions(theme="light")
+FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
+VALUES = {"a": 2, "w1": 1, "w2": 2, "w3": 3, "w4": 4}
+
+TENSORS = {"x": [[1, 2]], "W": [[1, -2], [3, -4]], "b": [0.5, 0.5]}
+
+
+def graph_of(source: str, values: Mapping[str, Any] | None = None, **options: Any) -> Graph:
+    return read(source, SourceOptions(values=values or {}, flow=True, **options)).graph
+
+
+def told(graph: Graph) -> list[str]:
+    """What the steps say, each in one line."""
+    return [" | ".join(map(text_of, step.caption)) for step in steps_of(dataflow(graph), LIGHT)]
+
+
+def slides_of(graph: Graph, options: RenderOptions = LIGHT) -> list[Slide]:
+    return series(graph, options, PAGES["slide"], dot.text_of)
+
+
+def said(graph: Graph) -> dict[str, list[list[str]]]:
+    """What each box says at each step, by its name, without empty lines."""
+    shown = dataflow(graph)
+    lines = lines_at(shown, LIGHT, steps_of(shown, LIGHT))
+    return {
+        node.name or "": [[text_of(line) for line in at if text_of(line).strip()] for at in lines[node.id]]
+        for node in shown.nodes
+    }
+
+
+# ------------------------------------------------------------------ what happens
+def test_the_first_articles_formula_is_told_in_nine_steps() -> None:
+    assert told(graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1})) == [
+        "The leaves have values. Nothing is computed yet, and there is no graph.",
+        "forward  a = x + w = 2 + 1 = 3 | recorded for backward: AddBackward0, as a.grad_fn",
+        "forward  b = w + 1 = 1 + 1 = 2 | recorded for backward: AddBackward0, as b.grad_fn",
+        "forward  y = a × b = 3 × 2 = 6 | recorded for backward: MulBackward0, as y.grad_fn",
+        "backward  starts at y:  ∂y/∂y = 1",
+        "to a:  ∂y/∂y · ∂y/∂a = 1 · 2 = 2 | to b:  ∂y/∂y · ∂y/∂b = 1 · 3 = 3",
+        "to w:  ∂y/∂b · ∂b/∂w = 3 · 1 = 3   part 1 of 2",
+        "to x:  ∂y/∂a · ∂a/∂x = 2 · 1 = 2 | to w:  ∂y/∂a · ∂a/∂w = 2 · 1 = 2   w.grad += 3 + 2 = 5",
+        "done  x.grad = 2,  w.grad = 5 | What lies between leaf and root keeps no .grad: it is not a leaf.",
+    ]
+
+
+def test_backward_goes_the_other_way_round_as_pytorch_does() -> None:
+    steps = steps_of(dataflow(graph_of(FIVE, VALUES)), LIGHT)
+    forward = [step.node for step in steps if step.phase == "forward"]
+    backward = [step.node for step in steps if step.phase == "backward"]
+    assert len(forward) == 6
+    assert backward == forward[::-1]
+
+
+def test_a_negative_number_after_a_sign_has_brackets() -> None:
+    lines = told(graph_of(FIVE, VALUES))
+    assert "to a:  ∂L/∂b · ∂b/∂a = (-3) · 1 = -3   a.grad += -8 + (-3) = -11" in lines[13]
+    assert "y = a + b = 1 + (-2) = -1" in told(graph_of("y=a+b", {"a": 1, "b": -2}))[1]
+
+
+def test_a_script_is_told_as_an_expression_is() -> None:
+    script, expression = told(graph_of(str(SAMPLES / "five_neurons.py"))), told(graph_of(FIVE, VALUES))
+    assert script[7:-1] == expression[7:-1]  # forward, PyTorch keeps no value of what has no name
+    assert script[3].startswith("forward  e = w3 × b | ")
+
+
+@pytest.mark.torch
+def test_the_real_torch_is_told_as_gviz_is() -> None:
+    pytest.importorskip("torch")
+    for sample in ("five_neurons.py", "y_xw.py"):
+        gviz, torch = (told(graph_of(str(SAMPLES / sample), engine=engine)) for engine in ("gviz", "torch"))
+        assert gviz == torch
+
+
+def test_a_saved_graph_is_told_as_the_one_that_was_saved() -> None:
+    graph = graph_of(FIVE, VALUES)
+    assert told(Graph.from_json(graph.to_json())) == told(graph)
+
+
+def test_a_gradient_at_a_leaf_is_whole_when_its_last_part_has_come() -> None:
+    boxes = said(graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1}))
+    assert [at[1:] for at in boxes["w"]] == [*[["grad = None"]] * 6, ["grad = 3 + …"], *[["grad = 5", "= 3 + 2"]] * 2]
+    assert [at[1:] for at in boxes["x"]] == [*[["grad = None"]] * 7, *[["grad = 2"]] * 2]
+
+
+def test_a_value_appears_when_it_is_computed_and_a_gradient_when_it_comes() -> None:
+    boxes = said(graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1}))
+    assert boxes["a"] == [[], *[["a = 3"]] * 4, *[["a = 3", "∂y/∂a = 2"]] * 4]
+    assert [len(at) for at in boxes["y"]] == [0, 0, 0, 1, 2, 2, 2, 2, 2]
+
+
+def test_an_operand_that_is_used_twice_gets_two_parts() -> None:
+    lines = told(graph_of("y=x*x", {"x": 3}))
+    assert lines[1].startswith("forward  y = x × x = 3 × 3 = 9")
+    assert lines[3].split(" | ") == [
+        "to x:  ∂y/∂y · ∂y/∂x = 1 · 3 = 3   part 1 of 2",
+        "to x:  ∂y/∂y · ∂y/∂x = 1 · 3 = 3   x.grad += 3 + 3 = 6",
+    ]
+
+
+def test_where_no_factor_is_the_vector_jacobian_product_is_named() -> None:
+    lines = told(graph_of("y=sum(relu(x@W+b))", TENSORS))
+    assert "to x:  ∂y/∂a @ W.T = [[1, 3]] | to W:  x.T @ ∂y/∂a = [[1, 0], [2, 0]]" in lines
+
+
+def test_the_gradient_of_what_was_broadcast_is_summed() -> None:
+    lines = told(graph_of("y=sum(w*x)", {"w": 3, "x": [1, 2]}))
+    assert "to w:  ∂y/∂a · ∂a/∂w = [1, 1] · [1, 2], summed = 3" in lines[5]
+    assert lines[-1].startswith("done  w.grad = 3,  x.grad = [3, 3]")
+
+
+def test_a_large_tensor_shows_its_size_and_its_norm() -> None:
+    lines = told(graph_of("y=sum(w*x)", {"w": [1, 2, 3, 4, 5], "x": [2, 2, 2, 2, 2]}))
+    assert "∂y/∂a · x = (5), norm 4.4721" in lines[5]
+
+
+def test_numbers_are_not_put_into_an_expression_that_they_do_not_fulfil(tmp_path: Path) -> None:
+    """A script has changed the leaf since: its old value is known to nobody."""
+    script = tmp_path / "update.py"
+    script.write_text(
+        "import torch\nw = torch.tensor(1.0, requires_grad=True)\nx = torch.tensor(2.0, requires_grad=True)\n"
+        "y = w * x\ny.backward()\nwith torch.no_grad():\n    w -= 0.5 * w.grad\n"
+    )
+    assert told(graph_of(str(script)))[1].startswith("forward  y = w × x = 2 | ")
+
+
+def test_what_was_in_grad_before_is_not_taken_for_this_backward() -> None:
+    lines = told(graph_of(str(SAMPLES / "five_neurons_retain_graph.py")))
+    assert "a.grad += -11" in lines[-1]
+    assert "of this backward alone" in lines[-1]
+
+
+def test_a_backward_that_fails_is_told_as_far_as_it_came() -> None:
+    with pytest.warns(GvizWarning):
+        lines = told(graph_of(str(SAMPLES / "five_neurons_twice.py")))
+    assert len(lines) == 11
+    assert lines[9].startswith("to e:")
+    assert lines[10].startswith("✗ line 16  L.backward() | RuntimeError: Trying to backward through the graph a second time")
+
+
+def test_without_backward_the_steps_end_at_the_root() -> None:
+    steps = steps_of(dataflow(graph_of("y=(x+w)*(w+1)", backward=False)), LIGHT)
+    assert [step.phase for step in steps] == ["leaves", "forward", "forward", "forward"]
+
+
+def test_captions_fit_on_a_slide() -> None:
+    graph = graph_of("a_very_long_name_of_a_result=" + "*".join(f"a_very_long_name_{number}" for number in range(6)))
+    assert all(len(text_of(line)) <= 84 for step in steps_of(dataflow(graph), LIGHT) for line in step.caption)
+
+
+def test_a_long_chain_takes_no_recursion() -> None:
+    graph = graph_of("; ".join(["a0=x*1", *[f"a{number + 1}=a{number}*1" for number in range(140)]]))
+    assert len(steps_of(dataflow(graph), LIGHT)) == 2 * 141 + 3
+
+
+def test_steps_are_chosen_by_half_and_by_number() -> None:
+    steps = [Step(phase) for phase in ("leaves", "forward", "forward", "start", "backward", "done")]
+    assert chosen(steps) == [1, 2, 3, 4, 5, 6]
+    assert chosen(steps, "forward") == [1, 2, 3]
+    assert chosen(steps, "backward", 5) == [5, 6]
+    assert chosen(steps, "", 2, 99) == [2, 3, 4, 5, 6]
+    assert chosen(steps, "backward", 1, 3) == []
+
+
+# ------------------------------------------------------------------ slides
+def places(svg: str) -> dict[str, list[float]]:
+    """Where each box of a drawing is: the first numbers of its outline, to a tenth of a point, by its id."""
+    found = {}
+    for name, part in re.findall(r'<g id="node\d+" class="node">\s*<title>([^<]*)</title>(.*?)</g>', svg, re.DOTALL):
+        outline = re.search(r'(?:c[xy]|points|d)="([^"]*)"[^/]*', part)
+        if outline and not name.startswith("_"):
+            found[name] = [round(float(number), 1) for number in re.findall(r"-?[\d.]+", outline[0])[:4]]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        ("y=(x+w)*(w+1)", {"x": 2, "w": 1}),
+        (FIVE, VALUES),
+        ("y=tanh(w*x+b)", {"w": 0.5, "x": 2, "b": -1}),
+        ("y=sum(relu(x@W+b))", TENSORS),
+    ],
+)
+def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str, Any]) -> None:
+    drawn = [draw(dot.text_of(slide.picture), "svg", program="nop2").decode() for slide in slides_of(graph_of(source, values))]
+    first, *others = map(places, drawn)
+    assert len(first) >= 4
+    for other in others:
+        assert {name: other[name] for name in first} == first
+    assert len({re.search(r'viewBox="[^"]*"', svg)[0] for svg in drawn}) == 1  # type: ignore[index]
+
+
+def test_all_slides_have_the_same_boxes_and_lines_in_the_same_order() -> None:
+    kinds = [
+        [(type(one).__name__, getattr(one, "id", None), getattr(one, "start", None)) for one in slide.picture.statements]
+        for slide in slides_of(graph_of("y=(x+w)*(w+1)"))
+    ]
+    assert all(one == kinds[0] for one in kinds)
+
+
+def test_what_a_step_is_about_is_lit_and_what_is_to_come_is_faint() -> None:
+    slides = slides_of(graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1}))
+    shapes = [[one for one in slide.picture.statements if isinstance(one, Shape)] for slide in slides]
+    fills = [{shape.id: shape.look["fillcolor"] for shape in at if shape.id in ("n1", "n2")} for at in shapes]
+    lit, page, usual = "#FFF3B0", "#FFFFFF", "#F4F4F4"
+    assert [fill["n2"] for fill in fills[:3]] == [page, lit, usual]
+    assert [fill["n1"] for fill in fills[2:5]] == [page, lit, lit]
+
+
+def test_an_arrow_turns_round_for_the_gradient() -> None:
+    slide = slides_of(graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1}))[5]
+    lines = [one.look for one in slide.picture.statements if isinstance(one, Arrow)]
+    back = [look for look in lines if look.get("dir") == "back" and look.get("style") != "invis"]
+    assert len(back) == 4  # two inputs, in two parts each, with the local derivative between
+    assert sum(look["pos"].startswith("s,") for look in back) == 2
+    assert {look["color"] for look in back} == {"#A63200"}
+
+
+def test_the_same_steps_make_the_same_text() -> None:
+    one, other = ([dot.text_of(slide.picture) for slide in slides_of(graph_of(FIVE, VALUES))] for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize("theme", ["torchviz", "light", "dark", "print"])
+def test_every_theme_has_steps(theme: str) -> None:
+    assert len(slides_of(graph_of("y=x*w"), RenderOptions(theme=theme))) == 5
