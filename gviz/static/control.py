@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from gviz.static.shapes import Dims
 
 __all__ = ["Branches", "Context", "Loop", "Unit", "cond", "opened", "refuse_endless", "unit_of", "while_loop"]
-
-Branch: TypeAlias = "Callable[[], object]"
 
 
 class Context:
@@ -172,12 +170,9 @@ def while_loop(
 
     Both are called with the loop's variables: ``cond`` returns a boolean tensor, ``body`` their next values. A variable whose
     shape changes from step to step needs an entry in ``shape_invariants``. ``maximum_iterations`` limits the steps.
-    TypeError for what is not a function, a condition that is not a boolean, a variable that changes its dtype; ValueError for
-    no variables, for another number of them after a step, and for a shape that changes.
+    TypeError for a condition that is not a boolean and a variable that changes its dtype; ValueError for no variables, for
+    another number of them after a step, and for a shape that changes.
     """
-    for word, function in (("cond", cond), ("body", body)):
-        if not callable(function):
-            raise TypeError(f"'{word}' must be callable.")
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
     if not loop_vars:
@@ -275,18 +270,14 @@ class Branches(Unit):
         return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
 
 
-def cond(
-    pred: TensorLike, true_fn: Branch | None = None, false_fn: Branch | None = None, strict: bool = False,
-    name: str | None = None, fn1: Branch | None = None, fn2: Branch | None = None,
-) -> Any:  # fmt: skip
+def cond(pred: TensorLike, true_fn: Any, false_fn: Any, strict: bool = False, name: str | None = None) -> Any:
     """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
 
     With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool; ValueError if
     the two return different things.
     """
-    true, false = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
-    if not callable(true) or not callable(false):
-        raise TypeError(f"'{'false_fn' if callable(true) else 'true_fn'}' must be callable.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise TypeError(f"'{'false_fn' if callable(true_fn) else 'true_fn'}' must be callable.")
     if isinstance(pred, bool):
         raise TypeError("'pred' must not be a Python bool.")
     predicate = of_dtype("Switch", "pred", pred, bool_)
@@ -301,7 +292,7 @@ def cond(
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
             with opened(graph, sides[side]):
-                given[side] = (false, true)[side]()
+                given[side] = (false_fn, true_fn)[side]()
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
@@ -315,8 +306,6 @@ def cond(
 
 def branch_result(value: TensorLike | Operation | None, side: Context, inner: Tensor) -> Tensor:
     """Return a branch's result as a tensor; ValueError for None."""
-    if value is None:
-        raise ValueError(f"'{('false_fn', 'true_fn')[side.side]}' must have a return value.")
     if not isinstance(value, Operation):
         return convert(value)
     with side.graph.control_dependencies([value]):  # whoever takes the branch's result comes after it

@@ -314,8 +314,6 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         own, other = one.dtype.base_dtype, two.dtype.base_dtype
         if own != other:
             raise TypeError(f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.")
-        if own.is_bool:
-            raise TypeError(f"Invalid dtype {own!r} in __truediv__. Expected one of {{tf.{', tf.'.join(QUOTIENTS)}}}.")
         dtype = QUOTIENTS.get(own.name, own)
         return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], scope)
 
