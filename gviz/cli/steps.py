@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +16,7 @@ from gviz.cli.options import OneOf, SourceCommand, takes_source
 from gviz.cli.output import default_stem, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import FileError, SourceError
+from gviz.layout import RenderWarning
 from gviz.pictures.options import ENGINES, THEMES, RenderOptions
 
 if TYPE_CHECKING:
@@ -99,17 +101,19 @@ class Series(NamedTuple):
         from gviz.render.marks import is_ours
 
         wanted = self.chosen(graph)
-        for name in self.files:
-            if name == "-":
-                suffix = series.check(self.options.format or "pdf")
-                streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
-                continue
-            file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
-            if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
-                raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
-            written = series.save(graph, file, self.options, wanted, self.seconds)
-            if not name or written != [file]:
-                streams.write_product("".join(f"{one}\n" for one in written) if "-" not in self.files else "")
+        with warnings.catch_warnings():
+            for name in self.files:
+                if name == "-":
+                    suffix = series.check(self.options.format or "pdf")
+                    streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
+                    continue
+                file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
+                if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
+                    raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+                written = series.save(graph, file, self.options, wanted, self.seconds)
+                if (not name or written != [file]) and "-" not in self.files:
+                    streams.write_product("".join(f"{one}\n" for one in written))
+                warnings.simplefilter("ignore", RenderWarning)  # it would be said of each file
 
 
 def makes_series(command: Command) -> Command:

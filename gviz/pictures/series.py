@@ -7,16 +7,14 @@ their places: what is not known yet is faint or invisible, and what the step is 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz.layout import RenderWarning
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Shape, html, slide
 from gviz.pictures.labels import Span, text_of
 from gviz.pictures.page import themed
-from gviz.pictures.steps import PHASES, lines_at, steps_of
+from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, SIDES, circle, derivative
 
@@ -41,6 +39,9 @@ LIT_PEN, LIT_LINE, ARROW = "3", "3", 0.9
 
 LONGEST_PLATE = 16
 """Characters of a local derivative on one line; one that is longer takes two on all lines."""
+
+FOOT = 28.0
+"""Points for the line that tells how far it is."""
 
 MOST_DOTS = 24
 """Steps of one half that are shown as dots; more are numbers."""
@@ -83,30 +84,41 @@ def series(
     """
     shown, options = dataflow(graph), replace(options, view="dataflow", fit="slide")
     steps = steps_of(shown, options)
-    scene = _Scene(shown, options, steps)
-    layout = scene.laid_out(write)
-    theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)
     deepest = max(len(step.caption) for step in steps)
+    theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)
+    scene, layout = _set(shown, options, steps, page, write)
     slides = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", RenderWarning)  # what is said of one slide is not said of all
-        for number in wanted or range(1, len(steps) + 1):
-            step = steps[number - 1]
-            caption = ["".join(html.span_text(span, theme) for span in line) or " " for line in step.caption]
-            texts: dict[str, Any] = {
-                "title": title,
-                "caption": [*caption, *[" "] * (deepest - len(caption))],
-                "legend": progress(steps, number, theme),
-            }
-            places = scene.turned(number - 1, layout)
-            shown_texts = {} if bare else texts
-            placed = slide.on_page(scene.at(number - 1), places, page, scale=options.scale, write=write, **shown_texts)
-            slides.append(Slide(placed, step, number, len(steps)))
+    for number in wanted or range(1, len(steps) + 1):
+        step = steps[number - 1]
+        caption = ["".join(html.span_text(span, theme) for span in line) or " " for line in step.caption]
+        texts: dict[str, Any] = {
+            "title": title,
+            "caption": [*caption, *[" "] * (deepest - len(caption))],
+            "legend": progress(steps, number, theme, scene.note),
+        }
+        places, texts = scene.turned(number - 1, layout), {} if bare else texts
+        placed = slide.on_page(scene.at(number - 1), places, page, scale=options.scale, write=write, **texts)
+        slides.append(Slide(placed, step, number, len(steps)))
     return slides
 
 
-def progress(steps: Sequence[Step], number: int, theme: Theme) -> str:
-    """Return the line at the foot: how far it is, forward and backward."""
+def _set(
+    graph: Graph, options: RenderOptions, steps: Sequence[Step], page: Page, write: Callable[[Picture], str]
+) -> tuple[_Scene, Layout]:
+    """Return the scene and its layout: without texts on the lines, and with short ones in the boxes, if that is too wide."""
+    captions = max(len(step.caption) for step in steps)
+    scene = _Scene(graph, options, steps)
+    layout = scene.laid_out(write)
+    size = slide.scale_of(layout, page, captions, FOOT)
+    if options.font_size * size >= slide.LEAST_TYPE:
+        return scene, layout
+    smaller = _Scene(graph, options, steps, compact=True)
+    other = smaller.laid_out(write)
+    return (smaller, other) if slide.scale_of(other, page, captions, FOOT) > size else (scene, layout)
+
+
+def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -> str:
+    """Return the line at the foot: how far it is, forward and backward, and a note."""
     cells = []
     for half, ink in (("forward", "value"), ("backward", "gradient")):
         numbers = [
@@ -116,7 +128,7 @@ def progress(steps: Sequence[Step], number: int, theme: Theme) -> str:
         if numbers:
             dots = "●" * done + "○" * (len(numbers) - done) if len(numbers) <= MOST_DOTS else f"{done} of {len(numbers)}"
             cells += [Span(f"{half} ", "muted"), Span(dots, ink), Span("   ")]
-    cells.append(Span(f"{number}/{len(steps)}", "muted"))
+    cells.append(Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
     text = "".join(html.span_text(span, theme) for span in cells)
     return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{text}</TD></TR></TABLE>'
 
@@ -124,11 +136,12 @@ def progress(steps: Sequence[Step], number: int, theme: Theme) -> str:
 class _Scene:
     """The boxes and the lines of all slides."""
 
-    def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step]) -> None:
+    def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step], *, compact: bool = False) -> None:
         self.graph, self.options, self.steps, self.theme = graph, options, steps, THEMES[options.theme]
         self.nodes = {node.id: node for node in graph.nodes}
-        self.lines = lines_at(graph, options, steps)
-        self.plates = dict(self.texts_on_lines())
+        self.lines = lines_at(graph, options, steps, compact=compact)
+        self.plates = {} if compact else dict(self.texts_on_lines())
+        self.note = f"∂ = ...: the gradient ∂{root_name(graph)}/∂..." if compact and has_backward(graph) else ""
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""

@@ -10,6 +10,7 @@ import ast
 import math
 import operator
 import re
+from dataclasses import replace
 from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["PHASES", "Step", "chosen", "has_backward", "lines_at", "steps_of"]
+__all__ = ["PHASES", "Step", "chosen", "has_backward", "lines_at", "root_name", "steps_of"]
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
 """What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward starts
@@ -47,6 +48,9 @@ with, an operation that hands its gradient on, and the end. Each with the half t
 
 MOST_LINES, LONGEST_CAPTION = 4, 84
 """Lines of a caption, and characters of one, that fit on a slide."""
+
+SHORT = 12
+"""Characters of a value in a box, where there is little room."""
 
 MOST_PARTS = 4
 """Parts of a sum that are written."""
@@ -309,11 +313,20 @@ def root_name(graph: Graph) -> str:
     return (names[0] or "root") if len(names) == 1 else "root"
 
 
-def lines_at(graph: Graph, options: RenderOptions, steps: Sequence[Step]) -> dict[str, list[list[Line]]]:
+def lines_at(
+    graph: Graph, options: RenderOptions, steps: Sequence[Step], *, compact: bool = False
+) -> dict[str, list[list[Line]]]:
     """Return what each leaf and each operation says at each step, by its id.
 
     Each of them says as many lines at each step, some of them empty, so that nothing moves.
+
+    Args:
+        graph: the graph of the formula.
+        options: ``precision`` is read.
+        steps: its steps.
+        compact: whether lines are to be short: tensors by their size and norm, and gradients without the quotient.
     """
+    options = replace(options, max_chars=SHORT) if compact else options
     telling = _Telling(graph, options)
     result = {}
     for node in graph.nodes:
@@ -333,19 +346,21 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
     yield from values if is_known else [(Span(" "),)] * len(values)
     uses = telling.uses[node.id]
     arrived = [number for number in step.handed if telling.graph.edges[number].source == node.id]
-    precision = telling.options.precision
+    precision, is_short = telling.options.precision, telling.options.max_chars == SHORT
     if node.id in telling.graph.roots and step.has_started and node.arrives is not None and not uses:
-        yield (Span(f"∂{node.name}/∂{node.name} = {short_value(node.arrives, precision)}", "gradient"),)
+        quotient = "∂" if is_short else f"∂{node.name}/∂{node.name}"
+        yield (Span(f"{quotient} = {boxed(node.arrives, telling.options)}", "gradient"),)
     elif uses and arrived:
-        head = "grad" if node.kind == "leaf" else f"∂{telling.root}/∂{node.name or '·'}"
+        head = "grad" if node.kind == "leaf" else "∂" if is_short else f"∂{telling.root}/∂{node.name or '·'}"
         parts = parts_text([telling.graph.edges[number].handed for number in arrived], precision)
+        parts = "" if is_short and len(parts) > SHORT else parts
         total = telling.total(node.id)
         if len(arrived) < len(uses):
             yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {len(uses)}", "gradient"),)
         elif node.kind == "leaf":
             yield from gradient_line(node._replace(grad=total), telling.options)
         else:
-            yield (Span(f"{head} = {short_value(total, precision)}", "gradient"),)
+            yield (Span(f"{head} = {boxed(total, telling.options)}", "gradient"),)
         if parts and len(arrived) == len(uses) > 1:
             yield (Span(f"= {parts}", "gradient"),)
     elif node.kind == "leaf":
@@ -353,6 +368,12 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
 
 
 # ------------------------------------------------------------------ words and numbers
+def boxed(value: Value, options: RenderOptions) -> str:
+    """Return a gradient as it stands in a box: its norm, if its values are many or long."""
+    text = short_value(value, options.precision)
+    return text if len(text) <= options.max_chars else f"|{decimal(norm(value), options.precision)}|"
+
+
 def is_named(name: str, text: str) -> bool:
     """Return whether an expression has a name in it.
 

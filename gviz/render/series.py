@@ -10,12 +10,15 @@ import io
 import json
 import os
 import re
+import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import RenderError
 from gviz.files import write
+from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures.html import inks
 from gviz.pictures.labels import text_of
@@ -102,12 +105,13 @@ def render(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[i
     Raises:
         RenderError: a picture cannot be made, or Pillow is needed and not installed.
     """
-    slides = _slides(graph, suffix, options, wanted)
-    if suffix == "pdf":
-        return pdf(slides, options, graph.title)
-    if suffix == "html":
-        return html(slides, options, graph.title, seconds)
-    return animation(slides, suffix, options, seconds)
+    with _said_once():
+        slides = _slides(graph, suffix, options, wanted)
+        if suffix == "pdf":
+            return pdf(slides, options, graph.title)
+        if suffix == "html":
+            return html(slides, options, graph.title, seconds)
+        return animation(slides, suffix, options, seconds)
 
 
 def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS) -> list[str]:
@@ -136,7 +140,8 @@ def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] 
         if in_folder:
             os.makedirs(path, exist_ok=True)
         return [write(name, data)]
-    drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, suffix, options, wanted)]
+    with _said_once():
+        drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, suffix, options, wanted)]
     if in_folder:
         os.makedirs(path, exist_ok=True)
     digits = max(2, len(str(drawn[0][0].of)))
@@ -145,6 +150,15 @@ def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] 
         number = f"{slide.number:0{digits}}"
         names.append(write(os.path.join(path, f"{number}.{suffix}") if in_folder else f"{stem}-{number}{ending}", data))
     return names
+
+
+@contextmanager
+def _said_once() -> Iterator[None]:
+    """Say of all slides together what is to be said of each."""
+    with warnings.catch_warnings():
+        if not any(action == "ignore" and issubclass(RenderWarning, kind) for action, _, kind, *_ in warnings.filters[:1]):
+            warnings.simplefilter("default", RenderWarning)
+        yield
 
 
 def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> list[Slide]:

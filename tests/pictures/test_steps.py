@@ -212,6 +212,15 @@ def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str
     assert len({re.search(r'viewBox="[^"]*"', svg)[0] for svg in drawn}) == 1  # type: ignore[index]
 
 
+def test_a_wide_graph_does_without_texts_on_its_lines() -> None:
+    wide = "; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(8)]])
+    slides = slides_of(graph_of(wide, {"x": 0.5, "w": 1}))
+    texts = [dot.text_of(slide.picture) for slide in slides]
+    assert not any(isinstance(one, Shape) and one.id.startswith("p") for slide in slides for one in slide.picture.statements)
+    assert "∂ = 0." in texts[-1]
+    assert "the gradient ∂a8/∂..." in texts[-1]
+
+
 def test_all_slides_have_the_same_boxes_and_lines_in_the_same_order() -> None:
     kinds = [
         [(type(one).__name__, getattr(one, "id", None), getattr(one, "start", None)) for one in slide.picture.statements]
