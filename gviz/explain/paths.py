@@ -100,9 +100,9 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
     order = [each for each in inputs_first(graph, inputs) if each.id in above]
     kept = {each: [edge for edge in inputs[each] if edge.source in above] for each in above if each != node.id} | {node.id: []}
     counts = dict.fromkeys(above, 0) | {root: 1 for root in graph.roots if root in above}
-    for each in reversed(order):
-        for edge in kept[each.id]:
-            counts[edge.source] += counts[each.id]
+    for step in reversed(order):
+        for edge in kept[step.id]:
+            counts[edge.source] += counts[step.id]
     start = start_of(graph, users)
     names = {each.id: each.name or operator_of(each.label) for each in graph.nodes}
     listed = [path_of(edges, names, start) for edges in islice(edges_of_paths(graph.roots, node.id, kept), most)]
