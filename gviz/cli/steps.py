@@ -79,7 +79,10 @@ class Series(NamedTuple):
                 f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed", hint=hint
             )
         if not has_backward(shown):
-            self.say_forward_only()
+            what = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
+            if self.only == "backward":
+                raise SourceError(what, hint=SAVED)
+            streams.complain(f"{what}; these are the steps forward", "warning")
         steps = steps_of(shown, self.options)
         if self.first > len(steps):
             raise click.UsageError(f"--from {self.first}: there are {len(steps)} steps.")
@@ -87,13 +90,6 @@ class Series(NamedTuple):
         if not wanted:
             raise click.UsageError(f"none of the {len(steps)} steps is asked for: see --only, --from and --to.")
         return wanted
-
-    def say_forward_only(self) -> None:
-        """Say that there is no step backward; SourceError if that is all that is wanted."""
-        what = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
-        if self.only == "backward":
-            raise SourceError(what, hint=SAVED)
-        streams.complain(f"{what}; these are the steps forward", "warning")
 
     def write(self, graph: Graph) -> None:
         """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
