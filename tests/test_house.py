@@ -74,7 +74,7 @@ BUDGETS = {
     "sources/script": 1333,
     "sources/pasted.py": 176,
     "layout": 850,
-    "pictures": 2800,
+    "pictures": 2900,
     "render": 1600,
     "text.py": 136,
     "files.py": 277,

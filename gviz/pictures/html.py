@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gviz.pictures.labels import LONGEST_LINE, Span
-from gviz.text import shorten, visible
+from gviz.text import display_width, shorten, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +36,9 @@ _SWATCHES = {
 }
 BANNER, MOST_LINES = 60, 3
 """Characters of a line, and lines, that are told of an error's message."""
+
+CAPTION, MOST_CAPTIONS = 84, 6
+"""Characters of a line, and lines, of a caption."""
 
 COLUMNS = {"TB": 2, "BT": 2, "LR": 4, "RL": 4}
 
@@ -160,7 +163,7 @@ def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, option
     cells += [f'<TD></TD><TD ALIGN="LEFT">{"".join(span_text(span, theme) for span in note)}  </TD>' for note in notes]
     across = COLUMNS[options.direction] if options.fit == "none" else max(len(cells), 1)
     table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
-    told = options.caption.splitlines() if options.fit == "none" else ()  # a page has a place of its own for it
+    told = caption_lines(options.caption) if options.fit == "none" else ()  # a page has a place of its own for it
     head = banner(error, theme, 2 * across) + "".join(caption_row(line, theme, 2 * across) for line in told)
     return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{head}{table}</TABLE>>')
 
@@ -172,6 +175,21 @@ def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Htm
     head = f"<TD>{escaped(title)} from</TD>"
     row = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="1"><TR>{head}{cells}</TR></TABLE>'
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')
+
+
+def caption_lines(caption: str) -> list[str]:
+    """Return the lines of a caption, broken where they are too long for a page; what is too much is left out."""
+    if not caption:
+        return []
+    from textwrap import wrap
+
+    lines = [line for text in caption.splitlines() for line in wrap(text, fitting(text, CAPTION))]
+    return lines if len(lines) <= MOST_CAPTIONS else [*lines[: MOST_CAPTIONS - 1], "…"]
+
+
+def fitting(text: str, columns: int) -> int:
+    """Return how many characters of a text take so many columns."""
+    return max(columns * len(text) // max(display_width(text), 1), 1)
 
 
 def caption_row(line: str, theme: Theme, across: int) -> str:
@@ -187,9 +205,7 @@ def banner(error: str, theme: Theme, across: int) -> str:
     from textwrap import wrap  # few pictures need it
 
     place, _, message = error.partition("\n")
-    lines = wrap(message, BANNER)
-    if len(lines) > MOST_LINES:
-        lines = [*lines[: MOST_LINES - 1], shorten(" ".join(lines[MOST_LINES - 1 :]), BANNER, mark=" …")]
+    lines = wrap(message, BANNER, max_lines=MOST_LINES, placeholder=" …")
     head = f"<B>✗ {escaped(shorten(place, BANNER, mark=' …'))}</B>"
     text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
     look = f'COLSPAN="{across}" ALIGN="LEFT" CELLPADDING="6" BGCOLOR="{theme.boxes["error"].fill}"'

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["ANSI", "ARROWS", "BOX", "BOXES", "CLUSTER", "LABEL", "LONGEST_LINE", "LONGEST_PIECE", "WRONG", "picture_size"]
+__all__ = [
+    "ANSI", "ARROWS", "BOX", "BOXES", "CLUSTER", "LABEL", "LONGEST_LINE", "LONGEST_PIECE", "LONGEST_TITLE", "WRONG",
+    "picture_size",
+]  # fmt: skip
 
 BOX = {
     "style": "filled",
@@ -59,6 +62,9 @@ ANSI = {
 
 WRONG = "91"
 """The colour of nan and inf in the terminal."""
+
+LONGEST_TITLE = 100
+"""Characters of a text above a picture."""
 
 LONGEST_LINE = 200
 """Characters of a line in a box, and of a title: a longer one would make the picture too small to be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gviz.pictures import Frame, Picture
-from gviz.pictures.look import LONGEST_LINE
+from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
 
@@ -57,7 +57,7 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     if options.title and options.fit == "none":  # a page has a place of its own for it
         look = {
-            "label": shorten(options.title, LONGEST_LINE, middle=True),
+            "label": shorten(options.title, LONGEST_TITLE, mark=" …"),
             "fontsize": "18",
             "fontcolor": theme.ink,
             "fontname": FONT,

@@ -112,10 +112,12 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
 def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture on its page, in the direction that gives the larger type if none was asked for."""
     from gviz.pictures import html, picture_of, slide
+    from gviz.pictures.look import LONGEST_TITLE
     from gviz.render import dot
+    from gviz.text import shorten
 
     page = slide.PAGES[options.fit]
-    caption = [html.escaped(line) for line in options.caption.splitlines()]
+    caption = [html.escaped(line) for line in html.caption_lines(options.caption)]
     drawn: list[tuple[float, int, str, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
@@ -126,7 +128,8 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
         drawn.append((slide.scale_of(layout, page, len(caption), foot), -len(drawn), legend, picture, layout))
     *_, legend, picture, layout = max(drawn, key=lambda one: one[:2])
     dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
-    title = html.escaped(options.title or graph.title)
+    title = (options.title or graph.title).replace("\n", " ")
+    title = html.escaped(shorten(title, html.fitting(title, LONGEST_TITLE), mark=" …"))
     return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=dots, write=dot.text_of)
 
 

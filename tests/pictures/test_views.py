@@ -190,6 +190,15 @@ def test_a_slide_is_16_to_9_and_has_the_title_and_the_caption(view: str) -> None
     assert "its gradient is a sum" in drawn.replace("&#160;", " ")
 
 
+@pytest.mark.parametrize("fit", ["slide", "a4"])
+@pytest.mark.parametrize("text", ["k" * 5000, "<&\\N" * 200, "損失 " * 300, "two\nlines", "one line\n" * 40])
+def test_a_page_keeps_its_size_whatever_is_said_on_it(fit: str, text: str) -> None:
+    drawn = str(render(read(ARTICLE), "svg", RenderOptions(fit=fit, title=text, caption=text)))
+    size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', drawn)
+    assert size is not None
+    assert tuple(map(float, size.groups())) == {"slide": (960, 540), "a4": (842, 595)}[fit]
+
+
 def test_every_text_of_a_slide_is_on_it() -> None:
     for source in (ARTICLE, E):
         for view in VIEWS:
