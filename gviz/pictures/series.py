@@ -176,7 +176,7 @@ class _Scene:
     def boxes(self, at: int, lines: Mapping[str, Sequence[Line]] | None = None) -> Iterator[Statement]:
         """Yield the boxes at a step, with the lines of that step unless others are given."""
         step = self.steps[at]
-        reached = {self.graph.edges[number].source for number in lit_edges(self.graph, step)}
+        reached = {edge.source for number, edge in enumerate(self.graph.edges) if is_lit(number, edge, step)}
         for node in self.graph.nodes:
             said = (lines or {}).get(node.id) or self.lines[node.id][at]
             if node.kind == "operation":
@@ -187,8 +187,8 @@ class _Scene:
                     look |= {"color": self.theme.boxes["lit"].pen, "penwidth": LIT_PEN}
                 yield Shape(node.id, look)
         for number, text in self.plates.items():
-            is_lit = number in lit_edges(self.graph, step)
-            plate = html.plate([(Span(part, "" if is_lit else "muted"),) for part in text], self.theme)
+            ink = "" if is_lit(number, self.graph.edges[number], step) else "muted"
+            plate = html.plate([(Span(part, ink),) for part in text], self.theme)
             yield Shape(f"p{number}", plate if self.is_told(number, step) or lines else {**plate, "style": "invis"})
 
     def operation(self, node: Node, lines: Sequence[Line], step: Step) -> dict[str, str]:
@@ -199,9 +199,10 @@ class _Scene:
         if not is_known:
             style = ",".join(dict.fromkeys([*look.get("style", "filled").split(","), "dashed"]))
             return {**look, "fillcolor": self.theme.page, "color": self.theme.faint, "style": style, "penwidth": "1.2"}
-        is_lit = step.node == node.id or (step.phase == "start" and is_root)
+        if step.node != node.id and not (step.phase == "start" and is_root):
+            return look
         fill, pen = self.theme.boxes["lit"]
-        return {**look, "fillcolor": fill, "color": pen, "penwidth": LIT_PEN} if is_lit else look
+        return {**look, "fillcolor": fill, "color": pen, "penwidth": LIT_PEN}
 
     def arrows(self, at: int) -> Iterator[Arrow]:
         """Yield the lines at a step, in two parts where a text stands on one."""
@@ -220,11 +221,8 @@ class _Scene:
         """Yield the line behind each text on a line, for as long as the text is not there."""
         step = self.steps[at]
         for number in self.plates:
-            pen = {
-                key: value
-                for key, value in self.pen(number, self.graph.edges[number], step).items()
-                if not key.startswith("arrow")
-            }
+            look = self.pen(number, self.graph.edges[number], step)
+            pen = {key: value for key, value in look.items() if not key.startswith("arrow")}
             hidden = {"style": "invis"} if self.is_told(number, step) else {"dir": "none"}
             yield Arrow(f"p{number}", f"p{number}", {**pen, **hidden})
 
@@ -241,7 +239,7 @@ class _Scene:
                 "color": self.theme.boxes["dashed"].pen if is_known else self.theme.faint,
                 "arrowhead": "none",
             }
-        if number in lit_edges(self.graph, step):
+        if is_lit(number, edge, step):
             if step.phase == "forward":
                 return {"penwidth": LIT_LINE, "color": self.theme.value}
             back = {"dir": "back", "arrowhead": "none", "arrowtail": "normal", "arrowsize": f"{ARROW:g}"}
@@ -258,10 +256,9 @@ class _Scene:
         return layout._replace(arrows=arrows)
 
 
-def lit_edges(graph: Graph, step: Step) -> set[int]:
-    """Return the numbers of the edges that a step is about: into its operation, backward those that a gradient takes."""
-    into = {number for number, edge in enumerate(graph.edges) if edge.target == step.node}
-    return into & set(step.handed) if step.phase == "backward" else into
+def is_lit(number: int, edge: Edge, step: Step) -> bool:
+    """Return whether a step is about an edge: one into its operation, backward one that a gradient takes."""
+    return edge.target == step.node and (step.phase != "backward" or number in step.handed)
 
 
 # ------------------------------------------------------------------ places
