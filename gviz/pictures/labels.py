@@ -6,6 +6,7 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.passes.expressions import words_of
@@ -35,8 +36,8 @@ LONGEST_NAME, LONGEST_EXPRESSION = 40, 36
 REPEATED, USED = "repeated", "used"
 """States of a leaf's boxes: one that is drawn again beside a later use, and the first, which says how often it is used."""
 
-_MINUS_ONE = str(2**64 - 1)
-"""How PyTorch's getters tell a dim of -1."""
+_WRAPPED = re.compile(r"\b18446744073\d{9}\b")
+"""How PyTorch's getters tell a small negative number, such as a dim of -1."""
 
 _NOT_SHOWN = "[saved tensor"
 _NOT_FINITE = ("nan", "inf", "-inf")
@@ -126,6 +127,15 @@ def elements(value: Value) -> list[float | str | None]:
 def is_finite(value: Value) -> bool:
     """Return whether none of the numbers is nan or inf."""
     return not any(item in _NOT_FINITE for item in elements(value) if isinstance(item, str))
+
+
+def signed(text: str) -> str:
+    """Return a text with PyTorch's unsigned numbers as the negative ones that they stand for.
+
+    >>> signed("18446744073709551615"), signed("18446744073709551516"), signed("2")
+    ('-1', '-100', '2')
+    """
+    return _WRAPPED.sub(lambda found: str(int(found[0]) - 2**64), text)
 
 
 def shape_text(shape: tuple[int | None, ...]) -> str:
@@ -362,7 +372,7 @@ def _name(node: Node) -> str:
 def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     """Return what an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [
-        (key, text.replace(_MINUS_ONE, "-1"))
+        (key, signed(text))
         for key, text in node.attrs
         if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")
     ]

@@ -7,9 +7,14 @@ frame, a saved tensor a folded corner; and each kind has a shade of its own, so 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["FONT", "THEMES", "Pair", "Theme", "box_attributes", "edge_attributes", "error_attributes"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gviz.pictures.labels import Line
+
+__all__ = ["FONT", "THEMES", "Pair", "Theme", "box_attributes", "edge_attributes", "error_attributes", "with_alarm"]
 
 FONT = "monospace"
 
@@ -174,6 +179,11 @@ def error_attributes(theme: Theme) -> dict[str, str]:
     """Return the attributes that a box has besides if it holds nan or inf: the pen says so too."""
     fill, pen = theme.boxes["error"]
     return {"fillcolor": fill, "color": pen, "penwidth": "3"}
+
+
+def with_alarm(look: dict[str, str], lines: Iterable[Line], theme: Theme) -> dict[str, str]:
+    """Return the look of a box, or that of an error if one of its lines says so."""
+    return look | error_attributes(theme) if any(span.ink == "error" for line in lines for span in line) else look
 
 
 def edge_attributes(theme: Theme) -> dict[str, dict[str, str]]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, outputs_line, short_value
+from gviz.pictures.labels import Span, is_finite, outputs_line, short_value
 from gviz.pictures.page import themed
-from gviz.pictures.theme import THEMES, box_attributes
+from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,11 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
     """Yield the boxes and the lines."""
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
     for node in graph.nodes:
-        look = box_attributes("output" if node.id in graph.roots else node.kind, theme)
+        look = box_attributes("output" if node.id in graph.roots and node.id in operations else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        yield Shape(node.id, {"label": html.record(cells(node, options), theme, look), **html.BARE})
+        told = cells(node, options)
+        yield Shape(node.id, {"label": html.record(told, theme, with_alarm(look, told, theme)), **html.BARE})
         if node.id in operations:
             yield Shape(sign_of(node.id), circle(node, theme))
             yield Arrow(sign_of(node.id), node.id, {})
@@ -59,10 +60,10 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
     value = node.name if node.kind == "constant" else None if node.value is None else short_value(node.value, options.precision)
     if value is not None:
-        found.append((Span(f"data {value}"),))
+        found.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
     grad = node.grad if node.kind == "leaf" else node.arrives
     if grad is not None:
-        found.append((Span(f"grad {short_value(grad, options.precision)}", "gradient"),))
+        found.append((Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),))
     return found or [(Span(" "),)]
 
 

@@ -13,9 +13,9 @@ from gviz.explain.local import inputs_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, is_small, name_along, short_value, size_of, value_lines
+from gviz.pictures.labels import Span, is_finite, is_small, name_along, short_value, signed, size_of, value_lines
 from gviz.pictures.page import themed
-from gviz.pictures.theme import THEMES, box_attributes
+from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,8 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         inputs.setdefault(edge.target, []).append(edge)
     for node in graph.nodes:
         is_root = node.id in graph.roots
-        look = box_attributes("output" if is_root else node.kind, theme) | ({"penwidth": "2"} if is_root else {})
+        look = box_attributes("output" if is_root and node.kind != "leaf" else node.kind, theme)
+        look |= {"penwidth": "2"} if is_root else {}
         if node.kind == "leaf":
             head = value_lines(node, options)
             foot: list[Line] = [(Span("AccumulateGrad", "muted"),), sum_line(node, uses.get(node.id, []), options)]
@@ -71,6 +72,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
             parts = [([(Span(node.label),), *value_lines(node, options)], "")]
             kept = saved(node, inputs.get(node.id, []), nodes)
             parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
+        look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
     out, into = SIDES[options.direction]
     for number, edge in enumerate(graph.edges):
@@ -99,7 +101,8 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     parts = [short_value(value, options.precision) for value in handed]
     is_sum = len(parts) > 1 and all(is_small(size_of(value)) for value in handed)  # the norm of a sum is no sum of norms
     total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
-    return (Span(f"{leaf.name}.grad = {total}{short_value(leaf.grad, options.precision)}", "gradient"),)
+    ink = "gradient" if is_finite(leaf.grad) else "error"
+    return (Span(f"{leaf.name}.grad = {total}{short_value(leaf.grad, options.precision)}", ink),)
 
 
 def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
@@ -113,7 +116,7 @@ def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
             continue
         is_tensor = text == "freed" or text.startswith("[saved tensor")
         name = (node.name or "") if key.startswith("result") else names.get(keys.index(key), "") if key in keys else ""
-        told.append(" = ".join(filter(None, [key, name if is_tensor else text])))
+        told.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
     return ", ".join(told)
 
 
