@@ -43,12 +43,15 @@ LONGEST_TITLE = 60
 
 LOOK = (
     "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves",
-    "color_by", "transparent", "scale", "graph", "node", "edge",
+    "ghosts", "color_by", "transparent", "scale", "graph", "node", "edge",
 )  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
 VIEW = click.option("--view", type=OneOf(VIEWS), default="torchviz", show_default=True,
                     help="The backward graph as TorchViz draws it, or the formula with its local derivatives.")  # fmt: skip
+GHOSTS = click.option(
+    "--ghosts", is_flag=True, help="Draw constants, and inputs that need no gradient, in the view torchviz too."
+)
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
     if has_views:
-        options = (VIEW, *options)
+        options = (VIEW, GHOSTS, *options)
 
     def decorate(command: Command) -> Command:
         @wraps(command)

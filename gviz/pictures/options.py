@@ -60,6 +60,7 @@ class RenderOptions:
         caption: what stands below it.
         color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the value.
         repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
+        ghosts: whether the view torchviz has boxes for constants and inputs that need no gradient, too.
         font_size: points of the text in a box.
         transparent: whether the page lets what is behind it through.
         scale: how many times as large an image is in pixels.
@@ -87,6 +88,7 @@ class RenderOptions:
     caption: str = ""
     color_by: str = ""
     repeat_leaves: str = "auto"
+    ghosts: bool = False
     font_size: int = 12
     transparent: bool = False
     scale: float = 1.0

@@ -31,6 +31,7 @@ LEGEND = {
     "intermediate": "base of a view",
     "saved": "saved for backward",
     "frozen": "needs no gradient",
+    "constant": "constant",
 }
 STATIC_LEGEND = {
     "placeholder": "placeholder: gets its value at each run",
@@ -49,8 +50,12 @@ ARROWHEADS = {"TB": ("↓", "↑"), "BT": ("↑", "↓"), "LR": ("→", "←"), 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
     shown, is_large = graph, len(graph.nodes) > LARGE
+    if options.ghosts and options.show and graph.kind != "static" and not is_large:
+        from gviz.passes.ghosts import with_ghosts
+
+        shown = with_ghosts(shown)
     if options.show and options.repeat_leaves != "never" and not is_large:
-        shown = with_repeats(graph, always=options.repeat_leaves == "always")
+        shown = with_repeats(shown, always=options.repeat_leaves == "always")
     drawn = boxes(shown, options)
     shapes = _shapes(shown, drawn, options, has_inks=bool(options.show) and not is_large)
     statements = [

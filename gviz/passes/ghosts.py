@@ -1,0 +1,30 @@
+"""What takes part in the computation and not in the graph: constants and frozen inputs, as boxes that TorchViz leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gviz.passes.dataflow import dataflow
+
+if TYPE_CHECKING:
+    from gviz.graph import Graph
+
+__all__ = ["with_ghosts"]
+
+
+def with_ghosts(graph: Graph) -> Graph:
+    """Return the graph with a node for each constant, and for each input without gradients, that an expression names.
+
+    >>> from gviz.graph import Edge, Graph, Node
+    >>> nodes = Node("n0", "operation", "AddBackward0", "a", slots=2, expression="w + 1"), Node("n1", "leaf", name="w")
+    >>> ghost = with_ghosts(Graph(nodes, (Edge("n1", "n0"),)))
+    >>> [(node.kind, node.name) for node in ghost.nodes][2:], ghost.edges[1].kind
+    ([('constant', '1')], 'control')
+    """
+    formula = dataflow(graph)
+    ghosts = {node.id: node for node in formula.nodes if node.kind in ("constant", "frozen")}
+    edges = tuple(edge._replace(kind="control") for edge in formula.edges if edge.source in ghosts)
+    own = {node.id for node in graph.nodes}
+    nodes = tuple(node for node in ghosts.values() if node.id not in own)
+    return replace(graph, nodes=(*graph.nodes, *nodes), edges=(*graph.edges, *edges))

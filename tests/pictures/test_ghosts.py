@@ -1,0 +1,36 @@
+"""``--ghosts``: constants and inputs without gradients, which PyTorch's graph leaves out, as dashed boxes."""
+
+from __future__ import annotations
+
+import pytest
+
+from gviz.pictures.options import RenderOptions
+from gviz.render import render
+from gviz.sources import SourceOptions, read
+
+FROZEN = SourceOptions(values={"x": 1, "w": 4, "b": 0.5}, frozen=("x",))
+
+
+def drawn(source: str, options: SourceOptions, **look: object) -> str:
+    """Return the picture of an expression as DOT."""
+    return str(render(read(source, options).graph, "dot", RenderOptions(legend=False, **look)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "text"),
+    [
+        ("y=(x+w)*(w+1)", SourceOptions(values={"x": 2, "w": 1}), "<B>1</B>"),
+        ("h=w*x+b", FROZEN, "<B>x</B> = 1"),
+        ("L=10-d", SourceOptions(values={"d": 22}), "<B>10</B>"),
+    ],
+)
+def test_a_ghost_is_one_more_dashed_box_with_a_dashed_arrow(source: str, options: SourceOptions, text: str) -> None:
+    without, ghosts = drawn(source, options), drawn(source, options, ghosts=True)
+    assert text not in without
+    assert text in ghosts
+    assert ghosts.count(" -> ") == without.count(" -> ") + 1
+    assert ghosts.count("dashed") == without.count("dashed") + 2
+
+
+def test_torchviz_s_own_picture_has_no_ghosts() -> None:
+    assert drawn("h=w*x+b", FROZEN, show=(), ghosts=True) == drawn("h=w*x+b", FROZEN, show=())
