@@ -167,6 +167,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
+        *((VIEW, GHOSTS) if has_views else ()),
         click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
                      help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
         click.option("-o", "--output", "files", metavar="FILE", multiple=True,
@@ -199,8 +200,6 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
                      help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
     )  # fmt: skip
-    if has_views:
-        options = (VIEW, GHOSTS, *options)
 
     def decorate(command: Command) -> Command:
         @wraps(command)
