@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.errors import SourceError
-from gviz.passes.elements import agree, plus, times
+from gviz.passes.elements import agree, largest, plus, times
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.text import did_you_mean, excerpt, joined
 
@@ -94,11 +94,11 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
         users[edge.source].append(edge)
     above = {node.id}
     todo = [node.id]
-    for each in todo:  # grows while it is read
-        todo += [edge.target for edge in users[each] if edge.target not in above]
-        above.update(edge.target for edge in users[each])
+    for here in todo:  # grows while it is read
+        todo += [edge.target for edge in users[here] if edge.target not in above]
+        above.update(edge.target for edge in users[here])
     order = [each for each in inputs_first(graph, inputs) if each.id in above]
-    kept = {each: [edge for edge in inputs[each] if edge.source in above] for each in above if each != node.id} | {node.id: []}
+    kept = {here: [edge for edge in inputs[here] if edge.source in above] for here in above - {node.id}} | {node.id: []}
     counts = dict.fromkeys(above, 0) | {root: 1 for root in graph.roots if root in above}
     for step in reversed(order):
         for edge in kept[step.id]:
@@ -107,7 +107,7 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
     names = {each.id: each.name or operator_of(each.label) for each in graph.nodes}
     listed = [path_of(edges, names, start) for edges in islice(edges_of_paths(graph.roots, node.id, kept), most)]
     grad = gradient_of(node, users)
-    sum_, scale = summed(graph, order, kept, start, node.id)
+    sum_, scale = summed(graph.roots, order, kept, start)
     if not agree(sum_, grad, scale):
         sum_, listed = None, [path._replace(product=None) for path in listed]
     roots = tuple(names[root] for root in graph.roots)
@@ -118,9 +118,8 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
 def target_of(graph: Graph, name: str) -> Node:
     """Return the node of a name; SourceError if it has none, or no gradient goes there."""
     roots = [node.name or "" for node in graph.nodes if node.id in graph.roots]
-    below = [
-        node.name for node in graph.nodes if node.kind in ("leaf", "operation") and node.name and node.id not in graph.roots
-    ]
+    inner = [node for node in graph.nodes if node.kind in ("leaf", "operation") and node.id not in graph.roots]
+    below = [node.name for node in inner if node.name]
     ways = f"there are paths to {joined(below, 12)}" if below else "it is made of nothing that has gradients"
     where = f"no path from {joined(roots)} to {excerpt(name)}"
     for node in graph.nodes:
@@ -138,9 +137,8 @@ def target_of(graph: Graph, name: str) -> Node:
     if not row.requires_grad:
         raise SourceError(f"{where}: it is frozen or a constant, and no gradient flows to it", hint=ways)
     if row.expression is not None:
-        raise SourceError(
-            f"{where}: it stands for {row.expression} within a statement", hint=f"{ways}; --by operation draws it"
-        )
+        hint = f"{ways}; --by operation draws it"
+        raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=hint)
     raise SourceError(f"{where}: {' and '.join(roots)} is not made from it", hint=ways)
 
 
@@ -197,16 +195,14 @@ def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Value:
     return total
 
 
-def summed(graph: Graph, order: list[Node], kept: Mapping[str, list[Edge]], start: Value, end: str) -> tuple[Value, float]:
+def summed(roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Edge]], start: Value) -> tuple[Value, float]:
     """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
-    sums: dict[str, Value] = {root: start for root in graph.roots if root in kept}
-    scale = 0.0
+    sums: dict[str, Value] = {root: start for root in roots if root in kept}
+    scale, end = 0.0, order[0].id
     for node in reversed(order):
         for edge in kept[node.id]:
             part = times(sums[node.id], edge.local)
             sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
             if edge.source == end:
-                scale = max(
-                    [scale, *(abs(item) for item in (part if isinstance(part, tuple) else (part,)) if isinstance(item, float))]
-                )
+                scale = max(scale, largest(part))
     return sums[end], scale

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Value
 
-__all__ = ["agree", "plus", "times"]
+__all__ = ["agree", "largest", "plus", "times"]
 
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
@@ -76,3 +76,14 @@ def agree(left: Value, right: Value, scale: float = 0.0) -> bool:
         return False
     are_nan = math.isnan(one) and math.isnan(other)
     return are_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE * scale)
+
+
+def largest(value: Value) -> float:
+    """Return the size of the number that is farthest from 0, among those that are finite.
+
+    >>> largest((1.0, (-3.0, "nan")))
+    3.0
+    """
+    if isinstance(value, tuple):
+        return max(map(largest, value), default=0.0)
+    return abs(float(value)) if isinstance(value, int | float) else 0.0

@@ -105,9 +105,9 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, ast.expr]:
     """Return what the letters inside of statements stand for, in names of the program."""
     formulas: dict[str, ast.expr] = {}
     for node in order:
-        formula = read(node.expression) if node.id in inner else None
-        if formula is not None and node.name:
-            formulas[node.name] = limited(replaced(formula, formulas)) or ast.Name("□")
+        if node.id in inner and node.name:
+            formula = None if "□" in node.expression else read(node.expression)
+            formulas[node.name] = (limited(replaced(formula, formulas)) if formula else None) or ast.Name("□")
     return formulas
 
 

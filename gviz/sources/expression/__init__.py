@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "notes_on_names"]
 
-SCALAR_ONLY = "grad can be implicitly created only for scalar outputs"
+SCALARS = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words for backward from a tensor with more elements than one."""
 
 
@@ -67,7 +67,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     tensors = names.tensors
     roots = _find_roots(program, options, tensors, last)
     notes += _retain(options.retain, tensors)
-    flows = _flow(options, tuple(roots.values()))  # before backward frees the graph
+    flows = _flow(options, tuple(roots.values())) if options.flow else {}  # before backward frees the graph
     if options.backward:
         notes += _run_backward(program, options, roots)
     notes += _not_finite(tensors, names.expressions)
@@ -75,13 +75,11 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
 
 
 def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, Flow]:
-    """Return how the gradient flows, if that is asked for; the factors alone where backward does not run."""
-    if not options.flow:
-        return {}
+    """Return how the gradient flows; the factors alone where backward does not run."""
     from gviz.flow import flow
 
     runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
-    return flow(engine, roots, has_gradient=runs)
+    return flow(engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs)
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:
@@ -164,18 +162,20 @@ def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, 
     """Run backward from each root, the graph retained, and say from which one it cannot run."""
     for name, root in roots.items():
         if options.grad_output is None and root.numel() != 1:
-            yield Note(
-                f"{SCALAR_ONLY}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning"
-            )
+            yield Note(f"{SCALARS}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning")
             continue
-        text = f"ones({tuple(root.shape)})" if options.grad_output == "ones" else options.grad_output
-        grad = None if text is None else make_value("--grad-output ", text, root.dtype, requires_grad=False)
         try:
-            root.backward(grad, retain_graph=True)
+            root.backward(_grad_output(options, root), retain_graph=True)
         except ENGINE_ERRORS as error:
             if options.grad_output not in (None, "ones"):
                 raise SourceError(str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}") from error
             raise engine_error(error, program.source, program.statements[-1]) from error
+
+
+def _grad_output(options: SourceOptions, root: Tensor) -> Tensor | None:
+    """Return what backward starts from at a root; None for 1."""
+    text = f"ones({tuple(root.shape)})" if options.grad_output == "ones" else options.grad_output
+    return None if text is None else make_value("--grad-output ", text, root.dtype, requires_grad=False)
 
 
 def _not_finite(tensors: Mapping[str, Tensor], expressions: Mapping[str, str]) -> Iterator[Note]:
