@@ -17,7 +17,21 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
-__all__ = ["BARE", "Html", "box", "centred", "inks", "labels", "legend", "plain", "plate", "record", "span_text", "stacked"]
+__all__ = [
+    "BARE",
+    "Html",
+    "box",
+    "centred",
+    "inks",
+    "labels",
+    "legend",
+    "on_line",
+    "plain",
+    "plate",
+    "record",
+    "span_text",
+    "stacked",
+]
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
 """Graphviz puts a node's own name in place of a backslash and N here too."""
@@ -103,6 +117,13 @@ def plate(lines: Iterable[Line], theme: Theme) -> dict[str, str]:
     """Return the look of a text that stands on a line, as a box without an outline."""
     look = {"fillcolor": theme.page, "penwidth": "0", "margin": "0.02,0.01", "height": "0.1", "width": "0.1", "fontsize": "11"}
     return {"label": box(lines, theme, padding="0.5"), **look}
+
+
+def on_line(text: str, theme: Theme, options: RenderOptions) -> Html:
+    """Return the label of an arrow: with room around it, and with the page behind it, where the arrow touches that."""
+    page = "" if options.transparent else f' BGCOLOR="{theme.page}"'
+    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="1"><TR><TD{page}>'
+    return Html(f"<{table}{span_text(Span(text), theme)}</TD></TR></TABLE>>")
 
 
 def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html:

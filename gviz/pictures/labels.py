@@ -330,19 +330,19 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     has_value = has_value and len(text) <= options.max_chars
     name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
     sizes = [short(shape_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
-    sizes += [node.dtype] if "dtype" in show and node.dtype else []
+    dtype = (Span(f" {node.dtype}", "muted"),) if "dtype" in show and node.dtype else ()
     head = [Span(name, is_bold=True)] if name else []
     if expression and name:
         head.append(Span(f" = {expression}"))
     if sizes:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
-    found: list[Line] = [tuple(head)] if head else []
+    found: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if is_finite(node.value) else "error"
         if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_NAME or not head:
-            found = [(*head, Span(f" = {text}" if head else text, ink))]
+            found = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
-            found.append((Span(f"= {text}", ink),))
+            found = [tuple(head), (Span(f"= {text}", ink), *dtype)]
     return found
 
 

@@ -149,8 +149,9 @@ def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> list[A
             continue
         if not label and output < len(outputs.get(start, ())):
             label = outputs[start][output]
-        if has_locals and (edge.symbol or edge.local is not None):
-            label = local_text(edge, options.precision)
+        if has_locals and (text := local_text(edge, options.precision)):
+            arrows.append(Arrow(start, end, {"label": html.on_line(text, THEMES[options.theme], options), **look}))
+            continue
         if kind == "data" and label:
             look = {"label": shorten(label, LONGEST_LINE, middle=True), **look}
         arrows.append(Arrow(start, end, look))
