@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gviz import ops
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
-from gviz.passes.expressions import UNKNOWN, words_of
+from gviz.passes.expressions import UNKNOWN, with_letters, words_of
 from gviz.passes.formulas import written
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph
 
-__all__ = ["Local", "inputs_of", "local_derivative", "with_symbols"]
+__all__ = ["Local", "inputs_of", "local_derivative", "with_formula", "with_symbols"]
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -244,6 +244,11 @@ def local_derivative(
         if not is_factor or is_elementwise(found, [value.node for value in known.values() if isinstance(value, Symbol)]):
             return Local(written(found), is_factor)
     return None
+
+
+def with_formula(graph: Graph) -> Graph:
+    """Return the graph with a letter for each result that has no name, and the symbols of local derivatives."""
+    return with_symbols(with_letters(graph))
 
 
 def with_symbols(graph: Graph) -> Graph:

@@ -54,6 +54,11 @@ BANNER, MOST_LINES = 60, 3
 CAPTION, MOST_CAPTIONS = 84, 6
 """Characters of a line, and lines, of a caption."""
 
+IN_COLUMN = 44
+"""Characters of a remark that stands in a column of the legend."""
+
+ROWS = 'BORDER="0" CELLSPACING="2" CELLPADDING="1"'
+
 COLUMNS = {"TB": 2, "BT": 2, "LR": 4, "RL": 4}
 
 
@@ -168,7 +173,7 @@ def framed(lines: Iterable[Line], theme: Theme) -> Html:
     return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
 
 
-def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, options: RenderOptions, *, error: str = "") -> Html:
+def legend(kinds: Mapping[str, str], notes: Sequence[Line], theme: Theme, options: RenderOptions, *, error: str = "") -> Html:
     """Return what stands below a picture: a swatch and a text for each kind of box, then further remarks.
 
     Args:
@@ -181,12 +186,18 @@ def legend(kinds: Mapping[str, str], notes: Iterable[Line], theme: Theme, option
     if not options.legend:
         kinds, notes = {}, ()
     cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in kinds.items()]
-    cells += [f'<TD></TD><TD ALIGN="LEFT">{"".join(span_text(span, theme) for span in note)}  </TD>' for note in notes]
+    texts = ["".join(span_text(span, theme) for span in note) for note in notes]
+    is_one_row = options.fit != "none" or len(cells) + len(texts) <= COLUMNS[options.direction]
+    if is_one_row or all(sum(len(span.text) for span in note) <= IN_COLUMN for note in notes):
+        cells, texts = [*cells, *(f'<TD></TD><TD ALIGN="LEFT">{text}  </TD>' for text in texts)], []
     across = COLUMNS[options.direction] if options.fit == "none" else max(len(cells), 1)
-    table = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
+    rows = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
     told = caption_lines(options.caption) if options.fit == "none" else ()  # a page has a place of its own for it
-    head = banner(error, theme, 2 * across) + "".join(caption_row(line, theme, 2 * across) for line in told)
-    return Html(f'<<TABLE BORDER="0" CELLSPACING="2" CELLPADDING="1">{head}{table}</TABLE>>')
+    head = banner(error, theme) + "".join(caption_row(line, theme) for line in told)
+    if rows and (error or told or texts):  # in one table with it a long text would make its column broad
+        rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
+    rows += "".join(f'<TR><TD ALIGN="LEFT">{text}</TD></TR>' for text in texts)
+    return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
 
 
 def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Html:
@@ -194,7 +205,7 @@ def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Htm
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
     cells = "".join(f'<TD {size} BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, text in steps)
     head = f"<TD>{escaped(title)} from</TD>"
-    row = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="1"><TR>{head}{cells}</TR></TABLE>'
+    row = f"<TABLE {ROWS}><TR>{head}{cells}</TR></TABLE>"
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')
 
 
@@ -213,13 +224,13 @@ def fitting(text: str, columns: int) -> int:
     return max(columns * len(text) // max(display_width(text), 1), 1)
 
 
-def caption_row(line: str, theme: Theme, across: int) -> str:
+def caption_row(line: str, theme: Theme) -> str:
     """Return a row of the text below a picture; its spaces stay."""
     text = escaped(line).replace(" ", "\u00a0")
-    return f'<TR><TD COLSPAN="{across}" ALIGN="LEFT"><FONT COLOR="{theme.ink}" POINT-SIZE="12">{text}</FONT></TD></TR>'
+    return f'<TR><TD ALIGN="LEFT"><FONT COLOR="{theme.ink}" POINT-SIZE="12">{text}</FONT></TD></TR>'
 
 
-def banner(error: str, theme: Theme, across: int) -> str:
+def banner(error: str, theme: Theme) -> str:
     """Return the rows that say why the program stopped, at most so many lines of its message."""
     if not error:
         return '<TR><TD HEIGHT="4"></TD></TR>'
@@ -229,7 +240,7 @@ def banner(error: str, theme: Theme, across: int) -> str:
     lines = wrap(message, BANNER, max_lines=MOST_LINES, placeholder=" …")
     head = f"<B>✗ {escaped(shorten(place, BANNER, mark=' …'))}</B>"
     text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
-    look = f'COLSPAN="{across}" ALIGN="LEFT" CELLPADDING="6" BGCOLOR="{theme.boxes["error"].fill}"'
+    look = f'ALIGN="LEFT" CELLPADDING="6" BGCOLOR="{theme.boxes["error"].fill}"'
     return f'<TR><TD {look}><FONT COLOR="{theme.ink}">{text}</FONT></TD></TR><TR><TD HEIGHT="2"></TD></TR>'
 
 

@@ -117,10 +117,9 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
         flow=evaluated.flow,
     )
     if options.flow:
-        from gviz.explain.local import with_symbols
-        from gviz.passes.expressions import with_letters
+        from gviz.explain.local import with_formula
 
-        graph = with_symbols(with_letters(graph))
+        graph = with_formula(graph)
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
 
 

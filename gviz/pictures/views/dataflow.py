@@ -120,7 +120,7 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
     derivatives = {bool(GRAD.search(edge.symbol)): None for edge in graph.edges if edge.symbol}
-    texts = {False: "local derivative", True: "what becomes of grad, the gradient that arrives"}
+    texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
     notes = [(Span(f"on a line: {about}"),)] if about else []
     back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.direction]

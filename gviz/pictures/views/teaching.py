@@ -136,8 +136,10 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
     forward = {"TB": "↓", "BT": "↑", "LR": "→", "RL": "←"}[options.direction]
-    notes: list[Line] = [
-        (Span(f"{forward} data"),),
-        (Span(f"{BACK[options.direction]} gradient · local derivative", "gradient"),),
-    ]
+    nodes = {node.id: node for node in graph.nodes}
+    products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
+    notes: list[Line] = [(Span(f"{forward} data"),)]
+    if any(products):
+        factor = " · local derivative" if any(" · " in text for text in products) else ""
+        notes.append((Span(f"{BACK[options.direction]} gradient{factor}", "gradient"),))
     return html.legend({kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options, error=graph.error)

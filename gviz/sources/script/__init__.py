@@ -210,10 +210,9 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     detailed = DETAILED if options.details else FEW
     graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow)
     if options.flow:
-        from gviz.explain.local import with_symbols
-        from gviz.passes.expressions import with_letters
+        from gviz.explain.local import with_formula
 
-        graph = with_symbols(with_letters(graph))
+        graph = with_formula(graph)
     listed = left.names or names  # of a script that does all in functions, what these functions held
     rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     return replace(graph, tensors=tuple(rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()))
