@@ -208,6 +208,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             options = RenderOptions(lines_of(show), format=suffix or "", **look)
             if not files and not by_name and suffix is not None:
                 raise click.UsageError("--format is for a picture: name its file, -o FILE.")
+            if len(files) > 1 and suffix is not None:
+                raise click.UsageError("--format is for one file; the suffix of each is its format.")
             if files.count("-") > 1:
                 raise click.UsageError("-o - is given twice.")
             first, *others = files or (None,)

@@ -72,12 +72,15 @@ class Picture:
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
+    if options.unused:
+        where = f"the view {options.view}" if options.show else "TorchViz's own picture"
+        warnings.warn(f"{where} has no use for {' and '.join(options.unused)}", RenderWarning, stacklevel=2)
     if options.needs_flow and graph.kind == "static":
         if options.view != "torchviz":
             warnings.warn("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2)
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
-        graph = with_formula(graph)
+        graph = with_derivatives(graph)
     view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
     if options.color_by:
@@ -88,14 +91,20 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     return picture
 
 
-def with_formula(graph: Graph) -> Graph:
+def with_derivatives(graph: Graph) -> Graph:
     """Return the graph with a name for each result, and the symbols of local derivatives; a graph that has them stays."""
-    if not any(edge.local is not None or edge.handed is not None for edge in graph.edges):
-        remark = "there are symbols but no numbers on the lines: no backward ran, or it had freed the graph"
-        warnings.warn(remark, RenderWarning, stacklevel=2)
+    from gviz.flow import MOST  # few pictures need it
+
+    operations = sum(node.kind == "operation" for node in graph.nodes)
+    if operations and not any(edge.local is not None or edge.handed is not None for edge in graph.edges):
+        why = "no backward ran"
+        if operations > MOST:
+            why = f"the graph has more than {MOST} operations"
+        elif any(node.grad is not None for node in graph.nodes):
+            why = "the graph was saved without them, or backward had freed it"
+        warnings.warn(f"there are symbols but no numbers on the lines: {why}", RenderWarning, stacklevel=2)
     if any(edge.symbol for edge in graph.edges):
         return graph
-    from gviz.explain.local import with_symbols
-    from gviz.passes.expressions import with_letters
+    from gviz.explain.local import with_formula
 
-    return with_symbols(with_letters(graph))
+    return with_formula(graph)

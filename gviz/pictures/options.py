@@ -99,6 +99,8 @@ class RenderOptions:
     """From where to where the data flows: ``rankdir``, or the view's own."""
     needs_flow: bool = field(init=False, repr=False, default=False)
     """Whether the picture shows local derivatives, or gradients on their way."""
+    unused: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+    """Options that were given and that the view has no use for."""
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
@@ -107,6 +109,12 @@ class RenderOptions:
         object.__setattr__(self, "rankdir", self.rankdir.upper())
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
+        is_bare = self.view == "torchviz" and not self.show
+        names = ("theme", "transparent", *(("title",) if self.fit == "none" else ())) if is_bare else ()
+        names += ("repeat_leaves",) if is_bare or self.view != "torchviz" else ()
+        names += ("show",) if self.view == "micrograd" else ()
+        own = type(self)
+        object.__setattr__(self, "unused", tuple(name for name in names if getattr(self, name) != getattr(own, name)))
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),

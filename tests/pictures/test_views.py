@@ -213,3 +213,26 @@ def test_every_text_of_a_slide_is_on_it() -> None:
             for x, y in re.findall(r'<text [^>]*x="([\d.-]+)" y="([\d.-]+)"', drawn):
                 assert 0 <= (float(x) + right) * scale <= float(box[3]), view
                 assert 0 <= (float(y) + down) * scale <= float(box[4]), view
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for theme and title"),
+        (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for show"),
+        (RenderOptions(view="dataflow", repeat_leaves="always"), "the view dataflow has no use for repeat_leaves"),
+    ],
+)
+def test_what_a_view_does_not_use_is_named(options: RenderOptions, text: str) -> None:
+    with pytest.warns(gviz.GvizWarning) as said:
+        render(read(ARTICLE), "dot", options)
+    assert [str(one.message) for one in said] == [text]
+
+
+def test_why_there_are_no_numbers_on_the_lines(recwarn: pytest.WarningsRecorder) -> None:
+    render(gviz.read("y=x", x=1).graph, "dot", RenderOptions(view="dataflow"))
+    assert not recwarn.list
+    for backward, why in ((True, "the graph was saved without them"), (False, "no backward ran")):
+        saved = Graph.from_json(gviz.read(ARTICLE[0], SourceOptions(values=ARTICLE[1], backward=backward)).graph.to_json())
+        with pytest.warns(gviz.GvizWarning, match=why):
+            render(saved, "dot", RenderOptions(view="dataflow"))
