@@ -35,7 +35,6 @@ TREE_LINES = 20
 LONGEST_STEM = 100
 """Characters of a file name that is made from a root's name."""
 
-
 PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", "edge", "all arrows"))
 
 LONGEST_TITLE = 60
