@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,20 @@ from gviz.pictures import Picture, Shape, html
 from gviz.pictures.labels import decimal, is_finite, norm
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gviz.graph import Graph, Node
     from gviz.pictures.options import RenderOptions
 
 __all__ = ["shaded"]
 
-LIGHT = ("#FFFFFF", "#E6F0F9", "#CADFF2", "#ABCFEA", "#8CBFE3")
-DARK = ("#14171A", "#1B2A38", "#203C55", "#254F73", "#2A6291")
+LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")
+DARK = ("#14171A", "#182431", "#1C3146", "#1F3E5B", "#234B70")
+GREY = ("#FFFFFF", "#EFEFEF", "#DFDFDF", "#CFCFCF", "#BFBFBF")
+FILLS = {"dark": DARK, "print": GREY}
 """Fills from the smallest to the largest: one hue, on which all inks of the theme can be read."""
+
+_FILL = re.compile(r'BGCOLOR="[^"]*"')
 
 PENS = ("0.8", "1.2", "1.8", "2.4", "3.2")
 """The width of the outline says the same, in print and to every eye."""
@@ -30,18 +37,26 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     scale = scale_of(graph, options.color_by)
     if scale is None:
         return picture
-    fills = DARK if options.theme == "dark" else LIGHT
+    fills = FILLS.get(options.theme, LIGHT)
     steps = {node.id: step_of(size, scale) for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
     statements = [
-        one._replace(look={**one.look, "fillcolor": fills[steps[one.id]], "penwidth": PENS[steps[one.id]]})
+        one._replace(look=filled(one.look, fills[steps[one.id]], PENS[steps[one.id]]))
         if isinstance(one, Shape) and one.id in steps
         else one
         for one in picture.statements
     ]
     look = dict(picture.graph)
     if "label" in look:
-        look["label"] = html.with_scale(look["label"], TITLES[options.color_by], list(zip(fills, bounds(scale), strict=True)))
+        look["label"] = html.with_scale(look["label"], TITLES[options.color_by], list(zip(fills, bounds(scale), strict=False)))
     return replace(picture, graph=look, statements=statements)
+
+
+def filled(look: Mapping[str, str], fill: str, pen: str) -> dict[str, str]:
+    """Return the look of a box with another fill and pen; where its label draws the box, the label has the fill."""
+    label = look.get("label", "")
+    if "shape" in look and look["shape"] == "plain":
+        label = html.Html(_FILL.sub(f'BGCOLOR="{fill}"', label, count=1))
+    return {**look, "label": label, "fillcolor": fill, "penwidth": pen}
 
 
 def magnitude(node: Node, measure: str) -> float | None:
@@ -71,4 +86,4 @@ def bounds(scale: tuple[float, float]) -> list[str]:
     ['0.01', '0.0631', '0.3981', '2.5119', '15.8489']
     """
     low, high = scale
-    return [decimal(low * (high / low) ** (step / len(PENS))) for step in range(len(PENS))]
+    return [decimal(low * (high / low) ** (step / len(PENS))) for step in range(len(PENS) if low < high else 1)]

@@ -9,6 +9,7 @@ import pytest
 from gviz.graph import KINDS
 from gviz.pictures.html import swatch
 from gviz.pictures.options import THEMES as NAMES
+from gviz.pictures.shades import FILLS, LIGHT
 from gviz.pictures.theme import THEMES, Theme, box_attributes, edge_attributes, error_attributes
 
 TEXT, LINE = 4.5, 3.0
@@ -106,3 +107,10 @@ def test_the_legend_shows_the_pen_and_the_corners_of_a_kind(kind: str) -> None:
     for style in ("rounded", "dashed"):
         assert (style in look.get("style", "")) is (style.upper() in cell)
     assert ('BORDER="2"' in cell) is (look.get("penwidth") == "2")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_all_inks_can_be_read_on_all_shades(theme: str) -> None:
+    look = THEMES[theme]
+    inks = (look.ink, look.muted, look.gradient)
+    assert min(contrast(ink, fill) for ink in inks for fill in FILLS.get(theme, LIGHT)) >= 4.5
