@@ -159,6 +159,17 @@ def test_scopes_are_nested_clusters_and_control_edges_are_dashed(gviz: Program) 
     assert '[style=dashed color="#474747"]' in done.out
 
 
+def test_a_frame_s_title_is_where_no_arrow_comes_in(gviz: Program) -> None:
+    done = ok(gviz("static", *E, "--gradients", "-o", "-"))
+    places = dict(re.findall(r'graph \[label=(?:")?(\w+)(?:")? .* labelloc=(\w)\]', done.out))
+    assert places == {"gradients": "b", "mul_grad": "b", "mul_1_grad": "b", "Log_grad": "b"}
+    alone = ok(gviz("compare", "y=x*w", "--runs", "2", "-o", "-"))
+    titles = [
+        line for line in alone.out.splitlines() if line.lstrip().startswith(('graph [label="static', 'graph [label="dynamic'))
+    ]
+    assert [line.rpartition("labelloc=")[2] for line in titles] == ["t]", "t]"]
+
+
 def test_another_graph_than_the_default_one(gviz: Program) -> None:
     net = write(gviz, SCOPES)
     assert [node["name"] for node in static_json(gviz, net)["nodes"]] == ["other"]

@@ -102,7 +102,10 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     is_sum = len(parts) > 1 and all(is_small(size_of(value)) for value in handed)  # the norm of a sum is no sum of norms
     total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
     ink = "gradient" if is_finite(leaf.grad) else "error"
-    return (Span(f"{leaf.name}.grad = {total}{short_value(leaf.grad, options.precision)}", ink),)
+    whole = short_value(leaf.grad, options.precision)
+    if whole.startswith("|"):
+        return (Span(f"|{leaf.name}.grad| = {whole.strip('|')}", ink),)
+    return (Span(f"{leaf.name}.grad = {total}{whole}", ink),)
 
 
 def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:

@@ -115,7 +115,8 @@ def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iter
     for node, statement in zip(graph.nodes, shapes, strict=True):  # a node with a scope's name is in it, as its helpers are
         inside[node.name if node.name in scopes else node.scope].append(statement)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
-    look = {**look, "labelloc": "b" if options.direction == "BT" else "t"}  # BT turns the picture over: at the top all the same
+    over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
+    entered = _entered(graph)
     waiting: list[tuple[str, bool]] = [("", False)]
     while waiting:  # a stack: scopes nest as deep as they like
         path, is_done = waiting.pop()
@@ -123,10 +124,23 @@ def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iter
             yield Frame()
             continue
         if path:
-            yield Frame(path, {"label": path.rpartition("/")[2], **look})
+            place = below if path in entered else over  # where no arrow strikes the title through
+            yield Frame(path, {"label": path.rpartition("/")[2], **look, "labelloc": place})
             waiting.append((path, True))
         yield from inside[path]
         waiting.extend((scope, False) for scope in reversed(scopes[path]))
+
+
+def _entered(graph: Graph) -> set[str]:
+    """Return the name scopes into which an arrow leads from outside."""
+    scopes = {node.id: node.scope for node in graph.nodes}
+    found: set[str] = set()
+    for edge in graph.edges:
+        outside, path = f"{scopes[edge.source]}/", scopes[edge.target]
+        while path and not outside.startswith(f"{path}/"):
+            found.add(path)
+            path = path.rpartition("/")[0]
+    return found
 
 
 def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> list[Arrow]:
