@@ -42,6 +42,7 @@ def flow(
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None])
     waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
     result: dict[NodeLike, Flow] = {}
+    unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
     with engine.no_grad():
         for root, gradient in zip_longest(roots, gradients[: len(roots)]):
             if root.grad_fn in waiting:
@@ -49,6 +50,11 @@ def flow(
                 add(waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
         for node in order:
             arrived = waiting.pop(node)
+            if node in unknown:
+                unknown.update(following for following, _ in node.next_functions if following is not None)
+                continue
+            if arrived and hasattr(type(node), "saved_tensors"):
+                unknown.update(following for following, _ in node.next_functions if following is not None)
             if not arrived or type(node).__name__ == "AccumulateGrad" or hasattr(type(node), "saved_tensors"):
                 continue
             count = len(getattr(node, "_input_metadata", ())) or 1
@@ -58,6 +64,7 @@ def flow(
                 of_ones = node(engine.ones_like(grads[0])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
                 factors = as_tuple(of_ones)
             except (RuntimeError, TypeError):
+                unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
             arrives = grads[0] if count == 1 else None
             result[node] = Flow(arrives, factors, handed) if has_gradient else Flow(None, factors, (None,) * len(handed))

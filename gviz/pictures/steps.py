@@ -122,9 +122,11 @@ class _Telling:
         self.nodes = {node.id: node for node in graph.nodes}
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
         self.uses: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
+        self.ways: dict[str, int] = dict.fromkeys(self.nodes, 0)
         for number in sorted(range(len(graph.edges)), key=lambda number: graph.edges[number].slot):
             edge = graph.edges[number]
             self.inputs[edge.target].append(number)
+            self.ways[edge.source] += 1
             if edge.handed is not None:
                 self.uses[edge.source].append(number)
         self.root = root_name(graph)
@@ -262,12 +264,12 @@ class _Telling:
 
     def sum_so_far(self, node: str, so_far: tuple[int, ...]) -> str:
         """Return what is said where several gradients meet: how many are here, or their sum."""
-        uses, name = self.uses[node], self.nodes[node].name or "·"
-        if len(uses) < 2:
+        parts, name = self.parts(node), self.nodes[node].name or "·"
+        if parts < 2:
             return ""
-        arrived = [number for number in uses if number in so_far]
-        if len(arrived) < len(uses):
-            return f"part {len(arrived)} of {len(uses)}"
+        arrived = sum(number in so_far for number in self.uses[node])
+        if arrived < parts:
+            return f"part {arrived} of {parts}"
         is_leaf = self.nodes[node].kind == "leaf"
         return f"{short(name, 20)}.grad += {self.sum_of(node, so_far)}" if is_leaf else f"summed: {self.sum_of(node, so_far)}"
 
@@ -277,6 +279,14 @@ class _Telling:
         total = told(self.total(node), self.options.precision)
         texts = parts_text(parts, self.options.precision)
         return f"{texts} = {total}" if texts else total
+
+    def parts(self, node: str) -> int:
+        """Return in how many parts the gradient of a node comes: those that are known, unless they are not all of it."""
+        known = len(self.uses[node])
+        if known == self.ways[node] or not known:
+            return known
+        value = self.nodes[node].grad if self.nodes[node].kind == "leaf" else self.nodes[node].arrives
+        return known if is_close(value, self.total(node)) else self.ways[node]
 
     def total(self, node: str) -> Value:
         """Return the sum of the gradients that come to a node: as the engine has it, if it is that sum."""
@@ -292,11 +302,18 @@ class _Telling:
             lines = wrap(message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
             return fitted([Span("✗ ", "error"), Span(place, is_bold=True)]), *((Span(line, "error"),) for line in lines)
         rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
-        leaves = [node for node in self.graph.nodes if node.kind == "leaf" and self.uses[node.id]]
+        is_whole = all(
+            self.parts(node) == len(self.uses[node]) and (self.uses[node] or self.nodes[node].grad is None)
+            for node in self.nodes
+        )
+        leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.uses[node.id] or not is_whole)]
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
-        texts = [f"{node.name}.grad = {told(self.total(node.id), self.options.precision)}" for node in leaves]
-        others = [node.name or "" for node in leaves if not is_close(node.grad, self.total(node.id))]
-        if others:
+        grads = {node: self.total(node.id) if is_whole else node.grad for node in leaves}
+        texts = [f"{node.name}.grad = {told(grad, self.options.precision)}" for node, grad in grads.items() if grad is not None]
+        others = [node for node, grad in grads.items() if not is_close(node.grad, grad)]
+        if not is_whole:
+            remark = "Not all of it is followed: not through a function of your own, nor another backward."
+        elif others:
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
             remark = "These are of this backward alone: the program changed a .grad besides."
         else:
@@ -355,16 +372,20 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
         parts = parts_text([telling.graph.edges[number].handed for number in arrived], precision)
         parts = "" if is_short and len(parts) > SHORT else parts
         total = telling.total(node.id)
-        if len(arrived) < len(uses):
-            yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {len(uses)}", "gradient"),)
+        expected = telling.parts(node.id)
+        if len(arrived) < expected and step.phase == "done" and node.grad is not None:
+            yield from gradient_line(node, telling.options)
+        elif len(arrived) < expected:
+            yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {expected}", "gradient"),)
         elif node.kind == "leaf":
             yield from gradient_line(node._replace(grad=total), telling.options)
         else:
             yield (Span(f"{head} = {boxed(total, telling.options)}", "gradient"),)
-        if parts and len(arrived) == len(uses) > 1:
+        if parts and len(arrived) == expected > 1:
             yield (Span(f"= {parts}", "gradient"),)
     elif node.kind == "leaf":
-        yield from gradient_line(node._replace(grad=None) if uses else node, telling.options)
+        is_there = not uses and (telling.graph.error or step.phase == "done")  # from before, or in a way that is not known
+        yield from gradient_line(node if is_there else node._replace(grad=None), telling.options)
 
 
 # ------------------------------------------------------------------ words and numbers

@@ -151,6 +151,33 @@ def test_what_was_in_grad_before_is_not_taken_for_this_backward() -> None:
     assert "of this backward alone" in lines[-1]
 
 
+def test_what_a_function_of_the_users_own_hands_on_is_not_made_up(tmp_path: Path) -> None:
+    script = tmp_path / "cube.py"
+    script.write_text(
+        "import torch\n"
+        "class Cube(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n"
+        "        return x ** 3\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, grad):\n"
+        "        (x,) = ctx.saved_tensors\n"
+        "        return grad * 3 * x ** 2\n"
+        "x = torch.tensor(2.0, requires_grad=True)\n"
+        "w = torch.tensor(5.0, requires_grad=True)\n"
+        "a = x * w\n"
+        "y = Cube.apply(a) + a + w\n"
+        "y.backward()\n"
+    )
+    graph = graph_of(str(script))
+    lines, boxes = told(graph), said(graph)
+    assert not any(line.startswith("to x") for line in lines)
+    assert [at[1] for at in boxes["x"][-2:]] == ["grad = None", "grad = 1505"]
+    assert [at[1] for at in boxes["w"][-2:]] == ["grad = 1 + …", "grad = 603"]
+    assert lines[-1].startswith("done  x.grad = 1505,  w.grad = 603 | Not all of it is followed")
+
+
 def test_a_backward_that_fails_is_told_as_far_as_it_came() -> None:
     with pytest.warns(GvizWarning):
         lines = told(graph_of(str(SAMPLES / "five_neurons_twice.py")))
