@@ -50,12 +50,10 @@ def flow(
                 add(waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
         for node in order:
             arrived = waiting.pop(node)
-            if node in unknown:
+            if node in unknown or (arrived and hasattr(type(node), "saved_tensors")):
                 unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
-            if arrived and hasattr(type(node), "saved_tensors"):
-                unknown.update(following for following, _ in node.next_functions if following is not None)
-            if not arrived or type(node).__name__ == "AccumulateGrad" or hasattr(type(node), "saved_tensors"):
+            if not arrived or type(node).__name__ == "AccumulateGrad":
                 continue
             count = len(getattr(node, "_input_metadata", ())) or 1
             grads: list[Any] = [arrived.get(number) for number in range(count)]

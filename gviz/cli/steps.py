@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["steps"]
 
+FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
 SAVED = "gviz render SOURCE --view dataflow -o graph.json saves them with the graph"
 
 
@@ -79,16 +80,14 @@ class Series(NamedTuple):
                 f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed", hint=hint
             )
         if not has_backward(shown):
-            what = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
             if self.only == "backward":
-                raise SourceError(what, hint=SAVED)
-            streams.complain(f"{what}; these are the steps forward", "warning")
+                raise SourceError(FORWARD, hint=SAVED)
+            streams.complain(f"{FORWARD}; these are the steps forward", "warning")
         steps = steps_of(shown, self.options)
-        if self.first > len(steps):
-            raise click.UsageError(f"--from {self.first}: there are {len(steps)} steps.")
         wanted = chosen(steps, self.only, self.first, self.last)
         if not wanted:
-            raise click.UsageError(f"none of the {len(steps)} steps is asked for: see --only, --from and --to.")
+            what = f"--from {self.first}" if self.first > len(steps) else "none of them is asked for"
+            raise click.UsageError(f"{what}: there are {len(steps)} steps; see --only, --from and --to.")
         return wanted
 
     def write(self, graph: Graph) -> None:

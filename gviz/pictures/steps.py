@@ -302,10 +302,8 @@ class _Telling:
             lines = wrap(message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
             return fitted([Span("✗ ", "error"), Span(place, is_bold=True)]), *((Span(line, "error"),) for line in lines)
         rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
-        is_whole = all(
-            self.parts(node) == len(self.uses[node]) and (self.uses[node] or self.nodes[node].grad is None)
-            for node in self.nodes
-        )
+        unseen = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad is not None and not self.uses[node.id]]
+        is_whole = not unseen and all(self.parts(node) == len(uses) for node, uses in self.uses.items())
         leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.uses[node.id] or not is_whole)]
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
         grads = {node: self.total(node.id) if is_whole else node.grad for node in leaves}

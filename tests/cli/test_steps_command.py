@@ -130,7 +130,7 @@ def test_one_half_or_a_part_keeps_its_numbers(gviz: Program) -> None:
 def test_a_step_beyond_the_end_is_refused(gviz: Program) -> None:
     gviz("steps", *Y, "--from", 10, "-o", "y.pdf").assert_refused("--from 10: there are 9 steps", status=2)
     gviz("steps", *Y, "--from", 5, "--to", 3).assert_refused("comes before the first", status=2)
-    gviz("steps", *Y, "--only", "backward", "--to", 3).assert_refused("none of the 9 steps", status=2)
+    gviz("steps", *Y, "--only", "backward", "--to", 3).assert_refused("none of them is asked for: there are 9 steps", status=2)
 
 
 @pytest.mark.parametrize(
