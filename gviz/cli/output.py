@@ -205,10 +205,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         def with_picture(*, show: str, files: tuple[str, ...], suffix: str | None, opens: bool, **given: Any) -> int:
             look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
             options = RenderOptions(lines_of(show), format=suffix or "", **look)
-            if not files and not by_name and suffix is not None:
-                raise click.UsageError("--format is for a picture: name its file, -o FILE.")
-            if len(files) > 1 and suffix is not None:
-                raise click.UsageError("--format is for one file; the suffix of each is its format.")
+            if suffix is not None and (len(files) > 1 or not (files or by_name)):
+                raise click.UsageError("--format is for one picture: name its file, -o FILE; of several the suffixes tell.")
             if files.count("-") > 1:
                 raise click.UsageError("-o - is given twice.")
             first, *others = files or (None,)

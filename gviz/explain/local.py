@@ -68,10 +68,14 @@ class Local(NamedTuple):
     is_factor: bool
 
 
+class NotSymbolicError(Exception):
+    """A formula asks more of a symbol than a name can say: a size, an element, whether it is true."""
+
+
 class Symbol:
     """An expression over the names of a program, to be computed with as numpy computes with arrays."""
 
-    dtype = None
+    dtype = ARRAYS["np"].dtype(object)
 
     def __init__(self, node: ast.expr) -> None:
         self.node = node
@@ -89,8 +93,13 @@ class Symbol:
     def __neg__(self) -> Symbol:
         return called("neg", self)
 
-    def __bool__(self) -> bool:
-        raise TypeError("a symbol is neither true nor false")
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else NotSymbolicError(name)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise NotSymbolicError("a symbol is neither true nor false, has no elements and no numbers")
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __and__ = __or__ = __float__ = _refuse
 
 
 def _operator(name: str, *, is_reflected: bool = False) -> Callable[[Any, Any], Symbol]:
@@ -114,7 +123,7 @@ def tree(value: Any) -> ast.expr:
     if isinstance(value, bool | int | float):
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         return ast.UnaryOp(ast.USub(), ast.Constant(-number)) if number < 0 else ast.Constant(number)
-    raise TypeError(f"{value!r} is neither a symbol nor a number")
+    raise NotSymbolicError(f"{value!r} is neither a symbol nor a number")
 
 
 def called(name: str, *args: Any) -> Symbol:
@@ -169,8 +178,8 @@ def _symbolic(row: Row) -> Callable[..., Any]:
         if row.key.endswith("_backward"):
             try:
                 return row.forward(*args)
-            except (AttributeError, TypeError, ValueError):
-                pass
+            except NotSymbolicError:  # its name says more than nothing
+                return called(row.key, *args)
         return called(row.key, *args)
 
     return call
@@ -232,13 +241,13 @@ def local_derivative(
     known |= {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
     name = row.parameters[row.edges[slot]]
     formula = row.formulas.get(name)
-    if formula is None:
+    if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None
     derivative = bind(formula, _namespace())
     for grad in (Symbol(ast.Constant(1)), symbol_of("grad")):
         try:
             found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        except (NotSymbolicError, NotImplementedError):  # PyTorch has no derivative there
             return None
         is_factor = isinstance(grad.node, ast.Constant)
         if not is_factor or is_elementwise(found, [value.node for value in known.values() if isinstance(value, Symbol)]):
