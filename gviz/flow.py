@@ -61,7 +61,7 @@ def flow(
                 handed = summed(node, as_tuple(node(*grads)))  # type: ignore[operator]
                 of_ones = node(engine.ones_like(grads[0])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
                 factors = as_tuple(of_ones)
-            except (RuntimeError, TypeError):
+            except RuntimeError:
                 unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
             arrives = grads[0] if count == 1 else None
