@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.pictures.labels import LONGEST_LINE, Span
+from gviz.pictures.labels import Span
+from gviz.pictures.look import LONGEST_LINE
 from gviz.text import display_width, shorten, visible
 
 if TYPE_CHECKING:

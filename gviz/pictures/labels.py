@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
 
 __all__ = [
-    "LONGEST_LINE", "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "number", "outputs_line",
+    "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "number", "outputs_line",
     "shape_text", "value_text",
 ]  # fmt: skip
-
-LONGEST_LINE = 200  # characters, in a box and of a title: a longer one would make the picture too small to be read
 
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""

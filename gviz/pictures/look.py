@@ -1,4 +1,7 @@
-"""How a picture looks: colours, pens and sizes, by the kind of box and arrow. Every format that draws reads them here."""
+"""TorchViz's own looks, to the pixel (``--show none``), the terminal's colours, and the limits of every format.
+
+The themes of all other pictures are in :mod:`gviz.pictures.theme`.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gviz.errors import RenderError
+from gviz.pictures.theme import THEMES
 from gviz.text import did_you_mean
 
 __all__ = ["ENGINES", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
@@ -17,10 +18,6 @@ RANKDIRS = ("TB", "BT", "LR", "RL")
 
 ENGINES = ("auto", "embedded", "system")
 """The program that makes images: the first that works, Graphviz in this process, the system's ``dot``."""
-
-
-THEMES = ("torchviz", "light", "dark", "print")
-"""Colours: TorchViz's, pale ones for slides, light on dark, shades of grey."""
 
 
 VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.pictures import Frame, Picture
 from gviz.pictures.look import LONGEST_TITLE
@@ -16,7 +16,25 @@ if TYPE_CHECKING:
     from gviz.pictures import Statement
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["USUAL", "direction", "themed"]
+__all__ = ["USUAL", "WAYS", "Way", "direction", "themed"]
+
+
+class Way(NamedTuple):
+    """A direction: the sides that a line leaves and enters, arrows along data and gradients, and the way of gradients in words."""
+
+    out: str
+    into: str
+    data: str
+    back: str
+    flows: str
+
+
+WAYS = {
+    "TB": Way("s", "n", "↓", "↑", "upwards"),
+    "BT": Way("n", "s", "↑", "↓", "downwards"),
+    "LR": Way("e", "w", "→", "←", "right to left"),
+    "RL": Way("w", "e", "←", "→", "left to right"),
+}
 
 TITLE = "title of the picture"
 """The frame around all that has a title; it has no outline."""

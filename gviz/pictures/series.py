@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Shape, html, slide
 from gviz.pictures.labels import Span, text_of
-from gviz.pictures.page import themed
+from gviz.pictures.page import WAYS, themed
 from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
-from gviz.pictures.views.dataflow import MOST_EDGES, SIDES, circle, derivative
+from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -206,7 +206,7 @@ class _Scene:
 
     def arrows(self, at: int) -> Iterator[Arrow]:
         """Yield the lines at a step, in two parts where a text stands on one."""
-        out, into = SIDES[self.options.direction]
+        out, into = WAYS[self.options.direction][:2]
         step = self.steps[at]
         for number, edge in enumerate(self.graph.edges):
             pen = self.pen(number, edge, step)

@@ -148,6 +148,7 @@ THEMES = {
         },
     ),
 }
+"""TorchViz's colours, pale ones for slides, light on dark, and shades of grey."""
 
 _SHAPES: dict[str, dict[str, str]] = {
     "leaf": {"style": "rounded,filled", "penwidth": "2"},

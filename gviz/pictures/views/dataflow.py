@@ -9,7 +9,7 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import Span, gradient_line, is_small, name_along, short_value, size_of, value_lines, value_text
-from gviz.pictures.page import themed
+from gviz.pictures.page import WAYS, themed
 from gviz.pictures.theme import THEMES, box_attributes
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ MOST_EDGES = 6
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
 
-SIDES = {"LR": ("e", "w"), "RL": ("w", "e"), "TB": ("s", "n"), "BT": ("n", "s")}
-
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
@@ -64,7 +62,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         else:
             look = box_attributes(node.kind, theme)
             yield Shape(node.id, {**look, "label": html.box(lines, theme)})
-    out, into = SIDES[options.direction]
+    out, into = WAYS[options.direction][:2]
     is_two = sum(1 for edge in graph.edges if edge.symbol or edge.local is not None) > MOST_EDGES
     for number, edge in enumerate(graph.edges):
         line = derivative(edge, nodes, options)
@@ -123,9 +121,8 @@ def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
     notes = [(Span(f"on a line: {about}"),)] if about else []
-    back = {"LR": "right to left", "RL": "left to right", "TB": "upwards", "BT": "downwards"}[options.direction]
     notes += (
-        [(Span(f"∂…/∂…, grad: gradient, flows {back}", "gradient"),)]
+        [(Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),)]
         if any(node.arrives is not None for node in graph.nodes)
         else []
     )

@@ -14,7 +14,7 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, times
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import Span, is_finite, is_small, name_along, short_value, signed, size_of, value_lines
-from gviz.pictures.page import themed
+from gviz.pictures.page import WAYS, themed
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["picture"]
 
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
-SIDES = {"TB": ("s", "n"), "BT": ("n", "s"), "LR": ("e", "w"), "RL": ("w", "e")}
-BACK = {"TB": "↑", "BT": "↓", "LR": "←", "RL": "→"}
 FIRST = ("self", "input")
 """What an operation keeps under these names is told first."""
 
@@ -74,19 +72,19 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
             parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
-    out, into = SIDES[options.direction]
+    way = WAYS[options.direction]
     for number, edge in enumerate(graph.edges):
         text = product(edge, nodes[edge.target], options)
         if not text:
             yield Arrow(edge.source, edge.target, {})
             continue
         yield Shape(f"g{number}", html.plate([(Span(text, "gradient"),)], theme))
-        yield Arrow(edge.source, f"g{number}", {"arrowhead": "none"}, "", into)
-        yield Arrow(f"g{number}", edge.target, {}, out)
+        yield Arrow(edge.source, f"g{number}", {"arrowhead": "none"}, "", way.into)
+        yield Arrow(f"g{number}", edge.target, {}, way.out)
     for root in graph.roots:
         if nodes[root].arrives is not None:
             name = nodes[root].name
-            text = f"{BACK[options.direction]} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
+            text = f"{WAYS[options.direction].back} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
             yield Shape(
                 f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
             )
@@ -130,19 +128,20 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     handed = short_value(edge.handed, options.precision)
     known = (user.arrives, edge.local, edge.handed)
     if not all(is_small(size_of(value)) for value in known) or not agree(times(user.arrives, edge.local), edge.handed):
-        return f"{BACK[options.direction]} {handed}"  # norms do not multiply, and of what was broadcast the sum is handed on
+        return (
+            f"{WAYS[options.direction].back} {handed}"  # norms do not multiply, and of what was broadcast the sum is handed on
+        )
     arrives, local = (short_value(value, options.precision) for value in (user.arrives, edge.local))
-    return f"{BACK[options.direction]} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
+    return f"{WAYS[options.direction].back} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
 
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
-    forward = {"TB": "↓", "BT": "↑", "LR": "→", "RL": "←"}[options.direction]
     nodes = {node.id: node for node in graph.nodes}
     products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
-    notes: list[Line] = [(Span(f"{forward} data"),)]
+    notes: list[Line] = [(Span(f"{WAYS[options.direction].data} data"),)]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
-        notes.append((Span(f"{BACK[options.direction]} gradient{factor}", "gradient"),))
+        notes.append((Span(f"{WAYS[options.direction].back} gradient{factor}", "gradient"),))
     return html.legend({kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options, error=graph.error)

@@ -9,7 +9,7 @@ from gviz.passes.expressions import UNKNOWN
 from gviz.pictures import LARGE, Arrow, Frame, Picture, Shape, html
 from gviz.pictures.labels import Span, boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
-from gviz.pictures.page import USUAL, direction, themed
+from gviz.pictures.page import USUAL, WAYS, direction, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
@@ -41,10 +41,6 @@ STATIC_LEGEND = {
     "output": "root",
 }
 """What the legend says of each kind of box."""
-
-
-ARROWHEADS = {"TB": ("↓", "↑"), "BT": ("↑", "↓"), "LR": ("→", "←"), "RL": ("←", "→")}
-"""Which way data and gradients go."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
@@ -79,10 +75,10 @@ def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html
     is_static = graph.kind == "static"
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     told = {kind: text for kind, text in texts.items() if kind in kinds}
-    forward, back = ARROWHEADS[options.direction]
+    way = WAYS[options.direction]
     has_unknown = any(UNKNOWN in span.text for box in drawn for line in box.lines for span in line)
     notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
-    notes.append(f"{forward} data" if is_static else f"{forward} data; gradients flow back {back}")
+    notes.append(f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}")
     return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options, error=graph.error)
 
 
