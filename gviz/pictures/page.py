@@ -20,7 +20,7 @@ __all__ = ["USUAL", "WAYS", "Way", "direction", "themed"]
 
 
 class Way(NamedTuple):
-    """A direction: the sides that a line leaves and enters, arrows along data and gradients, and the way of gradients in words."""
+    """A direction: the sides that a line leaves and enters, arrows along data and gradients, and the latter in words."""
 
     out: str
     into: str
