@@ -1,1 +1,1 @@
-"""The table of operations as people read it: its names, and its formulas as text; it reads them from the engine."""
+"""Local derivatives as symbols, the paths of the chain rule, and the table of operations as people read it."""

@@ -47,6 +47,9 @@ class Frame(NamedTuple):
 
 Statement = Shape | Arrow | Frame
 
+SIZES = ("fontsize", "width", "height")
+"""Attributes that grow with the text."""
+
 LARGE = 300
 """Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
 
@@ -83,12 +86,31 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         graph = with_derivatives(graph)
     view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
+    if options.font_size != RenderOptions.font_size and options.show:
+        picture = enlarged(picture, options.font_size / RenderOptions.font_size)
     if options.color_by:
         picture = import_module("gviz.pictures.shades").shaded(picture, graph, options)
     if options.graph or options.node or options.edge:
         graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
         picture = replace(picture, graph=graph_look, node=node_look, edge={**picture.edge, **dict(options.edge)})
     return picture
+
+
+def enlarged(picture: Picture, factor: float) -> Picture:
+    """Return a picture with all sizes of texts, and of what is made for a text, so many times as large."""
+    from re import sub  # few pictures need it
+
+    def label(text: str) -> str:
+        return type(text)(
+            sub(r'(POINT-SIZE|HEIGHT|WIDTH)="(\d+)"', lambda size: f'{size[1]}="{int(size[2]) * factor:.0f}"', text)
+        )
+
+    def look(statement: Statement) -> Statement:
+        own = {key: f"{float(text) * factor:g}" if key in SIZES else text for key, text in statement.look.items()}
+        return statement._replace(look={**own, "label": label(own["label"])} if type(own.get("label", "")) is not str else own)
+
+    edge = {**picture.edge, "fontsize": f"{float(picture.edge['fontsize']) * factor:g}"}
+    return replace(picture, edge=edge, statements=[look(each) for each in picture.statements])
 
 
 def with_derivatives(graph: Graph) -> Graph:

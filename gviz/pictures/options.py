@@ -107,7 +107,7 @@ class RenderOptions:
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
         is_bare = self.view == "torchviz" and not self.show
-        names = ("theme", "transparent", *(("title",) if self.fit == "none" else ())) if is_bare else ()
+        names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
         names += ("repeat_leaves",) if is_bare or self.view != "torchviz" else ()
         names += ("show",) if self.view == "micrograd" else ()
         own = type(self)

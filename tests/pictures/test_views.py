@@ -236,3 +236,10 @@ def test_why_there_are_no_numbers_on_the_lines(recwarn: pytest.WarningsRecorder)
         saved = Graph.from_json(gviz.read(ARTICLE[0], SourceOptions(values=ARTICLE[1], backward=backward)).graph.to_json())
         with pytest.warns(gviz.GvizWarning, match=why):
             render(saved, "dot", RenderOptions(view="dataflow"))
+
+
+def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
+    small, large = (str(render(read(ARTICLE), "dot", RenderOptions(view="dataflow", font_size=size))) for size in (12, 24))
+    for usual, twice in (('POINT-SIZE="22"', 'POINT-SIZE="44"'), ('HEIGHT="36"', 'HEIGHT="72"'), (" width=0.5 ", " width=1 ")):
+        assert small.count(usual) == large.count(twice) > 0
+    assert "fontsize=22" in large  # of plates
