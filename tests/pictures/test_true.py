@@ -126,3 +126,9 @@ def test_an_unknown_operand_is_told_by_its_number(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, LETTERS.replace("c = ", "k = 4\nc = (k * 5) * b + ").replace("b * x + a * w", "a"))
     assert "□" not in drawn(graph, "dataflow")
     assert "20" in drawn(graph, "dataflow")
+
+
+def test_the_gradient_of_several_roots_is_of_none_of_them(tmp_path: Path) -> None:
+    text = drawn(graph_of(tmp_path, UNBOUND), "dataflow")
+    assert "∂root" not in text
+    assert text.splitlines().count("grad = 1") == 2

@@ -55,7 +55,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
     for node in graph.nodes:
         lines = [
             *value_lines(node._replace(expression=""), options),
-            *gradient_lines(node, sums.get(node.id, []), root or "root", options),
+            *gradient_lines(node, sums.get(node.id, []), root or "", options),
         ]
         if node.kind == "operation":
             yield Shape(node.id, circle(node, lines, theme, is_root=node.id in graph.roots))
@@ -94,7 +94,8 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
-        yield (Span(f"∂{root}/∂{node.name or '·'} = {short_value(node.arrives, options.precision)}", "gradient"),)
+        head = f"∂{root}/∂{node.name or '·'}" if root else "grad"  # of several roots it is that of their sum
+        yield (Span(f"{head} = {short_value(node.arrives, options.precision)}", "gradient"),)
     parts = [] if node.outputs else [edge.handed for edge in uses if edge.handed is not None]
     if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
         texts = [value_text(part, options.precision) for part in parts]
