@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import OneOf, not_one_of, pairs
+from gviz.cli.options import NAMES, OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
-from gviz.pictures.options import ENGINES, FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, THEMES, VIEWS
+from gviz.pictures.options import ENGINES, FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, THEMES, VIEWS
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
 
@@ -41,16 +41,10 @@ LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 LOOK = (
-    "view", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz", "font_size", "repeat_leaves",
-    "ghosts", "color_by", "transparent", "scale", "graph", "node", "edge",
+    "view", "path", "by", "symbols", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz",
+    "font_size", "repeat_leaves", "ghosts", "color_by", "transparent", "scale", "graph", "node", "edge",
 )  # fmt: skip
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
-
-VIEW = click.option("--view", type=OneOf(VIEWS), default="torchviz", show_default=True,
-                    help="The backward graph as TorchViz draws it, or the formula with its local derivatives.")  # fmt: skip
-GHOSTS = click.option(
-    "--ghosts", is_flag=True, help="Draw constants, and inputs that need no gradient, in the view torchviz too."
-)
 
 
 @dataclass(frozen=True)
@@ -166,7 +160,12 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
-        *((VIEW, GHOSTS) if has_views else ()),
+        *((click.option("--view", type=OneOf(VIEWS), help="What is drawn. [default: torchviz, or dataflow for the next three]"),
+           click.option("--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."),
+           click.option("--by", type=OneOf(STEPS), default="operation", show_default=True, help="What has a node of its own."),
+           click.option("--symbols", type=OneOf(SYMBOLS), default="both", show_default=True, help="What stands on its lines."),
+           click.option("--ghosts", is_flag=True, help="Draw constants, and inputs without gradients, in torchviz's view too."),
+           ) if has_views else ()),
         click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
                      help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
         click.option("-o", "--output", "files", metavar="FILE", multiple=True,

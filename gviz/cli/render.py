@@ -30,7 +30,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     Examples:
       gviz render "y=(x+w)*(w+1)" x=2 w=1                  # y.pdf
       gviz render "h=w*x+b" --frozen x --rankdir LR -o h.svg
-      gviz render "y=(x+w)*(w+1)" x=2 w=1 --view dataflow -o y.png
+      gviz render "y=(x+w)*(w+1)" x=2 w=1 --path w -o w.png
       gviz render train.py --root loss -o loss.png -- --epochs 1
       gviz render -o - -- "-x + w" | dot -Tpng > neg.png
 
@@ -40,7 +40,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     look = picture.options
     options = replace(options, saved="saved" in look.show, flow=look.needs_flow, details=picture.has_details)
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if source.kind == "expression" and not look.title:
+    if source.kind == "expression" and not (look.title or look.path):
         picture = picture.titled(source.text)
     picture.write(reading.graph)
     return int(reading.failed)

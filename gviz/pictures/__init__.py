@@ -39,7 +39,10 @@ class Arrow(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The beginning of a frame around what follows, by its path; without one, the end of the last frame."""
+    """The beginning of a frame around what follows, by its path; without one, the end of the last frame.
+
+    With a ``rank`` it has no outline: it says that boxes stand side by side.
+    """
 
     path: str = ""
     look: Mapping[str, str] = {}
@@ -64,6 +67,8 @@ class Picture:
         node: attributes that all boxes have.
         edge: attributes that all lines have.
         statements: boxes, frames and arrows, in the order in which they are written.
+        heading: what a page says above it, if it is not told otherwise.
+        caption: HTML-like lines that a page has below it.
     """
 
     title: str
@@ -71,6 +76,8 @@ class Picture:
     node: Mapping[str, str]
     edge: Mapping[str, str]
     statements: Sequence[Statement]
+    heading: str = ""
+    caption: Sequence[str] = ()
 
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BARE",
     "Html",
+    "beside",
     "box",
+    "caption",
     "centred",
+    "fields",
     "inks",
     "labels",
     "legend",
@@ -58,6 +61,9 @@ CAPTION, MOST_CAPTIONS = 84, 6
 IN_COLUMN = 44
 """Characters of a remark that stands in a column of the legend."""
 
+LETTER = 7.4
+"""Points of a letter's width, a bit more than it has in a box."""
+
 ROWS = 'BORDER="0" CELLSPACING="2" CELLPADDING="1"'
 
 COLUMNS = {"TB": 2, "BT": 2, "LR": 4, "RL": 4}
@@ -91,7 +97,8 @@ def span_text(span: Span, theme: Theme) -> str:
 def inks(theme: Theme) -> dict[str, str]:
     """Return the colour of each ink but the usual one."""
     error = theme.boxes["error"].pen
-    return {"muted": theme.muted, "gradient": theme.gradient, "value": theme.value, "faint": theme.faint, "error": error}
+    named = {"muted": theme.muted, "gradient": theme.gradient, "value": theme.value, "faint": theme.faint, "error": error}
+    return named | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
 
 
 def rows(lines: Iterable[Line], theme: Theme) -> str:
@@ -145,6 +152,17 @@ def stacked(parts: Sequence[tuple[Iterable[Line], str]], theme: Theme, look: Map
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="4">{"<HR/>".join(cells)}</TABLE>>')
 
 
+def fields(title: str, pairs: Mapping[str, Span], theme: Theme, look: Mapping[str, str]) -> Html:
+    """Return a label with a title, and a row for each field below; arrows find a field's value by its name."""
+    cells = (
+        f'<TR><TD ALIGN="LEFT">{span_text(Span(name, "muted"), theme)}</TD>'
+        f'<TD ALIGN="LEFT" PORT="{name}">{span_text(value, theme)}</TD></TR>'
+        for name, value in pairs.items()
+    )
+    head = f'<TR><TD COLSPAN="2"><FONT POINT-SIZE="14"><B>{escaped(title)}</B></FONT></TD></TR><HR/>'
+    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="2">{head}{"".join(cells)}</TABLE>>')
+
+
 def inner(lines: Iterable[Line], theme: Theme) -> str:
     """Return a table of lines, to stand in a cell."""
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{rows(lines, theme)}</TABLE>'
@@ -167,6 +185,17 @@ def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Htm
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{blank}{sign}{lines}</TABLE>>')
 
 
+def beside(middle: Line, lines: Sequence[Line], size: int, theme: Theme) -> Html:
+    """Return a label with a large line in the middle of its shape, and lines that hang out to the right."""
+    width = round(max((sum(len(span.text) for span in line) for line in lines), default=0) * LETTER) + 8
+    text = "".join(span_text(span, theme) for span in middle)
+    left, right = (f'<TD WIDTH="{width}" HEIGHT="36"' for _ in range(2))
+    sign = f'<TD HEIGHT="36" WIDTH="44" VALIGN="MIDDLE"><FONT POINT-SIZE="{size}">{text}</FONT></TD>'
+    table = inner(lines, theme).replace("<TD>", '<TD ALIGN="LEFT">') if lines else ""
+    cells = f'{left}></TD>{sign}{right} ALIGN="LEFT">{table}</TD>'
+    return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>{cells}</TR></TABLE>>')
+
+
 def framed(lines: Iterable[Line], theme: Theme) -> Html:
     """Return the label of a root: with an inner frame, so that arrows end at the outer one."""
     pen = theme.boxes["output"].pen
@@ -174,7 +203,15 @@ def framed(lines: Iterable[Line], theme: Theme) -> Html:
     return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
 
 
-def legend(kinds: Mapping[str, str], notes: Sequence[Line], theme: Theme, options: RenderOptions, *, error: str = "") -> Html:
+def legend(
+    kinds: Mapping[str, str],
+    notes: Sequence[Line],
+    theme: Theme,
+    options: RenderOptions,
+    *,
+    error: str = "",
+    words: Sequence[Line] = (),
+) -> Html:
     """Return what stands below a picture: a swatch and a text for each kind of box, then further remarks.
 
     Args:
@@ -183,6 +220,7 @@ def legend(kinds: Mapping[str, str], notes: Sequence[Line], theme: Theme, option
         theme: the colours.
         options: ``direction`` and ``fit`` are read: it is broad where the picture is.
         error: why the program stopped.
+        words: lines that stand before all that, as a caption does.
     """
     if not options.legend:
         kinds, notes = {}, ()
@@ -193,7 +231,8 @@ def legend(kinds: Mapping[str, str], notes: Sequence[Line], theme: Theme, option
         cells, texts = [*cells, *(f'<TD></TD><TD ALIGN="LEFT">{text}  </TD>' for text in texts)], []
     across = COLUMNS[options.direction] if options.fit == "none" else max(len(cells), 1)
     rows = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
-    told = caption_lines(options.caption) if options.fit == "none" else ()  # a page has a place of its own for it
+    told = caption([*words, *((Span(line),) for line in caption_lines(options.caption))], theme)
+    told = told if options.fit == "none" else []  # a page has a place of its own for it
     head = banner(error, theme) + "".join(caption_row(line, theme) for line in told)
     if rows and (error or told or texts):  # in one table with it a long text would make its column broad
         rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
@@ -226,9 +265,14 @@ def fitting(text: str, columns: int) -> int:
 
 
 def caption_row(line: str, theme: Theme) -> str:
-    """Return a row of the text below a picture; its spaces stay."""
-    text = escaped(line).replace(" ", "\u00a0")
-    return f'<TR><TD ALIGN="LEFT"><FONT COLOR="{theme.ink}" POINT-SIZE="12">{text}</FONT></TD></TR>'
+    """Return a row of the text below a picture."""
+    return f'<TR><TD ALIGN="LEFT"><FONT COLOR="{theme.ink}" POINT-SIZE="12">{line}</FONT></TD></TR>'
+
+
+def caption(lines: Iterable[Line], theme: Theme) -> list[str]:
+    """Return the lines of a caption; their spaces stay."""
+    spaced = ((span._replace(text=span.text.replace(" ", "\u00a0")) for span in line) for line in lines)
+    return ["".join(span_text(span, theme) for span in line) for line in spaced]
 
 
 def banner(error: str, theme: Theme) -> str:

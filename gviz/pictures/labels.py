@@ -14,6 +14,8 @@ from gviz.pictures import LARGE
 from gviz.text import shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures.options import RenderOptions
 
@@ -37,6 +39,8 @@ REPEATED, USED = "repeated", "used"
 _WRAPPED = re.compile(r"\b18446744073\d{9}\b")
 """How PyTorch's getters tell a small negative number, such as a dim of -1."""
 
+SPACE_KEPT = "\N{NO-BREAK SPACE}"
+
 _NOT_SHOWN = "[saved tensor"
 _NOT_FINITE = ("nan", "inf", "-inf")
 
@@ -46,7 +50,7 @@ class Span(NamedTuple):
 
     Args:
         text: any text.
-        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint`` or ``error``.
+        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint``, ``error``, or ``path 0`` to ``path 3``.
         is_bold: as a tensor's name is.
     """
 
@@ -169,14 +173,37 @@ def short_value(value: Value, precision: int = 4) -> str:
     >>> short_value((1.0, 2.5)), short_value((3.0, 4.0, 0.0, 0.0, 0.0))
     ('[1, 2.5]', '|5|')
     """
-    if is_small(size_of(value)):
-        return value_text(value, precision)
+    return value_text(value, precision) if is_small(size_of(value)) else norm_text(value, precision)
+
+
+def norm_text(value: Value, precision: int = 4) -> str:
+    """Return the norm between its bars."""
     return f"|{decimal(norm(value), precision)}|"
 
 
 def norm(value: Value) -> float:
     """Return the square root of the sum of the squares."""
     return math.hypot(*(item for item in elements(value) if isinstance(item, int | float)))
+
+
+def matrix(line: Line) -> Iterator[Line]:
+    """Yield a line with a matrix as print shows it: its rows below each other.
+
+    >>> [text_of(row).replace(SPACE_KEPT, "_") for row in matrix((Span("W", is_bold=True), Span(" = [[1, 2], [30, 4]]")))]
+    ['W = [[1, 2],_', '_____[30, 4]]']
+    """
+    *before, last = line
+    head, bracket, rest = last.text.partition("[[")
+    if "], [" not in rest:
+        yield line
+        return
+    margin = SPACE_KEPT * (len(text_of((*before, Span(head)))) + 1)
+    first, *others = rest.split("], [")
+    rows = [f"{first}],", *(f"[{row}]," for row in others[:-1]), f"[{others[-1]}"]
+    width = max(len(rows[0]) + 1, *(len(row) for row in rows[1:]))
+    yield (*before, last._replace(text=f"{head}{bracket}{rows[0].ljust(width - 1, SPACE_KEPT)}"))
+    for row in rows[1:]:
+        yield (last._replace(text=margin + row.ljust(width, SPACE_KEPT)),)
 
 
 def local_text(edge: Edge, precision: int = 4) -> str:

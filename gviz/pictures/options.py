@@ -8,7 +8,9 @@ from gviz.errors import RenderError
 from gviz.pictures.theme import THEMES
 from gviz.text import did_you_mean
 
-__all__ = ["ENGINES", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "THEMES", "VIEWS", "RenderOptions"]
+__all__ = [
+    "ENGINES", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS", "RenderOptions",
+]  # fmt: skip
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
@@ -20,7 +22,7 @@ ENGINES = ("auto", "embedded", "system")
 """The program that makes images: the first that works, Graphviz in this process, the system's ``dot``."""
 
 
-VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "micrograd": "LR"}
+VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "autograd": "TB", "micrograd": "LR"}
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
 
 
@@ -29,6 +31,12 @@ MEASURES = ("grad-norm", "value")
 
 REPEATS = ("auto", "never", "always")
 """Leaves that are drawn again: from the third use on where it is far away, none, or at each further use."""
+
+STEPS = ("operation", "statement")
+"""What has a node of its own in the formula: each operation, or each statement of the program."""
+
+SYMBOLS = ("off", "symbol", "number", "both")
+"""What stands on the lines of the formula: nothing, the local derivative as a symbol, as a number, or as both."""
 
 FITS = ("none", "slide", "a4")
 """The page of a picture: as large as it is, 16:9, or A4 across."""
@@ -51,7 +59,10 @@ class RenderOptions:
         theme: one of :data:`THEMES`.
         legend: whether a line below the picture says what its boxes are.
         precision: decimals of a number in a box.
-        view: one of :data:`VIEWS`.
+        view: one of :data:`VIEWS`; "" is dataflow if one of the next three is given, else torchviz.
+        path: names of tensors: the paths to them are drawn, each in a colour and a dash of its own.
+        by: one of :data:`STEPS`.
+        symbols: one of :data:`SYMBOLS`.
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
@@ -79,7 +90,10 @@ class RenderOptions:
     theme: str = "torchviz"
     legend: bool = True
     precision: int = 4
-    view: str = "torchviz"
+    view: str = ""
+    path: tuple[str, ...] = ()
+    by: str = "operation"
+    symbols: str = "both"
     fit: str = "none"
     title: str = ""
     caption: str = ""
@@ -104,12 +118,17 @@ class RenderOptions:
         show: object = self.show
         object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
         object.__setattr__(self, "rankdir", self.rankdir.upper())
+        path: object = self.path
+        object.__setattr__(self, "path", (path,) if isinstance(path, str) else tuple(self.path))
+        is_formula = bool(self.path or self.by != "operation" or self.symbols != "both")
+        object.__setattr__(self, "view", self.view or ("dataflow" if is_formula else "torchviz"))
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
         is_bare = self.view == "torchviz" and not self.show
         names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
         names += ("repeat_leaves",) if is_bare or self.view != "torchviz" else ()
         names += ("show",) if self.view == "micrograd" else ()
+        names += ("path", "by", "symbols") if self.view != "dataflow" else ()
         own = type(self)
         object.__setattr__(self, "unused", tuple(name for name in names if getattr(self, name) != getattr(own, name)))
         for option, words, known in (
@@ -118,6 +137,8 @@ class RenderOptions:
             ("graphviz", (self.graphviz,), ENGINES),
             ("theme", (self.theme,), THEMES),
             ("view", (self.view,), VIEWS),
+            ("by", (self.by,), STEPS),
+            ("symbols", (self.symbols,), SYMBOLS),
             ("fit", (self.fit,), FITS),
             ("repeat_leaves", (self.repeat_leaves,), REPEATS),
             ("color_by", (self.color_by,) if self.color_by else (), MEASURES),

@@ -6,7 +6,7 @@ frame, a saved tensor a folded corner; and each kind has a shade of its own, so 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gviz.pictures.labels import Line
 
-__all__ = ["FONT", "THEMES", "Pair", "Theme", "box_attributes", "edge_attributes", "error_attributes", "with_alarm"]
+__all__ = ["FONT", "THEMES", "Pair", "Theme", "box_attributes", "edge_attributes", "error_attributes", "faded", "with_alarm"]
 
 FONT = "monospace"
 
@@ -42,6 +42,7 @@ class Theme:
         line: arrows.
         faint: what is not there yet, or does not belong to what is shown.
         value: a value on its way forward, as the gradient's ink is for one on its way back.
+        paths: one for each path of the chain rule.
         boxes: fill and pen for each kind of box. ``dashed`` is for whatever gets no gradient, ``error`` for nan and inf,
             ``lit`` for the operation that a step is about.
     """
@@ -53,6 +54,7 @@ class Theme:
     line: str
     faint: str
     value: str
+    paths: tuple[str, ...]
     boxes: dict[str, Pair]
 
     def __post_init__(self) -> None:
@@ -61,6 +63,7 @@ class Theme:
 
 
 _ERROR, _DASHED, _LIT = Pair("#FBD9D5", "#B00020"), Pair("#FFFFFF", "#6E6E6E"), Pair("#FFF3B0", "#8A6D00")
+_PATHS = ("#00589B", "#A63200", "#6A3D9A", "#00705A")
 
 THEMES = {
     "torchviz": Theme(
@@ -71,6 +74,7 @@ THEMES = {
         line="#404040",
         faint="#BDBDBD",
         value="#00589B",
+        paths=_PATHS,
         boxes={
             "leaf": Pair("#ADD8E6", "#0B4F8A"),
             "operation": Pair("#D3D3D3", "#595959"),
@@ -92,6 +96,7 @@ THEMES = {
         line="#404040",
         faint="#BDBDBD",
         value="#00589B",
+        paths=_PATHS,
         boxes={
             "leaf": Pair("#BBD9F2", "#0B4F8A"),
             "operation": Pair("#F4F4F4", "#595959"),
@@ -113,6 +118,7 @@ THEMES = {
         line="#B8B8B8",
         faint="#565E66",
         value="#6CB8FF",
+        paths=("#6CB8FF", "#FFB38A", "#C9A6FF", "#5FD6B0"),
         boxes={
             "leaf": Pair("#12456F", "#7FC0F5"),
             "operation": Pair("#2A2F34", "#9AA3AB"),
@@ -134,6 +140,7 @@ THEMES = {
         line="#000000",
         faint="#BDBDBD",
         value="#000000",
+        paths=("#000000",) * 4,
         boxes={
             "leaf": Pair("#D9D9D9", "#000000"),
             "operation": Pair("#FFFFFF", "#000000"),
@@ -195,3 +202,14 @@ def edge_attributes(theme: Theme) -> dict[str, dict[str, str]]:
         "saved": {"style": "dashed", "dir": "none", "color": theme.boxes["saved"].pen},
         "control": {"style": "dashed", "color": theme.muted},
     }
+
+
+def faded(theme: Theme) -> Theme:
+    """Return the theme of what does not belong to what is shown: all in one faint ink on the page.
+
+    >>> faded(THEMES["dark"]).boxes["leaf"]
+    Pair(fill='#14171A', pen='#565E66')
+    """
+    faint = theme.faint
+    boxes = dict.fromkeys(theme.boxes, Pair(theme.page, faint))
+    return replace(theme, ink=faint, muted=faint, gradient=faint, line=faint, value=faint, boxes=boxes)

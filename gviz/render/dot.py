@@ -90,7 +90,8 @@ def statements(listed: Iterable[Statement]) -> list[str]:
         elif isinstance(one, Shape):
             written.append(f"{indent}{names[one.id]}{text}")
         elif one.path:
-            written.append(f"{indent}subgraph {quote('cluster_' + one.path)} {{")
+            kind = "" if "rank" in look else "cluster_"
+            written.append(f"{indent}subgraph {quote(kind + one.path)} {{")
             indent += "    "
             written.append(f"{indent}graph{text}")
         else:

@@ -117,7 +117,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     from gviz.text import shorten
 
     page = slide.PAGES[options.fit]
-    caption = [html.escaped(line) for line in html.caption_lines(options.caption)]
+    typed = [html.escaped(line) for line in html.caption_lines(options.caption)]
     drawn: list[tuple[float, int, str, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
@@ -125,11 +125,13 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
         foot = slide.height_of(legend, page, picture, dot.text_of)
-        drawn.append((slide.scale_of(layout, page, len(caption), foot), -len(drawn), legend, picture, layout))
+        scale = slide.scale_of(layout, page, len(picture.caption) + len(typed), foot)
+        drawn.append((scale, -len(drawn), legend, picture, layout))
     *_, legend, picture, layout = max(drawn, key=lambda one: one[:2])
     dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
-    title = (options.title or graph.title).replace("\n", " ")
+    title = (options.title or picture.heading or graph.title).replace("\n", " ")
     title = html.escaped(shorten(title, html.fitting(title, LONGEST_TITLE), mark=" …"))
+    caption = [*picture.caption, *typed]
     return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=dots, write=dot.text_of)
 
 

@@ -67,7 +67,7 @@ def test_a_negative_summand_has_brackets() -> None:
 
 def test_constants_and_frozen_inputs_are_dashed() -> None:
     drawn = str(render(read(("h=w*x+3", {"x": "2", "w": "4"}), frozen=("x",)), "dot", RenderOptions(view="dataflow")))
-    constant, frozen = (re.search(rf"^ +\w+ \[.*<B>{name}</B>.*$", drawn, re.MULTILINE) for name in ("3", "x"))
+    constant, frozen = (re.search(rf"^ +\w+ \[.*{name}</.*$", drawn, re.MULTILINE) for name in ("<TD>3", "<B>x"))
     assert constant is not None
     assert frozen is not None
     assert "dashed" in constant[0]
@@ -78,8 +78,7 @@ def test_constants_and_frozen_inputs_are_dashed() -> None:
 
 def test_a_tensor_has_its_factors_if_they_are_few_and_else_what_is_done_to_the_gradient() -> None:
     drawn = lines(read(MATRICES), "dataflow")
-    assert "∂b/∂a = 1 - b² = [[0.4869, 0.305, 0.1807]]" in drawn
-    assert "x.T @ grad" in drawn
+    assert {"∂b/∂a", "1 - b²", "= [[0.4869, 0.305, 0.1807]]", "x.T @ grad"} < set(drawn)
     assert "|grad| = 1.3468" in drawn
 
 
@@ -168,7 +167,13 @@ def test_the_text_of_a_pdf_can_be_searched(view: str) -> None:
     drawn = render(read(ARTICLE), "pdf", RenderOptions(view=view))
     assert isinstance(drawn, bytes)
     text = PdfReader(io.BytesIO(drawn), strict=True).pages[0].extract_text()
-    words = {"torchviz": "MulBackward0", "dataflow": "∂y/∂a = b = 2", "teaching": "w.grad = 2 + 3 = 5", "micrograd": "data 6"}
+    words = {
+        "torchviz": "MulBackward0",
+        "dataflow": "∂y/∂a = b = 2",
+        "teaching": "w.grad = 2 + 3 = 5",
+        "micrograd": "data 6",
+        "autograd": "w.grad += 5",
+    }
     assert words[view] in text
 
 

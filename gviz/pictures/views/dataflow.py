@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import UNKNOWN, operator_of
+from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, gradient_line, is_small, name_along, short_value, size_of, value_lines, value_text
+from gviz.pictures.labels import (
+    Span,
+    decimal,
+    gradient_line,
+    is_small,
+    matrix,
+    name_along,
+    norm,
+    norm_text,
+    short,
+    short_value,
+    size_of,
+    value_lines,
+    value_text,
+)
 from gviz.pictures.page import WAYS, themed
-from gviz.pictures.theme import THEMES, box_attributes
+from gviz.pictures.theme import THEMES, box_attributes, faded
+from gviz.pictures.trails import heading, trails_of, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gviz.graph import Edge, Graph, Node
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
+    from gviz.pictures.trails import Trails
 
 __all__ = ["picture"]
 
@@ -37,56 +55,135 @@ MOST_EDGES = 6
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
 
+LONGEST_SYMBOL, LONGEST_NUMBER = 24, 28
+"""Characters of a symbol, and of the numbers of its elements."""
+
+LONGEST = 20
+"""Characters of a tensor's numbers, and of a local derivative on one line: longer ones would make a strip of the picture."""
+
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+    if options.by == "statement":
+        shown = by_statement(shown)
+    trails = trails_of(shown, options.path)
+    drawn = list(statements(shown, options, theme, trails))
+    if trails is None:
+        label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
+        return themed(shown, options, {**SPACE, **label}, drawn)
+    lines = list(words(trails, options))
+    has_foot = options.fit == "none" or graph.error
+    label = {"label": html.legend({}, [], theme, options, error=graph.error, words=lines)} if has_foot else {}
+    page = themed(shown, options, {**SPACE, **label}, drawn)
+    return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     nodes = {node.id: node for node in graph.nodes}
-    sums: dict[str, list[Edge]] = {}
+    uses: dict[str, list[Edge]] = {}
     for edge in graph.edges:
-        sums.setdefault(edge.source, []).append(edge)
-    root = nodes[graph.roots[0]].name if len(graph.roots) == 1 else ""
+        uses.setdefault(edge.source, []).append(edge)
+    roots = [nodes[root] for root in graph.roots]
+    root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
+    room = replace(options, max_chars=min(options.max_chars, LONGEST))
     for node in graph.nodes:
         lines = [
-            *value_lines(node._replace(expression=""), options),
-            *gradient_lines(node, sums.get(node.id, []), root or "", options),
+            *value_lines(node._replace(expression=""), room),
+            *gradient_lines(node, uses.get(node.id, []), root, room),
         ]
-        if node.kind == "operation":
-            yield Shape(node.id, circle(node, lines, theme, is_root=node.id in graph.roots))
-        else:
-            look = box_attributes(node.kind, theme)
-            yield Shape(node.id, {**look, "label": html.box(lines, theme)})
+        own = theme
+        if trails is not None:
+            own = theme if node.id in trails.nodes else faded(theme)
+            lines = with_parts(lines, trails.parts(node.id), node) if node.id in trails.nodes else lines
+        look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
+        yield Shape(node.id, {**look, **ink_of(own, theme)})
+    yield from lines_of(graph.edges, nodes, options, theme, trails)
+
+
+def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
+    """Return the ink and the pen of a box whose theme is not that of the page."""
+    return {"fontcolor": own.ink, "penwidth": "1"} if own is not theme else {}
+
+
+def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
+    """Return the lines of a node on a path, where an ink means a path: the sum in those of its summands."""
+    ink = "" if node.kind == "leaf" else "muted"
+    plain: list[Line] = [tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines]
+    if parts is None or len(parts) == 1:
+        return plain
+    return [line for line in plain if not line[0].text.startswith("= ")] + [(Span("= "), *parts)]
+
+
+def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
+    """Return the look of a node."""
+    if node.kind == "operation":
+        return circle(node, [row for line in lines for row in matrix(line)], theme, is_root=is_root, is_upright=is_upright)
+    if node.kind == "constant":
+        lines = [(Span(node.name or ""),)]
+    rows = [row for line in lines for row in matrix(line)]
+    return {**box_attributes(node.kind, theme), "label": html.box(rows, theme)}
+
+
+def lines_of(
+    edges: Iterable[Edge], nodes: dict[str, Node], options: RenderOptions, theme: Theme, trails: Trails | None
+) -> Iterator[Statement]:
+    """Yield the lines, each with its local derivative on a plate in the middle."""
     out, into = WAYS[options.direction][:2]
-    is_two = sum(1 for edge in graph.edges if edge.symbol or edge.local is not None) > MOST_EDGES
-    for number, edge in enumerate(graph.edges):
-        line = derivative(edge, nodes, options)
+    texts = [derivative(edge, nodes, options) for edge in edges]
+    is_two = on_two_lines(texts)
+    for number, (edge, text) in enumerate(zip(edges, texts, strict=True)):
+        is_off = trails is not None and not trails.has(edge)
+        look = trails.look(edge, theme) if trails is not None else {}
         if nodes[edge.source].kind in ("constant", "frozen"):
-            look = {"style": "dashed", "color": theme.boxes["dashed"].pen, "arrowhead": "none"}
+            pen = theme.faint if is_off else theme.boxes["dashed"].pen
+            yield Arrow(edge.source, edge.target, {"style": "dashed", "color": pen, "arrowhead": "none"}, out, into)
+        elif not text:
             yield Arrow(edge.source, edge.target, look, out, into)
-        elif not line:
-            yield Arrow(edge.source, edge.target, {}, out, into)
         else:
-            yield Shape(
-                f"p{number}", html.plate([(Span(part, "muted"),) for part in (line if is_two else (" = ".join(line),))], theme)
-            )
-            yield Arrow(edge.source, f"p{number}", {"arrowhead": "none"}, out, into)
-            yield Arrow(f"p{number}", edge.target, {}, out, into)
+            ink, is_bold = (trails.ink(edge), not is_off) if trails is not None and not is_off else ("muted", False)
+            parts = text if is_two else (" = ".join(text),)
+            plate = html.plate([(Span(part, ink, is_bold=is_bold),) for part in parts], faded(theme) if is_off else theme)
+            yield Shape(f"p{number}", plate)
+            yield Arrow(edge.source, f"p{number}", {**look, "arrowhead": "none"}, out, into)
+            yield Arrow(f"p{number}", edge.target, look, out, into)
 
 
 def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
-    """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known."""
+    """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known.
+
+    Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, and the norm of what it
+    makes of the gradient.
+    """
+    has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
-    symbol = "" if number and UNKNOWN in edge.symbol else edge.symbol
-    told = dict.fromkeys(part for part in (symbol, number) if part)
-    if told and GRAD.search(edge.symbol):  # a matrix product: no factor, so no quotient either
-        return (edge.symbol,)
-    return (f"∂{nodes[edge.target].name or '·'}/∂{name_along(edge, nodes[edge.source])}", " = ".join(told)) if told else ()
+    symbol = short(edge.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.symbol) else ""
+    if edge.local is None and GRAD.search(edge.symbol):
+        size = [f"norm {decimal(norm(edge.handed), options.precision)}"] if has_number and edge.handed is not None else []
+        return tuple(filter(None, [symbol, *size]))
+    if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
+        number = ""
+    told = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
+    quotient = f"∂{nodes[edge.target].name or '·'}/∂{name_along(edge, nodes[edge.source])}"
+    if symbol and number and len(told) > LONGEST:
+        return (quotient, symbol, f"= {number}")
+    return (quotient, told) if told else ()
+
+
+def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether the local derivatives stand on lines below each other: they are many, or long."""
+    are_long = any(sum(map(len, text)) > LONGEST or "norm " in text[-1] for text in texts if text)
+    return are_long or sum(map(bool, texts)) > MOST_EDGES
+
+
+def is_number(symbol: str) -> bool:
+    """Return whether a symbol is a number, which says more than those of all elements."""
+    try:
+        float(symbol)
+    except ValueError:
+        return False
+    return True
 
 
 def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
@@ -94,22 +191,29 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
-        head = f"∂{root}/∂{node.name or '·'}" if root else "grad"  # of several roots it is that of their sum
-        yield (Span(f"{head} = {short_value(node.arrives, options.precision)}", "gradient"),)
+        text, quotient = short_value(node.arrives, options.precision), f"∂{root}/∂{node.name or '·'}" if root else "grad"
+        if len(text) > options.max_chars:
+            text = norm_text(node.arrives, options.precision)
+        yield (Span(f"{quotient} = {text}", "gradient"),)
     parts = [] if node.outputs else [edge.handed for edge in uses if edge.handed is not None]
     if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
         texts = [value_text(part, options.precision) for part in parts]
-        yield (Span("= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts), "gradient"),)
+        total = "= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts)
+        if len(total) <= 2 * options.max_chars:
+            yield (Span(total, "gradient"),)
 
 
-def circle(node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "") -> dict[str, str]:
-    """Return the look of an operation: a circle with its sign, the lines below; or a box with a longer word and the lines."""
+def circle(
+    node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
+) -> dict[str, str]:
+    """Return the look of an operation: a circle with its sign, the lines where no arrow goes: below, or beside; or a box."""
     sign = Span(operator_of(node.label), ink, is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
     look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}
     if len(sign.text) > LONGEST_SIGN:  # only of circles does Graphviz find the edge below a text that is larger
         return {**look, "label": html.box([(sign,), *lines], theme)}
-    label = html.centred((sign,), lines, SIGN if len(sign.text) == 1 else WORD, theme)
+    place = html.beside if is_upright else html.centred
+    label = place((sign,), lines, SIGN if len(sign.text) == 1 else WORD, theme)
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, is_finite, outputs_line, short_value
+from gviz.pictures.labels import Span, is_finite, matrix, outputs_line, short_value, text_of
 from gviz.pictures.page import themed
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
@@ -24,6 +24,9 @@ __all__ = ["picture"]
 
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 
+WIDEST = 40
+"""Characters of a record, from which on all have their cells below each other: else the picture would be a strip."""
+
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
@@ -35,12 +38,16 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
+    told = {node.id: cells(node, options) for node in graph.nodes}
+    is_tall = any(sum(len(text_of(cell)) for cell in found) > WIDEST for found in told.values())
     for node in graph.nodes:
         look = box_attributes("output" if node.id in graph.roots and node.id in operations else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        told = cells(node, options)
-        yield Shape(node.id, {"label": html.record(told, theme, with_alarm(look, told, theme)), **html.BARE})
+        look = with_alarm(look, told[node.id], theme)
+        parts = [(matrix(cell), "") for cell in told[node.id]]
+        label = html.stacked(parts, theme, look) if is_tall else html.record(told[node.id], theme, look)
+        yield Shape(node.id, {"label": label, **html.BARE})
         if node.id in operations:
             yield Shape(sign_of(node.id), circle(node, theme))
             yield Arrow(sign_of(node.id), node.id, {})

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gviz.explain.local import inputs_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, is_finite, is_small, name_along, short_value, signed, size_of, value_lines
+from gviz.pictures.labels import Span, is_finite, is_small, short_value, size_of, value_lines
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["picture"]
 
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
-FIRST = ("self", "input")
-"""What an operation keeps under these names is told first."""
-
 KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "saved": "kept for backward"}
 
 
@@ -68,7 +65,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options)], "")]
-            kept = saved(node, inputs.get(node.id, []), nodes)
+            kept = saved_text(node, inputs.get(node.id, []), nodes)
             parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
@@ -104,21 +101,6 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     if whole.startswith("|"):
         return (Span(f"|{leaf.name}.grad| = {whole.strip('|')}", ink),)
     return (Span(f"{leaf.name}.grad = {total}{whole}", ink),)
-
-
-def saved(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
-    """Return what an operation keeps for backward: tensors by their names, options by their values."""
-    keys = inputs_of(node.label)
-    only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
-    names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
-    told = []
-    for key, text in sorted(node.attrs, key=lambda pair: pair[0] not in FIRST):
-        if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
-            continue
-        is_tensor = text == "freed" or text.startswith("[saved tensor")
-        name = (node.name or "") if key.startswith("result") else names.get(keys.index(key), "") if key in keys else ""
-        told.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
-    return ", ".join(told)
 
 
 def product(edge: Edge, user: Node, options: RenderOptions) -> str:

@@ -1,0 +1,31 @@
+"""What operations keep for backward, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gviz.explain.local import inputs_of
+from gviz.pictures.labels import name_along, signed
+
+if TYPE_CHECKING:
+    from gviz.graph import Edge, Node
+
+__all__ = ["saved_text"]
+
+FIRST = ("self", "input")
+"""What an operation keeps under these names is told first."""
+
+
+def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
+    """Return what an operation keeps for backward: tensors by their names, options by their values."""
+    keys = inputs_of(node.label)
+    only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
+    names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
+    told = []
+    for key, text in sorted(node.attrs, key=lambda pair: pair[0] not in FIRST):
+        if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
+            continue
+        is_tensor = text == "freed" or text.startswith("[saved tensor")
+        name = (node.name or "") if key.startswith("result") else names.get(keys.index(key), "") if key in keys else ""
+        told.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
+    return ", ".join(told)

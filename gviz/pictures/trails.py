@@ -1,0 +1,211 @@
+"""Paths of the chain rule in a picture: a colour and a dash for each, what is off them faint, products and sums in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gviz.explain.paths import MOST, find_paths
+from gviz.passes.elements import agree
+from gviz.pictures.labels import Span, decimal, is_small, norm, short, size_of, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gviz.explain.paths import Chain, Path
+    from gviz.graph import Edge, Graph, Value
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+    from gviz.pictures.theme import Theme
+
+__all__ = ["Trails", "heading", "trails_of", "words"]
+
+STYLES = ("solid", "dashed", "dotted", "solid")
+SAMPLES = ("━━", "╍╍", "┉┉", "══")
+"""Each path's line, and how it looks in a text; the fourth is a double line."""
+
+WIDTH, DOUBLE, SHARED = "2.6", "1.3", "4.5"
+"""Pens: of a path, of each half of a double line, and of several paths in one ink."""
+
+LONGEST, LONGEST_PART = 84, 30
+"""Characters of a line in words, and of the names of a path, or its symbols."""
+
+NUMBERS = ("no", "one", "two", "three", "four")
+
+
+@dataclass(frozen=True)
+class Trails:
+    """Paths as they are drawn.
+
+    Args:
+        chains: all paths to each tensor that was asked for.
+        listed: those that are drawn, each with its chain.
+        through: the numbers of the listed ones through each edge, by target and slot.
+        edges: the edges of all paths.
+        nodes: the nodes on them.
+    """
+
+    chains: tuple[Chain, ...]
+    listed: tuple[tuple[Chain, Path], ...]
+    through: dict[tuple[str, int], tuple[int, ...]]
+    edges: frozenset[tuple[str, int]]
+    nodes: frozenset[str]
+
+    def has(self, edge: Edge) -> bool:
+        """Return whether an edge is on a path."""
+        return (edge.target, edge.slot) in self.edges
+
+    def ink(self, edge: Edge) -> str:
+        """Return the ink of what stands on an edge: the usual one where several paths go."""
+        numbers = self.through.get((edge.target, edge.slot), ())
+        return f"path {numbers[0]}" if len(numbers) == 1 else ""
+
+    def look(self, edge: Edge, theme: Theme) -> dict[str, str]:
+        """Return the attributes of an edge's line."""
+        if not self.has(edge):
+            return {"color": theme.faint}
+        numbers = self.through.get((edge.target, edge.slot), ())
+        colours = [theme.paths[number] for number in numbers]
+        if not numbers:
+            return {}
+        if len(numbers) == 1 and numbers[0] == MOST - 1:
+            return {"color": f"{colours[0]}:{theme.page}:{colours[0]}", "penwidth": DOUBLE}
+        if len(numbers) == 1:
+            return {"color": colours[0], "penwidth": WIDTH, "style": STYLES[numbers[0]]}
+        if len(set(colours)) == 1:
+            return {"color": colours[0], "penwidth": SHARED}
+        return {"color": ":".join(colours), "penwidth": WIDTH}
+
+    def parts(self, node: str) -> Line | None:
+        """Return the products of the paths to a node as a sum, each in its ink; None if that is not all there is to say."""
+        for chain in self.chains:
+            if chain.node.id == node and chain.is_complete and chain.sum is not None:
+                return summands([(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain])
+        return None
+
+
+def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
+    """Return the paths to tensors of these names; None if there is no name.
+
+    Of several tensors each gets one path in turn, as long as there are colours.
+
+    Raises:
+        SourceError: there is no path to one of them.
+    """
+    if not names:
+        return None
+    chains = tuple(find_paths(graph, name) for name in dict.fromkeys(names))
+    taken: list[tuple[int, int]] = []
+    for turn in range(MOST):
+        taken += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
+    listed = tuple((chains[number], chains[number].paths[turn]) for number, turn in sorted(taken[:MOST]))
+    through: dict[tuple[str, int], tuple[int, ...]] = {}
+    for number, (_, path) in enumerate(listed):
+        for edge in path.edges:
+            key = edge.target, edge.slot
+            through[key] = (*through.get(key, ()), number)
+    edges = frozenset().union(*(chain.edges for chain in chains))
+    nodes = {chain.node.id for chain in chains} | {target for target, _ in edges}
+    return Trails(chains, listed, through, edges, frozenset(nodes))
+
+
+def heading(trails: Trails) -> str:
+    """Return what stands above a picture of one tensor's paths."""
+    if len(trails.chains) > 1:
+        return f"{', '.join(quotient(chain) for chain in trails.chains)} by the chain rule"
+    chain = trails.chains[0]
+    if chain.count == 1:
+        return f"{quotient(chain)} by the chain rule: one path, multiply along"
+    count = NUMBERS[chain.count] if chain.count < len(NUMBERS) else f"{chain.count:,}"
+    return f"{quotient(chain)} by the chain rule: {count} paths, multiply along, add"
+
+
+def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
+    """Yield a line for each path that is drawn, and one for each sum."""
+    for chain in trails.chains:
+        own = [(number, path) for number, (owner, path) in enumerate(trails.listed) if owner is chain]
+        for number, path in own:
+            yield path_line(number, path, chain, options)
+        if len(own) < chain.count:
+            yield (Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),)
+        yield tuple(sum_line(chain, own, options))
+
+
+def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> Line:
+    """Return a path in words: its names, its symbols, its numbers, its product; what makes the line too long is left out."""
+    ink = f"path {number}"
+    head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
+    start = (
+        [] if agree(chain.start, 1.0) or not is_small(size_of(chain.start)) else [value_text(chain.start, options.precision)]
+    )
+    symbols = " · ".join(map(in_brackets, [*start, *path.symbols]))
+    if path.product is None or not is_small(size_of(path.product)):
+        return (Span(head + short(symbols, LONGEST - len(head)), ink),)
+    numbers = " · ".join(map(in_brackets, [*start, *(value_text(factor, options.precision) for factor in path.factors)]))
+    product = value_text(path.product, options.precision)
+    parts = [part for part in dict.fromkeys((symbols, numbers)) if part != product]
+    while parts and len(head) + sum(len(part) + 3 for part in parts) + len(product) > LONGEST:
+        parts.pop()
+    return (Span(head + "".join(f"{part} = " for part in parts), ink), Span(product, ink, is_bold=True))
+
+
+def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
+    """Yield the spans of what the paths come to, or of why no numbers are claimed."""
+    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else f"∂{' + '.join(chain.of)}/∂{chain.wrt}"
+    if chain.grad is None:
+        yield Span("there is no gradient to compare with: no numbers are claimed", "muted")
+        return
+    if chain.sum is None:
+        yield Span(f"not all steps are factors: no numbers are claimed; {size_text(grad, chain.grad, options)}", "muted")
+        return
+    is_derivative = agree(chain.start, 1.0)
+    yield Span(quotient(chain) if is_derivative else grad, is_bold=True)
+    yield Span(" = ")
+    if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
+        parts = summands(own, options.precision)
+        if sum(len(span.text) for span in parts) <= LONGEST_PART + LONGEST_PART // 2:
+            yield from parts
+            yield Span(" = ")
+    elif chain.count > 1:
+        yield Span("their sum = " if len(own) == chain.count else f"the sum of all {chain.count:,} = ")
+    yield Span(
+        value_text(chain.sum, options.precision) if is_small(size_of(chain.sum)) else size_text("", chain.sum, options),
+        is_bold=True,
+    )
+    if chain.node.kind != "leaf" or chain.node.grad is None:
+        return
+    if agree(chain.node.grad, chain.grad):
+        yield Span(f"   which is {grad}" if is_derivative else "", "muted")
+    else:
+        yield Span(f"   of {size_text(grad, chain.node.grad, options)}: backward has run before", "muted")
+
+
+def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
+    """Return the products of paths with a + between them."""
+    spans: list[Span] = []
+    for number, path in own:
+        spans += [Span(" + ")] if spans else []
+        spans.append(Span(in_brackets(value_text(path.product, precision)), f"path {number}", is_bold=True))
+    return tuple(spans)
+
+
+def quotient(chain: Chain) -> str:
+    """Return the derivative as it is written: ``∂y/∂w``."""
+    of = " + ".join(chain.of)
+    return f"∂({of})/∂{chain.wrt}" if len(chain.of) > 1 else f"∂{of}/∂{chain.wrt}"
+
+
+def size_text(name: str, value: Value, options: RenderOptions) -> str:
+    """Return the numbers of a small tensor, the norm of a large one."""
+    if is_small(size_of(value)):
+        return f"{name} = {value_text(value, options.precision)}"
+    return f"|{name}| = {decimal(norm(value), options.precision)}" if name else f"|{decimal(norm(value), options.precision)}|"
+
+
+def in_brackets(text: str) -> str:
+    """Return a factor as it stands in a product.
+
+    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
+    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
+    """
+    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text

@@ -1,0 +1,169 @@
+"""Forward and backward side by side: tensors as records, each operation beside its grad_fn, gradients on their way."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import plus
+from gviz.passes.expressions import inputs_first, operator_of
+from gviz.pictures import Arrow, Frame, Shape, html
+from gviz.pictures.labels import Span, is_small, norm_text, shape_text, short_value, value_text
+from gviz.pictures.page import WAYS, themed
+from gviz.pictures.saved import saved_text
+from gviz.pictures.theme import THEMES, box_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.pictures import Picture, Statement
+    from gviz.pictures.labels import Line
+    from gviz.pictures.options import RenderOptions
+    from gviz.pictures.theme import Theme
+
+__all__ = ["picture"]
+
+SPACE = {"nodesep": "0.45", "ranksep": "0.3"}
+LONGEST = 20
+"""Characters of the numbers in a record; of more it has the shape, or the norm."""
+
+SIGN, BACK = "{}_sign", "{}_back"
+"""The names of an operation's circle and of its grad_fn, or a leaf's AccumulateGrad; its record has the operation's own."""
+
+
+def picture(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture of a graph."""
+    shown, theme = dataflow(graph), THEMES[options.theme]
+    way = WAYS[options.direction]
+    notes: list[Line] = [
+        (Span(f"{way.data} forward: data"),),
+        (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
+        (Span("┈▷ grad_fn"),),
+    ]
+    label = {"label": html.legend({}, notes, theme, options, error=graph.error)} if options.has_foot(graph.error) else {}
+    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+
+
+def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+    """Yield the tensors, the rows of operations with their grad_fns, and the lines."""
+    nodes = {node.id: node for node in graph.nodes}
+    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    uses: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    for edge in graph.edges:
+        inputs[edge.target].append(edge)
+        uses[edge.source].append(edge)
+    leaves = [node for node in graph.nodes if node.kind == "leaf"]
+    for node in graph.nodes:
+        if node.kind == "constant":
+            yield Shape(node.id, {**box_attributes(node.kind, theme), "label": node.name or ""})
+        elif node.kind != "leaf":
+            yield Shape(node.id, record(node, options, theme, is_root=node.id in graph.roots))
+    rows = rows_of(graph, inputs)
+    first = {edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]}
+    for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
+        own = [leaf for leaf in leaves if first.get(leaf.id, 0) == depth]
+        tensors = [Shape(leaf.id, record(leaf, options, theme, is_root=False)) for leaf in own]
+        yield from row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
+    for depth, operations in rows.items():
+        signs = [circle(node, theme) for node in operations]
+        backs = [grad_fn(node, saved_text(node, inputs[node.id], nodes), theme) for node in operations]
+        yield from row(f"row {depth}", signs, backs)
+    for node in graph.nodes:
+        if node.kind == "operation":
+            yield from lines_of(node, inputs[node.id], nodes, options, theme)
+    if sum(node.kind == "operation" for node in graph.nodes) == 1:
+        for leaf in leaves:
+            look = {"constraint": "false", "color": theme.gradient, "penwidth": "1.6"}
+            yield Arrow(BACK.format(leaf.id), leaf.id, look, "", "grad")
+
+
+def row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Statement]:
+    """Yield boxes that stand side by side, those of forward on the left."""
+    yield Frame(name, {"rank": "same"})
+    yield from forward
+    yield from backward
+    shapes = [*forward, *backward]
+    yield from (Arrow(left.id, right.id, {"style": "invis"}) for left, right in pairwise(shapes))
+    yield Frame()
+
+
+def rows_of(graph: Graph, inputs: dict[str, list[Edge]]) -> dict[int, list[Node]]:
+    """Return the operations by the length of the longest way to them from a leaf."""
+    depths: dict[str, int] = {}
+    rows: dict[int, list[Node]] = {}
+    for node in inputs_first(graph, inputs):
+        depths[node.id] = 1 + max((depths[edge.source] for edge in inputs[node.id]), default=0)
+    for node in graph.nodes:
+        if node.kind == "operation":
+            rows.setdefault(depths[node.id], []).append(node)
+    return rows
+
+
+def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
+    """Return the look of a tensor: what it holds under the names that PyTorch has for it."""
+    is_leaf = node.kind != "operation"
+    text = value_text(node.value, options.precision) if node.value is not None and is_small(node.shape or ()) else ""
+    data = text if 0 < len(text) <= LONGEST else shape_text(node.shape) if node.shape else "?"
+    has_grad = node.grad is not None
+    grad = small_text(node.grad, options) if has_grad else "None"
+    fields = {
+        "data": Span(data, is_bold=True),
+        "grad": Span(grad, "gradient" if has_grad else "muted"),
+        "grad_fn": Span("None", "muted") if is_leaf else Span(node.label),
+        "is_leaf": Span(str(is_leaf)),
+    }
+    look = box_attributes("output" if is_root else node.kind, theme)
+    return {"label": html.fields(node.name or operator_of(node.label), fields, theme, look), **html.BARE}
+
+
+def small_text(value: Value, options: RenderOptions) -> str:
+    """Return the numbers of a tensor, or its norm if they are many."""
+    text = short_value(value, options.precision)
+    return text if len(text) <= LONGEST else norm_text(value, options.precision)
+
+
+def circle(node: Node, theme: Theme) -> Shape:
+    """Return an operation of forward."""
+    sign = operator_of(node.label)
+    look = {"label": sign, "fillcolor": theme.page, "penwidth": "1.2", "fontsize": "20" if len(sign) == 1 else "12"}
+    round_ = {"shape": "circle", "fixedsize": "true", "width": "0.42", "height": "0.42"}
+    return Shape(SIGN.format(node.id), {**look, **(round_ if len(sign) <= 3 else {"style": "rounded,filled"})})
+
+
+def grad_fn(node: Node, kept: str, theme: Theme) -> Shape:
+    """Return an operation of backward, with what it has saved."""
+    lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {kept}", "muted"),)] if kept else [])]
+    look = {**box_attributes("operation", theme), "color": theme.gradient}
+    return Shape(BACK.format(node.id), {**look, "label": html.box(lines, theme)})
+
+
+def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
+    """Return the end of backward at a leaf, with the sum of what arrives there."""
+    total: Value = None
+    for number, edge in enumerate(uses):
+        total = plus(total, edge.handed) if number else edge.handed
+    text = "…" if total is None else small_text(total, options)
+    lines: list[Line] = [(Span("AccumulateGrad"),), (Span(f"{leaf.name}.grad += {text}", "gradient"),)]
+    look = {**box_attributes("operation", theme), "color": theme.gradient}
+    return Shape(BACK.format(leaf.id), {**look, "label": html.box(lines, theme)})
+
+
+def lines_of(
+    node: Node, inputs: list[Edge], nodes: dict[str, Node], options: RenderOptions, theme: Theme
+) -> Iterator[Statement]:
+    """Yield the lines of an operation: its data, its grad_fn, and the gradients that it hands on."""
+    sign, back = SIGN.format(node.id), BACK.format(node.id)
+    for edge in inputs:
+        is_data = nodes[edge.source].kind not in ("constant", "frozen")
+        look = {"weight": "3"} if is_data else {"style": "dashed", "color": theme.boxes["dashed"].pen}
+        yield Arrow(edge.source, sign, look)
+    yield Arrow(sign, node.id, {"weight": "3"})
+    dotted = {"style": "dotted", "penwidth": "1.6", "color": theme.muted, "arrowhead": "vee", "constraint": "false"}
+    yield Arrow(node.id, back, dotted, "grad_fn:e")
+    look = {"dir": "back", "color": theme.gradient, "fontcolor": theme.gradient, "penwidth": "1.6", "fontsize": "12"}
+    for edge in inputs:
+        if nodes[edge.source].kind in ("leaf", "operation"):
+            label = {} if edge.handed is None else {"label": f" {small_text(edge.handed, options)} "}
+            yield Arrow(BACK.format(edge.source), back, {**look, **label})

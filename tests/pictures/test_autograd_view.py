@@ -1,0 +1,90 @@
+"""The view autograd: forward and backward side by side, tensors as records."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from program import Program
+
+from gviz import SourceOptions, read
+from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of
+
+
+def drawn(source: str, theme: str = "light", **values: object) -> Picture:
+    graph = read(source, SourceOptions(values=values, flow=True), say=lambda _: None).graph
+    return picture_of(graph, RenderOptions(view="autograd", theme=theme))
+
+
+def text(shape: Shape) -> str:
+    return re.sub(r"<[^<>]*>", " ", shape.look["label"]).strip("<> ")
+
+
+def shapes(picture: Picture) -> list[Shape]:
+    return [one for one in picture.statements if isinstance(one, Shape)]
+
+
+def arrows(picture: Picture) -> list[Arrow]:
+    return [one for one in picture.statements if isinstance(one, Arrow)]
+
+
+def test_a_tensor_is_a_record_of_pytorchs_attributes() -> None:
+    told = [" ".join(text(shape).split()) for shape in shapes(drawn("c=a*b", a=2, b=3))]
+    assert "a data 2 grad 3 grad_fn None is_leaf True" in told
+    assert "c data 6 grad None grad_fn MulBackward0 is_leaf False" in told
+
+
+def test_each_operation_stands_beside_its_grad_fn_with_what_it_saved() -> None:
+    told = [" ".join(text(shape).split()) for shape in shapes(drawn("c=a*b", a=2, b=3))]
+    assert "MulBackward0 saved: self = a, other = b" in told
+    assert "AccumulateGrad a.grad += 3" in told
+
+
+def test_the_gradient_that_each_next_function_gets_stands_on_its_line() -> None:
+    back = [arrow.look["label"].strip() for arrow in arrows(drawn("y=(x+w)*(w+1)", x=2, w=1)) if "label" in arrow.look]
+    assert sorted(back) == ["2", "2", "2", "3", "3"]
+
+
+def test_what_arrives_at_a_leaf_is_the_sum() -> None:
+    assert any("w.grad += 5" in text(shape) for shape in shapes(drawn("y=(x+w)*(w+1)", x=2, w=1)))
+
+
+def test_a_retained_gradient_stands_in_its_record() -> None:
+    graph = read("y=(x+w)*(w+1)", SourceOptions(flow=True, retain=("a",)), say=lambda _: None).graph
+    told = [" ".join(text(shape).split()) for shape in shapes(picture_of(graph, RenderOptions(view="autograd")))]
+    assert "a data 2 grad 2 grad_fn AddBackward0 is_leaf False" in told
+
+
+def test_frozen_inputs_and_constants_take_no_part_in_backward() -> None:
+    graph = read("y=x*w+1", SourceOptions(values={"x": 2, "w": 3}, flow=True, frozen=("x",)), say=lambda _: None).graph
+    told = [" ".join(text(shape).split()) for shape in shapes(picture_of(graph, RenderOptions(view="autograd")))]
+    assert "x data 2 grad None grad_fn None is_leaf True" in told
+    assert "1" in told
+    assert not any("x.grad" in one for one in told)
+
+
+def test_the_gradient_goes_back_to_its_leaf_where_there_is_one_operation() -> None:
+    back = [arrow for arrow in arrows(drawn("c=a*b", a=2, b=3)) if arrow.head == "grad"]
+    assert len(back) == 2
+    assert not [arrow for arrow in arrows(drawn("y=a*b+a", a=2, b=3)) if arrow.head == "grad"]
+
+
+def test_a_large_tensor_has_its_shape_and_norm() -> None:
+    told = [" ".join(text(shape).split()) for shape in shapes(drawn("y=(x*2).sum()", x=[1, 2, 3, 4, 5]))]
+    assert "x data (5) grad |4.4721| grad_fn None is_leaf True" in told
+
+
+def test_a_leaf_alone_is_a_record_with_its_accumulate_grad() -> None:
+    assert len(shapes(drawn("x", x=1))) == 2
+
+
+def test_forward_is_left_of_backward(gviz: Program) -> None:
+    done = gviz("render", "y=(x+w)*(w+1)", "x=2", "w=1", "--view", "autograd", "--format", "json0", "-o", "y.json0")
+    assert done.status == 0, done.err
+    placed = json.loads((gviz.folder / "y.json0").read_text(encoding="utf-8"))
+    at = {item["name"]: [float(number) for number in item["pos"].split(",")] for item in placed["objects"] if "pos" in item}
+    signs = {name.removesuffix("_sign") for name in at if name.endswith("_sign")}
+    assert len(signs) == 3
+    for name in signs:
+        assert at[f"{name}_sign"][0] < at[f"{name}_back"][0]
+        assert at[f"{name}_sign"][1] == at[f"{name}_back"][1]

@@ -1,0 +1,170 @@
+"""The view of the formula: constants, statements, what stands on the lines, tensors."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from program import Program
+
+from gviz import SourceOptions, read
+from gviz.graph import Graph
+from gviz.passes.dataflow import dataflow
+from gviz.passes.statements import by_statement
+from gviz.pictures import RenderOptions, Shape, picture_of
+
+FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
+VALUES = {"a": 2, "w1": 1, "w2": 2, "w3": 3, "w4": 4}
+MATRICES = {"W": [[1, 2], [3, 4]], "x": [[1], [2]], "y": [[1], [1]]}
+
+
+def graph(source: str, **values: object) -> Graph:
+    return read(source, SourceOptions(values=values, flow=True), say=lambda _: None).graph
+
+
+def formula(source: str, **values: object) -> Graph:
+    return dataflow(graph(source, **values))
+
+
+def edges(shown: Graph) -> dict[str, tuple[str, object]]:
+    names = {node.id: node.name for node in shown.nodes}
+    return {f"{names[edge.source]}->{names[edge.target]}": (edge.symbol, edge.local) for edge in shown.edges}
+
+
+def plates(source: str, options: RenderOptions, **values: object) -> list[str]:
+    """Return what stands on the lines."""
+    shapes = [one for one in picture_of(graph(source, **values), options).statements if isinstance(one, Shape)]
+    rows = [re.findall(r"<TD>(.*?)</TD>", one.look["label"]) for one in shapes if one.id.startswith("p")]
+    return [" | ".join(re.sub(r"<[^>]*>", "", row) for row in found) for found in rows]
+
+
+# ------------------------------------------------------------------ constants
+@pytest.mark.parametrize(
+    ("source", "constant", "slot"),
+    [
+        ("L=10-d", "10", 0),
+        ("y=x-3", "3", 1),
+        ("y=x**2", "2", 1),
+        ("y=2**x", "2", 0),
+        ("y=x/4", "4", 1),
+        ("y=2/x", "2", 1),
+        ("y=0.5*x", "0.5", 1),  # recorded as x * 0.5
+    ],
+)
+def test_a_constant_is_a_node_at_its_place(source: str, constant: str, slot: int) -> None:
+    shown = formula(source)
+    node = next(node for node in shown.nodes if node.kind == "constant")
+    assert node.name == constant
+    assert [edge.slot for edge in shown.edges if edge.source == node.id] == [slot]
+    assert len({(edge.target, edge.slot) for edge in shown.edges}) == len(shown.edges)
+
+
+def test_the_symbol_of_two_over_x_is_that_of_the_operations_pytorch_records() -> None:
+    assert edges(formula("y=2/x", x=4)) == {"2->y": ("", None), "a->y": ("2", 2.0), "x->a": ("-a²", -0.0625)}
+
+
+# ------------------------------------------------------------------ statements
+def test_one_node_for_each_statement_with_the_composed_derivative() -> None:
+    shown = by_statement(formula(FIVE, **VALUES))
+    assert [node.name for node in shown.nodes if node.kind == "operation"] == ["L", "d", "b", "c"]
+    assert {key: edges(shown)[key] for key in ("b->d", "w3->d", "c->d", "w4->d", "d->L")} == {
+        "b->d": ("w3", 3.0), "w3->d": ("b", 2.0), "c->d": ("w4", 4.0), "w4->d": ("c", 4.0), "d->L": ("-1", -1.0),
+    }  # fmt: skip
+
+
+def test_ways_within_a_statement_are_added_in_the_names_of_the_program() -> None:
+    shown = by_statement(formula("y=(x+w)*(w+1)", x=2, w=1))
+    assert edges(shown) == {"x->y": ("w + 1", 2.0), "w->y": ("x + w + (w + 1)", 5.0), "1->y": ("", None)}
+
+
+def test_a_statement_with_a_matrix_product_has_the_gradient_as_a_formula() -> None:
+    shown = by_statement(formula("L=((W@x-y)**2).sum()", **MATRICES))
+    assert edges(shown)["W->L"] == ("grad·(2·(W @ x - y)) @ x.T", None)
+    assert edges(shown)["y->L"] == ("-(2·(W @ x - y))", ((-8.0,), (-20.0,)))
+
+
+def test_many_ways_within_a_statement_take_no_time() -> None:
+    text = "x"
+    for _ in range(6):
+        text = f"({text})*({text})"
+    assert edges(by_statement(formula(f"y={text}", x=1)))["x->y"][1] == 64.0
+
+
+def test_statements_of_a_script_are_told_from_what_the_engine_names(gviz: Program) -> None:
+    lines = [
+        "import torch",
+        "a, w = torch.tensor([2., 3.], requires_grad=True)",
+        "d = w*a + a*a",
+        "loss = 10 - d",
+        "loss.backward()",
+    ]
+    (gviz.folder / "five.py").write_text("\n".join(lines), encoding="utf-8")
+    done = gviz("render", "five.py", "--by", "statement", "-o", "five.dot")
+    assert done.status == 0, done.err
+    text = (gviz.folder / "five.dot").read_text(encoding="utf-8")
+    assert "∂loss/∂d" in text
+    assert text.count("circle") == 2
+    assert "unbind" in text
+
+
+def test_the_names_of_a_saved_graph_are_told_apart_as_well(gviz: Program) -> None:
+    assert gviz("render", FIVE, "--by", "statement", "-o", "L.json").status == 0
+    saved = gviz("render", "L.json", "--by", "statement", "-o", "-")
+    assert saved.out == gviz("render", FIVE, "--by", "statement", "-o", "-").out
+
+
+# ------------------------------------------------------------------ on the lines
+@pytest.mark.parametrize(
+    ("symbols", "told"),
+    [
+        ("both", ["∂y/∂x = w = 3", "∂y/∂w = x = 2"]),
+        ("symbol", ["∂y/∂x = w", "∂y/∂w = x"]),
+        ("number", ["∂y/∂x = 3", "∂y/∂w = 2"]),
+        ("off", []),
+    ],
+)
+def test_lines_have_symbols_numbers_both_or_nothing(symbols: str, told: list[str]) -> None:
+    assert plates("y=x*w", RenderOptions(view="dataflow", symbols=symbols), x=2, w=3) == told
+
+
+def test_a_derivative_that_is_no_factor_is_told_as_a_formula_with_the_norm_it_makes() -> None:
+    told = plates("L=((W@x-y)**2).sum()", RenderOptions(view="dataflow"), **MATRICES)
+    assert "grad @ x.T | norm 48.1664" in told
+    assert "∂c/∂b | 2·b = [[8], [20]]" in told
+
+
+def test_a_transposed_gradient_is_no_factor() -> None:
+    told = plates("y=(W.t()*2).sum()", RenderOptions(view="dataflow"), W=[[1, 2, 3], [4, 5, 6]])
+    assert "grad.T | norm 4.899" in told
+
+
+def test_a_matrix_stands_in_rows_and_a_long_one_as_its_shape() -> None:
+    label = next(
+        one.look["label"]
+        for one in picture_of(graph("y=W.sum()", W=[[1, 2], [3, 4]]), RenderOptions(view="dataflow")).statements
+        if isinstance(one, Shape) and "<B>W</B>" in one.look["label"]
+    )
+    assert "[[1, 2]," in label
+    assert "[3, 4]]" in label
+    long = picture_of(graph("y=W.sum()", W=[[1.23456, 2.34567], [3.45678, 4.56789]]), RenderOptions(view="dataflow"))
+    assert any("(2, 2)" in one.look["label"] for one in long.statements if isinstance(one, Shape))
+
+
+@pytest.mark.parametrize("view", ["dataflow", "micrograd"])
+def test_the_picture_of_a_small_net_is_no_strip(gviz: Program, view: str) -> None:
+    words = ["L=((W@x-y)**2).sum()", "W=[[1,2],[3,4]]", "x=[[1],[2]]", "y=[[1],[1]]"]
+    assert gviz("render", *words, "--view", view, "-o", "L.svg").status == 0
+    box = re.search(r'viewBox="0.00 0.00 ([\d.]+) ([\d.]+)"', (gviz.folder / "L.svg").read_text(encoding="utf-8"))
+    assert box is not None
+    assert float(box[1]) < 4.5 * float(box[2])
+
+
+@pytest.mark.parametrize("rankdir", ["TB", "BT"])
+def test_upright_the_text_of_a_circle_stands_beside_it(gviz: Program, rankdir: str) -> None:
+    assert gviz("render", "y=(x+w)*(w+1)", "--view", "dataflow", "--rankdir", rankdir, "-o", "y.svg").err.count("warning") == 0
+    svg = (gviz.folder / "y.svg").read_text(encoding="utf-8")
+    circle = re.search(r'<ellipse[^>]* cx="([-\d.]+)" cy="([-\d.]+)".*?>y</text>', svg, re.DOTALL)
+    name = re.search(r'x="([-\d.]+)" y="([-\d.]+)"[^>]*>y</text>', svg)
+    assert circle is not None
+    assert name is not None
+    assert float(name[1]) > float(circle[1]) + 15

@@ -1,0 +1,143 @@
+"""Paths of the chain rule in the picture: each in a look of its own, what they come to below."""
+
+from __future__ import annotations
+
+import pytest
+from program import Program
+
+from gviz import SourceOptions, read
+from gviz.graph import Graph
+from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of
+
+ARTICLE = "y=(x+w)*(w+1)"
+FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
+VALUES = {"a": 2, "w1": 1, "w2": 2, "w3": 3, "w4": 4}
+
+
+def values(source: str, **more: object) -> Graph:
+    given = more or (VALUES if source == FIVE else {"x": 2, "w": 1})
+    return read(source, SourceOptions(values=given, flow=True), say=lambda _: None).graph
+
+
+def drawn(source: str, *names: str, theme: str = "light", by: str = "operation", fit: str = "none") -> Picture:
+    return picture_of(values(source), RenderOptions(path=names, theme=theme, by=by, fit=fit))
+
+
+def arrows(picture: Picture) -> list[Arrow]:
+    return [one for one in picture.statements if isinstance(one, Arrow)]
+
+
+def shape(picture: Picture, text: str) -> Shape:
+    return next(one for one in picture.statements if isinstance(one, Shape) and text in one.look["label"])
+
+
+def test_each_path_is_drawn_in_its_colour_and_dash() -> None:
+    looks = [arrow.look for arrow in arrows(drawn(ARTICLE, "w")) if "penwidth" in arrow.look]
+    solid = [look for look in looks if look["style"] == "solid"]
+    dashed = [look for look in looks if look["style"] == "dashed"]
+    assert {look["color"] for look in solid} == {"#00589B"}
+    assert {look["color"] for look in dashed} == {"#A63200"}
+    assert len(solid) == len(dashed) == 4
+
+
+def test_a_line_of_several_paths_has_their_colours_side_by_side() -> None:
+    assert "#00589B:#A63200" in {arrow.look.get("color") for arrow in arrows(drawn(FIVE, "a"))}
+
+
+def test_four_paths_in_print_are_four_lines_without_colour() -> None:
+    looks = [arrow.look for arrow in arrows(drawn("y=a+b+c+d", "a", "b", "c", "d", theme="print")) if "penwidth" in arrow.look]
+    own = {(look.get("style"), look["color"]) for look in looks if look["penwidth"] != "4.5"}
+    assert own == {(style, "#000000") for style in ("solid", "dashed", "dotted")} | {(None, "#000000:#FFFFFF:#000000")}
+
+
+def test_what_is_off_the_paths_is_faint() -> None:
+    picture = drawn(ARTICLE, "w")
+    off, on = shape(picture, "<B>x</B>"), shape(picture, "<B>w</B>")
+    assert off.look["fontcolor"] == off.look["color"] == "#BDBDBD"
+    assert "fontcolor" not in on.look
+    assert "#BDBDBD" not in on.look["label"]
+
+
+def test_a_leaf_shows_its_sum_in_the_colours_of_the_paths() -> None:
+    label = shape(drawn(ARTICLE, "w"), "<B>w</B>").look["label"]
+    assert '<FONT COLOR="#00589B"><B>2</B></FONT>' in label
+    assert '<FONT COLOR="#A63200"><B>3</B></FONT>' in label
+
+
+def test_products_and_sum_stand_below_the_picture(gviz: Program) -> None:
+    done = gviz("render", FIVE, *(f"{name}={value}" for name, value in VALUES.items()), "--path", "a", "-o", "a.svg")
+    assert done.status == 0, done.err
+    text = plain((gviz.folder / "a.svg").read_text(encoding="utf-8"))
+    assert "L → d → e → b → a:   (-1) · 1 · w3 · w1 = (-1) · 1 · 3 · 1 = " in text
+    assert "∂L/∂a" in text
+    assert "which is a.grad" in text
+
+
+def test_on_a_slide_they_are_the_caption_and_the_title_says_what_is_done(gviz: Program) -> None:
+    done = gviz("render", ARTICLE, "x=2", "w=1", "--path", "w", "--fit", "slide", "-o", "w.svg")
+    assert done.status == 0, done.err
+    text = plain((gviz.folder / "w.svg").read_text(encoding="utf-8"))
+    assert "∂y/∂w by the chain rule: two paths, multiply along, add" in text
+    assert "y → a → w:   b · 1 = 2 · 1 = " in text
+
+
+def test_what_backward_starts_from_stands_in_the_words_and_no_derivative_is_claimed(gviz: Program) -> None:
+    assert gviz("render", ARTICLE, "x=2", "w=1", "--grad-output", "10", "--path", "w", "-o", "w.dot").status == 0
+    text = plain((gviz.folder / "w.dot").read_text(encoding="utf-8"))
+    assert "y → a → w:   10 · b · 1 = 10 · 2 · 1 = 20" in text
+    assert "w.grad = 20 + 30 = 50" in text
+    assert "∂y/∂w = 20" not in text
+    assert "∂y/∂y" not in text
+
+
+def test_more_paths_than_can_be_drawn_are_counted(gviz: Program) -> None:
+    done = gviz("render", "y=x" + "; y=y+y" * 40, "x=1", "--path", "x", "-o", "x.dot")
+    assert done.status == 0, done.err
+    text = plain((gviz.folder / "x.dot").read_text(encoding="utf-8"))
+    assert "4 of the 1,099,511,627,776 paths from y to x are drawn" in text
+    assert "the sum of all 1,099,511,627,776 = " in text
+
+
+def test_without_numbers_the_symbols_stay_and_the_picture_says_why(gviz: Program) -> None:
+    done = gviz("render", "y=(W@x).sum()", "W=[[1,2],[3,4]]", "x=[[1],[2]]", "--path", "W", "-o", "W.dot")
+    assert done.status == 0, done.err
+    text = plain((gviz.folder / "W.dot").read_text(encoding="utf-8"))
+    assert "y → a → W:   1 · (grad @ x.T)" in text
+    assert "not all steps are factors: no numbers are claimed; W.grad = [[1, 2], [1, 2]]" in text
+
+
+def test_several_tensors_share_the_four_looks() -> None:
+    colours = {arrow.look.get("color") for arrow in arrows(drawn(FIVE, "a", "w1", "w2", "w3", "w4"))}
+    assert colours >= {"#00589B", "#A63200", "#6A3D9A", "#00705A:#FFFFFF:#00705A"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "status"),
+    [
+        (["--path", "wx"], ("no path from h to wx: there is no tensor of that name", "there are paths to a, w, x, b"), 1),
+        (["--path", "x", "--frozen", "x"], ("no path from h to x: it is frozen, and no gradient flows to it",), 1),
+        (["--by", "line"], ("'line' is not one of operation, statement",), 2),
+    ],
+)
+def test_a_wrong_path_is_refused(gviz: Program, words: list[str], told: tuple[str, ...], status: int) -> None:
+    gviz("render", "h=w*x+b", *words, "-o", "h.svg").assert_refused(*told, status=status)
+
+
+def test_another_view_says_that_it_draws_no_paths(gviz: Program) -> None:
+    done = gviz("render", "h=w*x+b", "--path", "w", "--view", "micrograd", "-o", "h.svg")
+    assert done.status == 0
+    assert "the view micrograd has no use for path" in done.err
+
+
+def test_names_may_be_repeated_or_have_commas_between(gviz: Program) -> None:
+    for words in (["--path", "w,x"], ["--path", "w", "--path", "x"]):
+        assert gviz("render", ARTICLE, *words, "-o", "y.dot").status == 0
+        assert "x.grad" in (gviz.folder / "y.dot").read_text(encoding="utf-8")
+
+
+def plain(markup: str) -> str:
+    """Return the text of a picture: markup gone, spaces as they are typed."""
+    import re
+    from html import unescape
+
+    return unescape(re.sub(r"<[^>]*>", "", markup)).replace("\u00a0", " ")
