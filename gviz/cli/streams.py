@@ -55,7 +55,7 @@ def say(note: Note) -> None:
 
 
 def hear_warnings() -> None:
-    """From now on print each warning of gviz in one line; a warning with a place in the user's code stays as it is.
+    """From now on print each warning of gviz once, in one line; a warning with a place in the user's code stays as it is.
 
     A place in gviz's own files, as of a warning about an expression, says nothing to its reader.
     """
@@ -64,11 +64,14 @@ def hear_warnings() -> None:
     from gviz.layout import RenderWarning
 
     others = warnings.showwarning
+    printed: set[str] = set()  # several files of one picture have the same warnings
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
     def show(message: Warning | str, category: type[Warning], filename: str, *place: Any) -> None:
         if issubclass(category, RenderWarning) or os.path.abspath(filename).startswith(own):
-            complain(str(message), "warning")
+            if str(message) not in printed:
+                complain(str(message), "warning")
+            printed.add(str(message))
         else:
             others(message, category, filename, *place)
 

@@ -350,3 +350,9 @@ def test_numpy_s_warnings_reach_nobody(gviz: Program) -> None:
     command = [sys.executable, "-W", "always", "plain.py"]
     done = subprocess.run(command, cwd=gviz.folder, env=clean_environment(gviz.home), capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_warning_is_said_once_for_several_files_of_one_picture(gviz: Program) -> None:
+    done = gviz("render", *Y, "--theme", "dark", "--show", "none", "-o", "a.svg", "-o", "b.dot")
+    assert done.files() == ["a.svg", "b.dot"]
+    assert done.err.count("TorchViz's own picture has no use for theme") == 1

@@ -248,3 +248,12 @@ def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
     for usual, twice in (('POINT-SIZE="22"', 'POINT-SIZE="44"'), ('HEIGHT="36"', 'HEIGHT="72"'), (" width=0.5 ", " width=1 ")):
         assert small.count(usual) == large.count(twice) > 0
     assert "fontsize=22" in large  # of plates
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "micrograd"])
+@pytest.mark.parametrize(("x", "is_told"), [("-1", True), ("2", False)])
+def test_what_holds_nan_has_the_look_of_an_error(view: str, x: str, is_told: bool) -> None:
+    drawn = str(render(read(("y=log(x)*w", {"x": x, "w": "2"})), "dot", RenderOptions(view=view)))
+    pen = THEMES["torchviz"].boxes["error"].pen
+    assert (pen in drawn) is is_told

@@ -26,7 +26,7 @@ from gviz.pictures.labels import (
     value_text,
 )
 from gviz.pictures.page import WAYS, themed
-from gviz.pictures.theme import THEMES, box_attributes, faded
+from gviz.pictures.theme import THEMES, box_attributes, faded, with_alarm
 from gviz.pictures.trails import heading, trails_of, words
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
             own = theme if node.id in trails.nodes else faded(theme)
             lines = with_parts(lines, trails.parts(node.id), node) if node.id in trails.nodes else lines
         look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
-        yield Shape(node.id, {**look, **ink_of(own, theme)})
+        yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
     yield from lines_of(graph.edges, nodes, options, theme, trails)
 
 
