@@ -14,11 +14,11 @@ from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gviz.graph import Graph
 
-__all__ = ["LARGE", "Arrow", "Frame", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
+__all__ = ["LARGE", "Arrow", "Frame", "Made", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 
 
 class Shape(NamedTuple):
@@ -57,6 +57,20 @@ LARGE = 300
 """Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
 
 
+class Made:
+    """Statements that are made each time they are read: to keep those of a large graph takes longer than to make them.
+
+    Args:
+        make: makes them.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[Statement]]) -> None:
+        self.make = make
+
+    def __iter__(self) -> Iterator[Statement]:
+        return self.make()
+
+
 @dataclass(frozen=True)
 class Picture:
     """A graph as it is going to be drawn.
@@ -75,7 +89,7 @@ class Picture:
     graph: Mapping[str, str]
     node: Mapping[str, str]
     edge: Mapping[str, str]
-    statements: Sequence[Statement]
+    statements: Iterable[Statement]
     heading: str = ""
     caption: Sequence[str] = ()
 

@@ -10,7 +10,7 @@ from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from gviz.graph import Graph
     from gviz.pictures import Statement
@@ -43,7 +43,7 @@ USUAL = "operation"
 """The kind of box that most are: all boxes look so unless they say otherwise."""
 
 
-def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], statements: Sequence[Statement]) -> Picture:
+def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], statements: Iterable[Statement]) -> Picture:
     """Return a picture on a theme's page.
 
     Args:

@@ -18,7 +18,7 @@ from gviz.pictures import Arrow, Frame, Picture, Shape
 from gviz.pictures.html import BARE, Html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gviz.pictures import Statement
 
@@ -189,7 +189,7 @@ def _scaled(table: str, divisor: float) -> str:
     return _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / divisor), 1) if float(m[2]) else 0}"', table)
 
 
-def placed(statements: Sequence[Statement], layout: Layout) -> list[Statement]:
+def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
     """Return boxes and lines with the places of a layout; a shape of a fixed size keeps it, as its label is larger."""
     found: list[Statement] = []
     count = 0

@@ -75,11 +75,11 @@ def statements(listed: Iterable[Statement]) -> list[str]:
     """Return a line for each box and arrow; the attributes that boxes or arrows share are written once."""
     names, looks, indent = Names(), Looks(), "    "
     written: list[str] = []
+    look, text = None, ""
     for one in listed:
-        look = one.look
-        text = looks.get(id(look))
-        if text is None:
-            text = looks.write(look)
+        if one.look is not look:  # most arrows have that of the one before
+            look = one.look
+            text = looks.get(id(look)) or looks.write(look)
         if isinstance(one, Arrow):
             start, end, _, tail, head = one
             if tail or head:

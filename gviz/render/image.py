@@ -95,17 +95,18 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
         picture = replace(picture, graph={**picture.graph, "dpi": f"{96 * options.scale:g}"})
-    shapes = [one.id for one in picture.statements if isinstance(one, Shape)]
-    arrows = [one for one in picture.statements if isinstance(one, Arrow)]
+    listed = list(picture.statements)
+    shapes = [one.id for one in listed if isinstance(one, Shape)]
+    arrows = [one for one in listed if isinstance(one, Arrow)]
     plan = make_plan(shapes, [(arrow.start, arrow.end) for arrow in arrows])
     if plan.is_slow:
         warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
         return draw(dot.text_of(picture, plan.attributes), output, using=options.graphviz)
     long = {id(arrows[number]) for number in plan.long}
-    kept = replace(picture, statements=[one for one in picture.statements if id(one) not in long])
+    kept = replace(picture, statements=[one for one in listed if id(one) not in long])
     placed = draw(dot.text_of(kept, plan.attributes), "dot", using=options.graphviz)
-    straight = dot.statements(one for one in picture.statements if id(one) in long)
+    straight = dot.statements(one for one in listed if id(one) in long)
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gviz.passes.expressions import UNKNOWN
-from gviz.pictures import LARGE, Arrow, Frame, Picture, Shape, html
+from gviz.pictures import LARGE, Arrow, Frame, Made, Picture, Shape, html
 from gviz.pictures.labels import Span, boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.page import USUAL, WAYS, direction, themed
@@ -17,7 +17,7 @@ from gviz.text import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from gviz.graph import Edge, Graph
+    from gviz.graph import Edge, Graph, Node
     from gviz.pictures import Statement
     from gviz.pictures.labels import Box
     from gviz.pictures.options import RenderOptions
@@ -53,18 +53,19 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if options.show and options.repeat_leaves != "never" and not is_large:
         shown = with_repeats(shown, always=options.repeat_leaves == "always")
     drawn = boxes(shown, options)
-    shapes = _shapes(shown, drawn, options, has_inks=bool(options.show) and not is_large)
-    statements = [
-        *(_clusters(shown, shapes, options) if graph.kind == "static" else shapes),
-        *lines(shown.edges, shown, options),
-    ]
+    looks = _looks(drawn, options, has_inks=bool(options.show) and not is_large)
+
+    def statements() -> Iterator[Statement]:
+        yield from _clusters(shown, looks, options) if graph.kind == "static" else _shapes(shown.nodes, looks)
+        yield from lines(shown.edges, shown, options)
+
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
-        return Picture(graph.title, {**size, **direction(options)}, BOX, label, statements)
+        return Picture(graph.title, {**size, **direction(options)}, BOX, label, Made(statements))
     own = size if is_large or not options.has_foot(graph.error) else {"label": _legend(shown, drawn, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
-    return themed(graph, options, {**own, **space}, statements)
+    return themed(graph, options, {**own, **space}, Made(statements))
 
 
 def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html:
@@ -82,8 +83,8 @@ def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html
     return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options, error=graph.error)
 
 
-def _shapes(graph: Graph, drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[Shape]:
-    """Return the boxes with their looks; equal ones share theirs."""
+def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
+    """Return the look of each box; equal ones share theirs."""
     theme = THEMES[options.theme]
     unique = {id(box): box for box in drawn}
     kinds = {box.kind for box in unique.values()}
@@ -93,11 +94,16 @@ def _shapes(graph: Graph, drawn: list[Box], options: RenderOptions, *, has_inks:
         key: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
         for (key, box), text in zip(unique.items(), texts, strict=True)
     }
+    return [made[id(box)] for box in drawn]
+
+
+def _shapes(nodes: Iterable[Node], looks: Iterable[dict[str, str]]) -> Iterator[Shape]:
+    """Return the boxes, each with its look."""
     new_shape = partial(tuple.__new__, Shape)  # all fields at once: half the time of Shape(...)
-    return [new_shape((node.id, made[id(box)])) for node, box in zip(graph.nodes, drawn, strict=True)]
+    return (new_shape((node.id, look)) for node, look in zip(nodes, looks, strict=True))
 
 
-def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iterator[Statement]:
+def _clusters(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -> Iterator[Statement]:
     """Yield the boxes of a static graph, each name scope a frame of its own within the one around it."""
     inside: dict[str, list[Shape]] = {"": []}
     scopes: dict[str, list[str]] = {"": []}
@@ -108,7 +114,8 @@ def _clusters(graph: Graph, shapes: list[Shape], options: RenderOptions) -> Iter
             if path not in scopes:
                 scopes[outer].append(path)
                 scopes[path], inside[path] = [], []
-    for node, statement in zip(graph.nodes, shapes, strict=True):  # a node with a scope's name is in it, as its helpers are
+    for node, statement in zip(graph.nodes, _shapes(graph.nodes, looks), strict=True):
+        # a node with a scope's name is in it, as its helpers are
         inside[node.name if node.name in scopes else node.scope].append(statement)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
     over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
@@ -139,30 +146,28 @@ def _entered(graph: Graph) -> set[str]:
     return found
 
 
-def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> list[Arrow]:
-    """Return the arrows of a graph, or some of them."""
+def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> Iterator[Arrow]:
+    """Yield the arrows of a graph, or some of them."""
     tensors = {node.id for node in graph.nodes if node.kind == "saved"}
     outputs = {node.id: node.outputs for node in graph.nodes if node.outputs and options.show}
     looks: Mapping[str, Mapping[str, str]] = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
     data, has_locals = looks["data"], "local" in options.show
     new_arrow = partial(tuple.__new__, Arrow)  # all fields at once: half the time of Arrow(...), of which there are most
-    arrows: list[Arrow] = []
     for edge in edges:
         start, end, _, label, kind, output, _, _, _ = edge
         if kind == "data" and not label and not has_locals and start not in outputs:
-            arrows.append(new_arrow((start, end, data, "", "")))
+            yield new_arrow((start, end, data, "", ""))
             continue
         look = looks[kind]
         if kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             is_above = options.show and start not in tensors  # a leaf stays above the operations that keep it
-            arrows.append(Arrow(end, start, {**look, "constraint": "false"} if is_above else look))
+            yield Arrow(end, start, {**look, "constraint": "false"} if is_above else look)
             continue
         if not label and output < len(outputs.get(start, ())):
             label = outputs[start][output]
         if has_locals and (text := local_text(edge, options.precision)):
-            arrows.append(Arrow(start, end, {"label": html.on_line(text, THEMES[options.theme], options), **look}))
+            yield Arrow(start, end, {"label": html.on_line(text, THEMES[options.theme], options), **look})
             continue
         if kind == "data" and label:
             look = {"label": shorten(label, LONGEST_LINE, middle=True), **look}
-        arrows.append(Arrow(start, end, look))
-    return arrows
+        yield Arrow(start, end, look)
