@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from graphs import article
 from program import ROOT, python
 
-from graphs import article
 from gviz import files
 from gviz.errors import FileError
 from gviz.files import write

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from forks import Forks
+from graphs import article
 from program import ROOT, Program, clean_environment
 from test_house import FLOORS
 
-from graphs import article
 from gviz.cli import COMMANDS
 
 README = ROOT / "README.md"

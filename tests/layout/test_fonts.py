@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from graphs import article, named
 from program import ROOT
 
-from graphs import article, named
 from gviz.layout import RenderWarning
 from gviz.layout.fonts import FOLDER, FONT, SIGNS, drawing_environment, needs_more, system_fonts, warn_of_missing
 from gviz.layout.fonts.characters import SHIPPED

@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 import pytest
+from graphs import article, every_kind, leaf
 
 import gviz
-from graphs import article, every_kind, leaf
 from gviz.graph import Edge, Graph, Node, Value
 from gviz.pictures.labels import Box, boxes, decimal, short_value, text_of, value_text
 from gviz.pictures.options import RenderOptions

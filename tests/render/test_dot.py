@@ -7,10 +7,10 @@ import time
 
 import pytest
 from gold import assert_gold
+from graphs import article, chain, every_kind
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from graphs import article, chain, every_kind
 from gviz.errors import RenderError
 from gviz.graph import Edge, Graph, Node, Value
 from gviz.pictures.labels import lines, text_of

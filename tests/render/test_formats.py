@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from graphs import article, every_kind
 from program import ROOT
 
 import gviz.render
-from graphs import article, every_kind
 from gviz.errors import RenderError
 from gviz.graph import Graph
 from gviz.render import FormatRow, find, formats, render

@@ -21,10 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from graphs import article, chain, every_kind, loop, named
 from program import ROOT, clean_environment
 from pypdf import PdfReader
 
-from graphs import article, chain, every_kind, loop, named
 from gviz.errors import RenderError
 from gviz.graph import Graph, Node
 from gviz.layout import RenderWarning, embedded

@@ -18,9 +18,9 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from graphs import article, every_kind
 from program import ROOT, Program
 
-from graphs import article, every_kind
 from gviz.errors import FileError
 from gviz.events import Op, crc32c, dtype_attr, event_file, graph_def, plain_attr, write_events
 from gviz.graph import Edge, Graph, Node

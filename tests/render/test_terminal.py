@@ -6,8 +6,8 @@ import re
 
 import pytest
 from gold import assert_gold
-
 from graphs import article, chain, every_kind, leaf, loop, named
+
 from gviz.graph import Edge, Graph, Node
 from gviz.render import RenderOptions, render
 from gviz.text import display_width

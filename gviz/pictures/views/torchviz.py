@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Box
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["lines", "picture"]
+__all__ = ["picture"]
 
 LEGEND = {
     "leaf": "leaf: made by you, keeps its grad",
@@ -53,19 +53,21 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if options.show and options.repeat_leaves != "never" and not is_large:
         shown = with_repeats(shown, always=options.repeat_leaves == "always")
     drawn = boxes(shown, options)
+    arrows = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
     looks = _looks(drawn, options, has_inks=bool(options.show) and not is_large)
 
     def statements() -> Iterator[Statement]:
         yield from _clusters(shown, looks, options) if graph.kind == "static" else _shapes(shown.nodes, looks)
-        yield from lines(shown.edges, shown, options)
+        yield from lines(shown.edges, shown, arrows, options)
 
+    listed = Made(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
-        return Picture(graph.title, {**size, **direction(options)}, BOX, label, Made(statements))
+        return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
     own = size if is_large or not options.has_foot(graph.error) else {"label": _legend(shown, drawn, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
-    return themed(graph, options, {**own, **space}, Made(statements))
+    return themed(graph, options, {**own, **space}, listed)
 
 
 def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html:
@@ -146,11 +148,12 @@ def _entered(graph: Graph) -> set[str]:
     return found
 
 
-def lines(edges: Iterable[Edge], graph: Graph, options: RenderOptions) -> Iterator[Arrow]:
-    """Yield the arrows of a graph, or some of them."""
+def lines(
+    edges: Iterable[Edge], graph: Graph, looks: Mapping[str, Mapping[str, str]], options: RenderOptions
+) -> Iterator[Arrow]:
+    """Yield the arrows of a graph, or some of them, with the looks of their kinds."""
     tensors = {node.id for node in graph.nodes if node.kind == "saved"}
     outputs = {node.id: node.outputs for node in graph.nodes if node.outputs and options.show}
-    looks: Mapping[str, Mapping[str, str]] = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
     data, has_locals = looks["data"], "local" in options.show
     new_arrow = partial(tuple.__new__, Arrow)  # all fields at once: half the time of Arrow(...), of which there are most
     for edge in edges:
