@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from forks import Forks
 from program import ROOT
-from test_readme import RENEW, WRITE, Shell, commands, fences, svg_texts
+from test_readme import Shell, check_page
 
 SAMPLES = ROOT / "samples"
 PAGE = SAMPLES / "README.md"
@@ -94,23 +94,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory, forks: Forks | None) -> Shel
 
 
 def test_the_gallery_shows_what_its_commands_print_and_draw(shell: Shell) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    for kind, block in fences("console|sh", PAGE):
-        if kind == "sh":
-            for command in block.splitlines():
-                done = shell(command)
-                assert done.returncode == 0, done.stdout
-            continue
-        printed = "".join(f"$ {command}\n{shell(command).stdout}" for command in commands(block))
-        text = text.replace(f"```console\n{block}```", f"```console\n{printed}```")
-        assert WRITE or block == printed, RENEW
-    if WRITE:
-        PAGE.write_text(text, encoding="utf-8")
-    for name in re.findall(r"pictures/([\w.-]+)", text):
-        picture, drawn = PICTURES / name, shell.folder / name
-        if WRITE and (not picture.exists() or svg_texts(picture) != svg_texts(drawn)):
-            picture.write_bytes(drawn.read_bytes())
-        assert svg_texts(picture) == svg_texts(drawn) != [], f"{name}: {RENEW}"
+    check_page(PAGE, r"pictures/[\w.-]+", shell)
 
 
 @pytest.mark.parametrize("name", FACTS)

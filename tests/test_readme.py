@@ -84,9 +84,15 @@ def svg_texts(svg: Path) -> list[str]:
     return [re.sub(r"█+ |[\d.]+ [µm]?s\b", "", text).rstrip() for text in spaced]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_shows_what_its_commands_print_and_draw(page: Path, tmp_path: Path, forks: Forks | None) -> None:
-    shell, text = Shell(tmp_path, forks, page), page.read_text(encoding="utf-8")
+def check_page(page: Path, pictures: str, shell: Shell) -> None:
+    """Run the commands of a page, and compare it with what they print and draw; or write it anew.
+
+    Args:
+        page: the page.
+        pictures: what the path of a picture in it looks like.
+        shell: where the commands run, and leave their pictures.
+    """
+    text = page.read_text(encoding="utf-8")
     for kind, block in fences("console|sh", page):
         if kind == "sh":
             for command in block.splitlines():
@@ -98,11 +104,16 @@ def test_a_page_shows_what_its_commands_print_and_draw(page: Path, tmp_path: Pat
         assert WRITE or block == printed, RENEW
     if WRITE:
         page.write_text(text, encoding="utf-8")
-    for picture in {page.parent / path for path in re.findall(r"[\w/]*pictures/[\w-]+\.svg", text)}:
+    for picture in {page.parent / path for path in re.findall(pictures, text)}:
         drawn = shell.folder / picture.name
         if WRITE and (not picture.exists() or svg_texts(picture) != svg_texts(drawn)):
             picture.write_bytes(drawn.read_bytes())
-        assert svg_texts(picture) == svg_texts(drawn) != [], RENEW
+        assert svg_texts(picture) == svg_texts(drawn) != [], f"{picture.name}: {RENEW}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_shows_what_its_commands_print_and_draw(page: Path, tmp_path: Path, forks: Forks | None) -> None:
+    check_page(page, r"[\w/]*pictures/[\w-]+\.svg", Shell(tmp_path, forks, page))
 
 
 def test_every_picture_is_in_a_page() -> None:
