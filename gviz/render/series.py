@@ -194,7 +194,7 @@ def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seco
     try:
         from PIL import Image
     except ImportError:
-        hint = 'pip install "gviz[animation]"; or -o steps.html, which plays in a browser and needs nothing else'
+        hint = "pip install pillow; or -o steps.html, which plays in a browser and needs nothing else"
         raise RenderError(f"an animated {suffix} needs Pillow, which is not installed", hint=hint) from None
     frames: list[Any] = [Image.open(io.BytesIO(drawing(slide, "png", options))).convert("RGB") for slide in slides]
     if suffix == "gif":
