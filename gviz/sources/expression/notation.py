@@ -108,11 +108,11 @@ def suggestion(source: Text, but: str = "") -> str | None:
         but: a function's name that stands for a value.
 
     >>> from gviz.sources.expression.parse import Text
-    >>> suggestion(Text("y=2x"))
-    'write y=2*x'
+    >>> suggestion(Text("y=2x")), suggestion(Text("y=2*("))
+    ('write y=2*x', None)
     """
-    text = rewrite(source.code, functions() - {but})
-    if len(text) > MAX_SUGGESTED or not text.isprintable() or text == source.code.strip():
+    code, text = source.code.strip(), rewrite(source.code, functions() - {but})
+    if len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{":  # what follows is not known
         return None
     try:
         with warnings.catch_warnings():
