@@ -66,6 +66,12 @@ class Node(NamedTuple):
         outputs: names of what an operation with several outputs makes, in their order; "" for one without a name.
         arrives: the gradient that arrives at an operation when backward runs; None where that was not asked for.
         is_letter: whether gviz has named what an operation makes, since the program gave it no name.
+        line: of the program that an operation was recorded at, counted from 1; 0 where that was not asked for.
+        column: of an expression, counted from 1; 0 for a script.
+        file: where that line is, if it is not in the source itself.
+        turn: the how manieth run of a line that was, counted over the whole program.
+        seconds: how long the call took; None where that was not asked for.
+        kept: bytes of the tensors that it saves for backward; None where that was not asked for.
     """
 
     id: str
@@ -84,6 +90,12 @@ class Node(NamedTuple):
     outputs: tuple[str, ...] = ()
     arrives: Value = None
     is_letter: bool = False
+    line: int = 0
+    column: int = 0
+    file: str = ""
+    turn: int = 0
+    seconds: float | None = None
+    kept: int | None = None
 
 
 class Edge(NamedTuple):
@@ -126,6 +138,13 @@ class TensorRow(NamedTuple):
         value: its numbers.
         grad: its gradient now, or None.
         expression: that of an unnamed intermediate (``x + w``), or None.
+        line: of the program that made it; 0 where that is not known.
+        file: where that line is, if it is not in the source itself.
+        cut: why it is outside the graph though it was made from tensors inside: ``detached``, ``no_grad`` or ``no derivative``;
+            "" otherwise.
+        cut_by: the call that did it.
+        cut_at: where, as in ``line 3``.
+        cut_from: the name of the tensor inside, if it has one.
     """
 
     name: str
@@ -138,6 +157,12 @@ class TensorRow(NamedTuple):
     value: Value
     grad: Value = None
     expression: str | None = None
+    line: int = 0
+    file: str = ""
+    cut: str = ""
+    cut_by: str = ""
+    cut_at: str = ""
+    cut_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +177,7 @@ class Graph:
         title: of the picture; usually the roots' names.
         kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
         error: why the program stopped, its line and the message, if it did; the picture says so.
+        code: the program, where its lines were asked for.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -164,6 +190,7 @@ class Graph:
     title: str = ""
     kind: str = "autograd"
     error: str = ""
+    code: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
@@ -245,10 +272,11 @@ class Graph:
             "title": self.title,
             **({} if self.kind == "autograd" else {"kind": self.kind}),
             **({"error": self.error} if self.error else {}),
+            **({"code": self.code} if self.code else {}),
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
-            "tensors": [row._asdict() for row in self.tensors],
+            "tensors": [_record(row) for row in self.tensors],
         }
 
     @classmethod
@@ -287,6 +315,7 @@ class Graph:
             title=_checked(data.get("title", ""), "str", "title"),
             kind=_checked(data.get("kind", "autograd"), "str", "kind"),
             error=_checked(data.get("error", ""), "str", "error"),
+            code=_checked(data.get("code", ""), "str", "code"),
         )
 
 
@@ -306,13 +335,18 @@ def to_value(nested: object) -> Value:
     return nested  # type: ignore[return-value]
 
 
-def _record(item: Node | Edge) -> dict[str, Any]:
-    """Return the fields of a node or edge that differ from their defaults, and all that have none."""
+_ALWAYS = {"slot", "kind", "grad", "expression"}
+"""Fields that a record has even where they hold their default: programs look for them."""
+
+
+def _record(item: Node | Edge | TensorRow) -> dict[str, Any]:
+    """Return the fields of a record that differ from their defaults, and all that have none."""
+    always = _ALWAYS if not isinstance(item, Node) else {"kind"}
     defaults = item._field_defaults
     return {
         name: value
         for name, value in item._asdict().items()
-        if name in ("slot", "kind") or name not in defaults or value != defaults[name]
+        if name in always or name not in defaults or value != defaults[name]
     }
 
 
@@ -343,6 +377,8 @@ _FORMS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "str": ("a text", lambda value: type(value) is str),
     "str | None": ("a text or null", lambda value: value is None or type(value) is str),
     "int": ("a whole number", lambda value: type(value) is int),
+    "int | None": ("a whole number or null", lambda value: value is None or type(value) is int),
+    "float | None": ("a number or null", lambda value: value is None or type(value) in (int, float)),
     "bool": ("true or false", lambda value: type(value) is bool),
     "Value": ("a number or nested lists of numbers", _is_value),
     "tuple[int, ...]": ("a list of sizes", _is_shape),

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "printable", "shorten",
-    "shorten_lines", "visible",
+    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "line_text", "printable",
+    "shorten", "shorten_lines", "visible",
 ]  # fmt: skip
 
 ALIKE = 0.78
@@ -134,3 +134,12 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     """
     meant = closest(name, among)
     return f"did you mean {meant}?" if meant else otherwise
+
+
+def line_text(line: int, file: str = "") -> str:
+    """Return a place in a program in the words of a sentence.
+
+    >>> line_text(3), line_text(3, "model.py")
+    ('line 3', 'model.py:3')
+    """
+    return f"{file}:{line}" if file else f"line {line}"

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuar
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Flow", "NodeLike", "TensorLike", "graph", "is_tensor", "tensor_row", "walk"]
+__all__ = ["Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "is_tensor", "tensor_row", "walk"]
 
 SAVED = "_saved_"
-FREED = "freed"
+FREED, WRITTEN = "freed", "written in place"
 
 DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the walk."""
@@ -79,6 +79,9 @@ class TensorLike(Protocol):
     def _is_view(self) -> bool:
         """Return True if it is a view."""
 
+    def element_size(self) -> int:
+        """Return the bytes of an element."""
+
     def detach(self) -> TensorLike:
         """Return the same values, outside of any graph."""
 
@@ -100,6 +103,28 @@ class Flow(NamedTuple):
     handed: Sequence[Any]
 
 
+class Line(NamedTuple):
+    """Where an operation was recorded, and what it costs.
+
+    Args:
+        line: of the program, counted from 1; 0 for one that no call of the program has made itself.
+        column: counted from 1; 0 for none.
+        file: "" for the source itself.
+        turn: the how manieth run of a line this was, counted over the whole program.
+        writes: whether it wrote its result in place.
+        seconds: how long the call took; None if that was not measured.
+        kept: bytes that it saves for backward; None likewise.
+    """
+
+    line: int
+    column: int = 0
+    file: str = ""
+    turn: int = 0
+    writes: bool = False
+    seconds: float | None = None
+    kept: int | None = None
+
+
 def walk(
     roots: Mapping[str, TensorLike],
     names: Mapping[str, TensorLike] | None = None,
@@ -110,6 +135,7 @@ def walk(
     detailed: float = DETAILED,
     statements: Mapping[str, str] | None = None,
     flow: Mapping[NodeLike, Flow] | None = None,
+    line_of: Callable[[NodeLike], Line | None] | None = None,
 ) -> Graph:
     """Return the graph below the roots.
 
@@ -122,6 +148,7 @@ def walk(
         detailed: how many of the first nodes list what they saved.
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
+        line_of: gives the line of the program that an operation was recorded at, where that is known.
 
     Returns:
         A graph with TorchViz's nodes and edges, and a row for each named tensor.
@@ -142,6 +169,8 @@ def walk(
         walker.add_statements(statements)
     if flow:
         walker.add_flow(flow)
+    if line_of:
+        walker.add_lines(line_of)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -365,6 +394,33 @@ class Walker:
                 factor, handed = (each[edge.slot] for each in (flows[edge.target].factors, flows[edge.target].handed))
                 local, given = (None if value is None else numbers(value) for value in (factor, handed))
                 self.edges[position] = edge._replace(local=local, handed=given)
+
+    def add_lines(self, line_of: Callable[[NodeLike], Line | None]) -> None:
+        """Add the lines of operations, and what they keep; one that no line is known of is a part of what uses it."""
+        made: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
+        user: dict[str, str] = {}
+        for edge in self.edges:
+            user.setdefault(edge.source, edge.target)
+        lines: dict[str, Line] = {}
+        for position, node in enumerate(self.nodes):  # a user stands before what it uses
+            if node.kind != "operation":
+                continue
+            own = line_of(made[node.id])
+            line = lines[node.id] = own if own is not None and own.line else lines.get(user.get(node.id, ""), Line(0))
+            told = node._replace(line=line.line, column=line.column, file=line.file, turn=line.turn)
+            if own is not None:
+                state = WRITTEN if own.writes else node.state
+                told = told._replace(state=state, seconds=own.seconds, kept=own.kept)
+            self.nodes[position] = told
+
+
+def bytes_kept(node: NodeLike) -> int:
+    """Return the bytes of the tensors that a node saves for backward; those that it has freed are none any more."""
+    names = [name for name in dir(node) if name.startswith(SAVED)]
+    names += ["saved_tensors"] if hasattr(type(node), "saved_tensors") else []
+    values = [saved_value(node, name) for name in names]
+    listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
+    return sum(math.prod(sizes(one.shape)) * one.element_size() for one in listed if is_tensor(one))
 
 
 def saved_value(node: NodeLike, attribute: str) -> object:

@@ -38,7 +38,14 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     """
     picture.check(source)
     look = picture.options
-    options = replace(options, saved="saved" in look.show, flow=look.needs_flow, details=picture.has_details)
+    options = replace(
+        options,
+        saved="saved" in look.show,
+        flow=look.needs_flow,
+        lines=look.needs_lines,
+        costs=look.needs_costs,
+        details=picture.has_details,
+    )
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
     if source.kind == "expression" and not (look.title or look.path):
         picture = picture.titled(source.text)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
 from gviz.passes.expressions import UNKNOWN, constant_of, words_of
+from gviz.text import line_text
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from gviz.graph import Graph, TensorRow
 
-__all__ = ["dataflow"]
+__all__ = ["dataflow", "outside"]
 
 
 def dataflow(graph: Graph) -> Graph:
@@ -42,7 +43,8 @@ def dataflow(graph: Graph) -> Graph:
     def add_constant(text: str, user: Node, slot: int) -> None:
         row = rows.get(text)
         name, kind = f"c{len(edges)}", "constant" if row is None else "frozen"
-        made.append(Node(name, kind, name=text, shape=row and row.shape, value=row and row.value))
+        state = outside(row) if row else ""
+        made.append(Node(name, kind, name=text, shape=row and row.shape, value=row and row.value, state=state))
         edges.append(Edge(name, user.id, slot))
 
     for node in graph.nodes:
@@ -68,3 +70,19 @@ def dataflow(graph: Graph) -> Graph:
             edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
     made_by = {result.id: node for node, result in results.items()}
     return replace(graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots))
+
+
+def outside(row: TensorRow) -> str:
+    """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
+
+    >>> from gviz.graph import TensorRow
+    >>> facts = {"shape": (), "dtype": "float32", "requires_grad": False, "is_leaf": True, "retains_grad": False}
+    >>> outside(TensorRow("d", **facts, grad_fn=None, value=1.0, line=3, cut="detached", cut_at="line 3", cut_from="h"))
+    'detached from h, line 3'
+    """
+    if row.cut:
+        source = f"detached from {row.cut_from}" if row.cut_from else "detached"
+        why = {"detached": source, "no_grad": "under no_grad"}.get(row.cut, f"{row.cut_by}() has no derivative")
+        return f"{why}, {row.cut_at}"
+    why = row.dtype if "float" not in row.dtype else "requires_grad=False"
+    return f"{why}, {line_text(row.line, row.file)}" if row.line else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.passes.expressions import words_of
 from gviz.pictures import LARGE
-from gviz.text import shorten
+from gviz.text import line_text, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -219,6 +219,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     Operations without a name of their own share their boxes: in a large graph most are alike.
     """
     words = words_of(graph) if options.show and len(graph.nodes) <= LARGE else {}
+    has_lines = "line" in options.show
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
     roots, made = set(graph.roots), {edge.target for edge in graph.edges}
@@ -229,7 +230,8 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
         node = each._replace(expression=words[each.id].expression) if each.id in words else each
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
-            key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs)
+            place = has_lines and (node.file, node.line, node.column)
+            key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs, place)
             box = known.get(key)
             if box is None:
                 box = known[key] = box_of(node, options, has_box=own in with_boxes, table=table)
@@ -300,11 +302,24 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     else:
         found += value_lines(node, options)
         found += gradient_line(node, options) if "grad" in show else []
-    if "state" in show and node.state:
+    if node.state and ("state" in show or (node.kind == "frozen" and node.state != node.kind)):
         found.append((Span(node.state, "muted"),))
+    if "line" in show and node.line:
+        found.append((Span(place_text(node), "muted"),))
     if "attrs" in show and is_operation:
         found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
     return found
+
+
+def place_text(node: Node) -> str:
+    """Return where an operation stands in the program: ``line 3``, ``model.py:3``; of an expression the column.
+
+    >>> from gviz.graph import Node
+    >>> [place_text(Node("n0", "operation", line=line, column=column)) for line, column in ((3, 0), (1, 5), (2, 5))]
+    ['line 3', 'column 5', 'line 2, column 5']
+    """
+    column = f"column {node.column}" if node.column else ""
+    return column if column and node.line == 1 else ", ".join(filter(None, [line_text(node.line, node.file), column]))
 
 
 def short(text: str, most: int) -> str:

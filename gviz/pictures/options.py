@@ -12,7 +12,7 @@ __all__ = [
     "ENGINES", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS", "RenderOptions",
 ]  # fmt: skip
 
-SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs")
+SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs", "line")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
 
 RANKDIRS = ("TB", "BT", "LR", "RL")
@@ -26,7 +26,7 @@ VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "autograd": "TB",
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
 
 
-MEASURES = ("grad-norm", "value")
+MEASURES = ("grad-norm", "value", "memory", "time")
 """What boxes may be shaded by."""
 
 REPEATS = ("auto", "never", "always")
@@ -66,7 +66,8 @@ class RenderOptions:
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
-        color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the value.
+        color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the value,
+            by the bytes that an operation saves for backward, or by the time that its call took.
         repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
         ghosts: whether the view torchviz has boxes for constants and inputs that need no gradient, too.
         font_size: points of the text in a box.
@@ -110,6 +111,10 @@ class RenderOptions:
     """From where to where the data flows: ``rankdir``, or the view's own."""
     needs_flow: bool = field(init=False, repr=False, default=False)
     """Whether the picture shows local derivatives, or gradients on their way."""
+    needs_lines: bool = field(init=False, repr=False, default=False)
+    """Whether it shows lines of the program."""
+    needs_costs: bool = field(init=False, repr=False, default=False)
+    """Whether it shows how long operations took, or what they keep."""
     unused: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
     """Options that were given and that the view has no use for."""
 
@@ -123,6 +128,8 @@ class RenderOptions:
         is_formula = bool(self.path or self.by != "operation" or self.symbols != "both")
         object.__setattr__(self, "view", self.view or ("dataflow" if is_formula else "torchviz"))
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
+        object.__setattr__(self, "needs_lines", "line" in self.show or self.ghosts)
+        object.__setattr__(self, "needs_costs", self.color_by in ("memory", "time"))
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
         is_bare = self.view == "torchviz" and not self.show
         names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()

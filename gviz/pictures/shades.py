@@ -1,4 +1,4 @@
-"""Boxes in five shades by how large something is, the norm of the gradient or of the value, with the scale below."""
+"""Boxes in five shades by how large something is, such as the norm of the gradient, with the scale below."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILL = re.compile(r'BGCOLOR="[^"]*"')
 PENS = ("0.8", "1.2", "1.8", "2.4", "3.2")
 """The width of the outline says the same, in print and to every eye."""
 
-TITLES = {"grad-norm": "|grad|", "value": "|value|"}
+TITLES = {"grad-norm": "|grad|", "value": "|value|", "memory": "bytes saved for backward", "time": "time of the call"}
 
 
 def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
@@ -47,7 +47,8 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     ]
     look = dict(picture.graph)
     if "label" in look:
-        look["label"] = html.with_scale(look["label"], TITLES[options.color_by], list(zip(fills, bounds(scale), strict=False)))
+        texts = [text_of(number, options.color_by) for number in bounds(scale)]
+        look["label"] = html.with_scale(look["label"], TITLES[options.color_by], list(zip(fills, texts, strict=False)))
     return replace(picture, graph=look, statements=statements)
 
 
@@ -60,7 +61,9 @@ def filled(look: Mapping[str, str], fill: str, pen: str) -> dict[str, str]:
 
 
 def magnitude(node: Node, measure: str) -> float | None:
-    """Return the norm that a box is coloured by; None for a box without one, or one that is not finite."""
+    """Return what a box is coloured by; None for a box without it, or one that is not finite."""
+    if measure in ("memory", "time"):
+        return node.kept if measure == "memory" else node.seconds
     value = node.value if measure == "value" else node.grad if node.grad is not None else node.arrives
     return norm(value) if value is not None and is_finite(value) else None
 
@@ -79,11 +82,24 @@ def step_of(size: float, scale: tuple[float, float]) -> int:
     return min(int(math.log(size / low) / math.log(high / low) * len(PENS)), len(PENS) - 1)
 
 
-def bounds(scale: tuple[float, float]) -> list[str]:
-    """Return the norm from which on each shade begins, as text.
+def bounds(scale: tuple[float, float]) -> list[float]:
+    """Return the size from which on each shade begins.
 
-    >>> bounds((0.01, 100.0))
-    ['0.01', '0.0631', '0.3981', '2.5119', '15.8489']
+    >>> [round(number, 4) for number in bounds((0.01, 100.0))]
+    [0.01, 0.0631, 0.3981, 2.5119, 15.8489]
     """
     low, high = scale
-    return [decimal(low * (high / low) ** (step / len(PENS))) for step in range(len(PENS) if low < high else 1)]
+    return [low * (high / low) ** (step / len(PENS)) for step in range(len(PENS) if low < high else 1)]
+
+
+def text_of(number: float, measure: str) -> str:
+    """Return a number of the scale, with its unit.
+
+    >>> text_of(2512.0, "memory"), text_of(2.5e-05, "time"), text_of(0.0631, "value")
+    ('2.5 kB', '25 µs', '0.0631')
+    """
+    units = {"memory": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), "time": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))}
+    for size, unit in units.get(measure, ()):
+        if number >= size or size == units[measure][-1][0]:
+            return f"{number / size:.2g} {unit}" if number < 100 * size else f"{number / size:.0f} {unit}"
+    return decimal(number)

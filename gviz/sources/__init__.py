@@ -115,7 +115,10 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
         detailed=DETAILED if options.details else FEW,
         statements=evaluated.statements,
         flow=evaluated.flow,
+        line_of=evaluated.lines.of if evaluated.lines else None,
     )
+    if evaluated.lines is not None:
+        graph = replace(graph, tensors=tuple(evaluated.lines.rows(graph.tensors, evaluated.names, {})), code=text)
     if options.flow:
         from gviz.explain.local import with_formula
 

@@ -47,7 +47,7 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["static", "-o"], "requires an argument.\ngviz static --help"),
         (["render", "y=x", "--show", "colour"], "'colour' is not one of value, grad"),
         (["render", "y=x", "--show", "none,grad"], "none cannot be combined"),
-        (["render", "y=x", "--show", "valeu"], "saved, attrs, none, all; did you mean value?"),
+        (["render", "y=x", "--show", "valeu"], "saved, attrs, line, none, all; did you mean value?"),
         (["render", "y=x", "--rankdir", "XY"], "'--rankdir': 'XY' is not one of TB, BT, LR, RL"),
         (["render", "y=x", "--format", "pfd"], "'--format': there is no format 'pfd'\nDid you mean pdf?"),
         (["render", "y=x", "--engine", "jax"], "--engine"),

@@ -19,6 +19,7 @@ from gviz.pictures.labels import (
     name_along,
     norm,
     norm_text,
+    place_text,
     short,
     short_value,
     size_of,
@@ -92,6 +93,8 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
         lines = [
             *value_lines(node._replace(expression=""), room),
             *gradient_lines(node, uses.get(node.id, []), root, room),
+            *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
+            *([(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []),
         ]
         own = theme
         if trails is not None:

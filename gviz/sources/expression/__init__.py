@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from gviz import engine
@@ -17,7 +19,7 @@ from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import Text, read_program
-from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
+from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.text import did_you_mean, excerpt, joined
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
     from gviz.engine import Tensor
     from gviz.sources.expression.check import Program
+    from gviz.sources.lines import Lines
+    from gviz.trace import Where
     from gviz.walk import Flow, NodeLike
 
 __all__ = ["evaluate", "notes_on_names"]
@@ -57,13 +61,14 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     options = _normalized(options or SourceOptions())
     program = read_program(Text(text), options.values)
     _check_frozen(program, options)
-    notes = notes_on_names(program, options)
+    notes, lines = notes_on_names(program, options), _lines(program, options)
     budget = Budget()
     if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *map(str, options.values.values())]))):
         engine.manual_seed(0)
     leaves = make_leaves(program.free, options, budget)
     names = Names(program, leaves, options.values)
-    last = names.root(run_program(program, leaves.values(), budget, names))
+    with lines.trace if lines else nullcontext():
+        last = names.root(run_program(program, leaves.values(), budget, names))
     tensors = names.tensors
     roots = _find_roots(program, options, tensors, last)
     notes += _retain(options.retain, tensors)
@@ -71,7 +76,20 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     if options.backward:
         notes += _run_backward(program, options, roots)
     notes += _not_finite(tensors, names.expressions)
-    return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes))
+    return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes), lines)
+
+
+def _lines(program: Program, options: SourceOptions) -> Lines | None:
+    """Return what is told of the places of an expression's operations, if they are asked for."""
+    if not (options.lines or options.costs):
+        return None
+    from gviz.sources.lines import Lines
+    from gviz.trace import Trace
+
+    def column(where: Where) -> int:
+        return program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1)).column + 1  # type: ignore[arg-type, operator]
+
+    return Lines(Trace(engine, FILE.__eq__, columns=True, timed=options.costs), column=column)
 
 
 def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, Flow]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gviz.sources.expression.limits import Budget
     from gviz.sources.expression.parse import Text
 
-__all__ = ["ENGINE_ERRORS", "compiled", "engine_error", "find", "run_program", "takes_number"]
+__all__ = ["ENGINE_ERRORS", "FILE", "compiled", "engine_error", "find", "run_program", "takes_number"]
 
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 

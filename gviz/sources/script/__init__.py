@@ -20,7 +20,7 @@ from gviz.sources.script import torch_names
 from gviz.sources.script.failure import Script, describe
 from gviz.sources.script.names import named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
-from gviz.sources.script.roots import Left, choose_roots, why_no_root
+from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
 from gviz.sources.script.watch import calls_watched
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
+    from gviz.trace import Trace
 
 __all__ = ["run_script"]
 
@@ -90,8 +91,9 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    watch = calls_watched(engine, finder, script.code_file, space, flows=options.flow)
-    with _kept(engine, script.code_file, parsed.text), watch as last, process as threads:
+    watch = calls_watched(engine, finder, script.code_file, space, flows=options.flow, costs=options.costs)
+    trace = _trace(engine, script, options)
+    with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext():
         raised = _run(parsed.code, space)
         if raised is not None:
             error, line = describe(raised, script)
@@ -109,7 +111,22 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
     call = last.get("backward") or last.get("make_dot")
     then = named(call.names, libraries) if call else {}
-    return Left(parsed.tree, named(space, libraries), call, then, error, line, static)
+    lines = None
+    if trace is not None:
+        from gviz.sources.lines import Lines
+
+        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file))
+        lines.kept = call.kept if call else {}
+    return Left(parsed.tree, named(space, libraries), call, then, error, line, static, lines, parsed.text)
+
+
+def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
+    """Return what is told of the lines that the script's calls come from, if they are asked for."""
+    if not (options.lines or options.costs):
+        return None
+    from gviz.trace import Trace
+
+    return Trace(engine, script.is_ours, timed=options.costs)
 
 
 def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
@@ -208,11 +225,16 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
     detailed = DETAILED if options.details else FEW
-    graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow)
+    lines = left.lines.of if left.lines else None
+    graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow, line_of=lines)
     if options.flow:
         from gviz.explain.local import with_formula
 
         graph = with_formula(graph)
     listed = left.names or names  # of a script that does all in functions, what these functions held
     rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
-    return replace(graph, tensors=tuple(rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()))
+    tensors = {name: rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
+    if left.lines is None:
+        return replace(graph, tensors=tuple(tensors.values()))
+    told = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line))
+    return replace(graph, tensors=tuple(told), code=left.code)

@@ -14,10 +14,11 @@ from gviz.text import did_you_mean, joined
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gviz.sources.lines import Lines
     from gviz.sources.script.names import Names
     from gviz.sources.script.watch import Call
 
-__all__ = ["Left", "choose_roots", "why_no_root"]
+__all__ = ["Left", "assigned", "choose_roots", "why_no_root"]
 
 OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
 """Code whose assignments are not the script's globals."""
@@ -38,6 +39,8 @@ class Left:
         error: what it raised, if it did.
         line: the script's own line that raised it.
         static: the static graph that it has built, if it has.
+        lines: what is known of the lines of its operations, if they were asked for.
+        code: its text.
     """
 
     tree: ast.Module
@@ -47,6 +50,8 @@ class Left:
     error: SourceError | None = None
     line: int | None = None
     static: Any = None
+    lines: Lines | None = None
+    code: str = ""
 
 
 def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]:

@@ -6,11 +6,12 @@ import functools
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from gviz.sources.script.names import shallow
+from gviz.sources.script.names import graph_nodes, shallow
+from gviz.walk import bytes_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,7 @@ class Call:
         line: the script's line that the call came from; None if no line of the script was running.
         names: the script's globals at that moment, and the local variables of the function that called.
         flow: how the gradient is going to flow, if that was asked for.
+        kept: the bytes that each operation has saved, if that was asked for: backward frees them.
     """
 
     function: str
@@ -40,11 +42,12 @@ class Call:
     line: int | None
     names: Mapping[str, Any]
     flow: Mapping[Any, Any]
+    kept: Mapping[Any, int] = field(default_factory=dict)
 
 
 @contextmanager
 def calls_watched(
-    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool
+    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool, costs: bool
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -54,6 +57,7 @@ def calls_watched(
         script: the script's file, as its code has it.
         namespace: the script's globals.
         flows: whether to look at how the gradient flows.
+        costs: whether to look at what the operations keep.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
@@ -72,7 +76,9 @@ def calls_watched(
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
                 flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__) if flows else {}
-                last[original.__name__] = _call(original.__name__, tensors, script, namespace, flowing)
+                call = _call(original.__name__, tensors, script, namespace, flowing)
+                kept = {node: bytes_kept(node) for node in graph_nodes(tensors)} if costs else {}
+                last[original.__name__] = replace(call, kept=kept)
             running = True
             try:
                 return original(*args, **kwargs)
