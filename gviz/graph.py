@@ -178,6 +178,7 @@ class Graph:
         kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
         error: why the program stopped, its line and the message, if it did; the picture says so.
         code: the program, where its lines were asked for.
+        line: of it, at which backward was called; 0 where that is not known.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -191,6 +192,7 @@ class Graph:
     kind: str = "autograd"
     error: str = ""
     code: str = ""
+    line: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
@@ -272,7 +274,7 @@ class Graph:
             "title": self.title,
             **({} if self.kind == "autograd" else {"kind": self.kind}),
             **({"error": self.error} if self.error else {}),
-            **({"code": self.code} if self.code else {}),
+            **({"code": self.code, "line": self.line} if self.code else {}),
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
@@ -316,6 +318,7 @@ class Graph:
             kind=_checked(data.get("kind", "autograd"), "str", "kind"),
             error=_checked(data.get("error", ""), "str", "error"),
             code=_checked(data.get("code", ""), "str", "code"),
+            line=_checked(data.get("line", 0), "int", "line"),
         )
 
 

@@ -9,6 +9,7 @@ tensor it is kept as long as that lives. So a loop that runs for hours needs no 
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import deque
 from functools import wraps
@@ -21,10 +22,10 @@ from weakref import ref
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Made", "Trace", "Where", "Write"]
+__all__ = ["Made", "Noted", "Trace", "Where", "Write"]
 
 KEY = "gviz"
-"""Under which a node's ``metadata`` has its :class:`Made`."""
+"""Under which a node's ``metadata`` has what was :class:`Noted`."""
 
 ENGINE = "gviz.engine"
 
@@ -45,6 +46,9 @@ LEAVES = {"item", "tolist", "numpy"}
 
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
 """Names with an underscore at their end that write no memory."""
+
+FEW = 16
+"""Elements of a result whose numbers are kept."""
 
 MOST = 10_000
 """Writes, and numbers made of tensors, that are remembered: the last ones."""
@@ -87,6 +91,22 @@ class Made(NamedTuple):
     writes: bool = False
 
 
+class Noted(NamedTuple):
+    """What is kept with an operation.
+
+    Args:
+        made: the call that it was recorded in.
+        turn: the how manieth run of a line that was, counted over the program.
+        seconds: how long the call took; 0 if that was not measured.
+        value: the numbers of its result, where they are kept.
+    """
+
+    made: Made
+    turn: int
+    seconds: float
+    value: Any
+
+
 class Write(NamedTuple):
     """A write in place: where, by what, and the tensor as it was afterwards."""
 
@@ -104,10 +124,19 @@ class Trace:
         is_ours: whether code of a file is the program's, as opposed to a library's.
         columns: whether a place has its column, too.
         timed: whether to measure how long the calls take.
+        valued: whether to keep the numbers of small results.
     """
 
-    def __init__(self, engine: Any, is_ours: Callable[[str], bool], *, columns: bool = False, timed: bool = False) -> None:
-        self.engine, self.columns, self.timed = engine, columns, timed
+    def __init__(
+        self,
+        engine: Any,
+        is_ours: Callable[[str], bool],
+        *,
+        columns: bool = False,
+        timed: bool = False,
+        valued: bool = False,
+    ) -> None:
+        self.engine, self.columns, self.timed, self.valued = engine, columns, timed, valued
         self.ours: dict[str, bool] = {}
         self.is_ours = is_ours
         self.made: dict[int, tuple[Any, Made]] = {}
@@ -166,9 +195,10 @@ class Trace:
             self.busy, start = is_inner, perf_counter() if timed else 0.0
             try:
                 result = function(*args, **kwargs)
+                self.busy = True
+                saw(name, args, result, perf_counter() - start if timed else 0.0)
             finally:
                 self.busy = False
-            saw(name, args, result, perf_counter() - start if timed else 0.0)
             return result
 
         return call
@@ -195,7 +225,8 @@ class Trace:
         if not result.requires_grad:
             self.keep(result, self.story(made, args))
         elif (node := result.grad_fn) is not None:
-            node.metadata.setdefault(KEY, (made, self.turn, seconds))
+            is_small = self.valued and math.prod(result.shape) <= FEW
+            node.metadata.setdefault(KEY, Noted(made, self.turn, seconds, result.tolist() if is_small else None))
         elif not made.writes:
             self.keep(result, made)
 
@@ -259,8 +290,8 @@ class Trace:
         return known[1] if known is not None and known[0]() is tensor else None
 
     @staticmethod
-    def of_node(node: Any) -> tuple[Made, int, float] | None:
-        """Return the call that an operation was recorded in, the how manieth run of a line that was, and its seconds."""
+    def of_node(node: Any) -> Noted | None:
+        """Return what is known of an operation."""
         return node.metadata.get(KEY)  # type: ignore[no-any-return]
 
 

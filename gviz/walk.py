@@ -114,6 +114,7 @@ class Line(NamedTuple):
         writes: whether it wrote its result in place.
         seconds: how long the call took; None if that was not measured.
         kept: bytes that it saves for backward; None likewise.
+        value: of its result, where that is small.
     """
 
     line: int
@@ -123,6 +124,7 @@ class Line(NamedTuple):
     writes: bool = False
     seconds: float | None = None
     kept: int | None = None
+    value: Value = None
 
 
 def walk(
@@ -410,7 +412,8 @@ class Walker:
             told = node._replace(line=line.line, column=line.column, file=line.file, turn=line.turn)
             if own is not None:
                 state = WRITTEN if own.writes else node.state
-                told = told._replace(state=state, seconds=own.seconds, kept=own.kept)
+                value = own.value if node.name is None else node.value
+                told = told._replace(state=state, seconds=own.seconds, kept=own.kept, value=value)
             self.nodes[position] = told
 
 

@@ -42,7 +42,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         options,
         saved="saved" in look.show,
         flow=look.needs_flow,
-        lines=look.needs_lines,
+        lines=look.needs_lines or (look.needs_flow and source.kind == "script"),  # for the values without a name
         costs=look.needs_costs,
         details=picture.has_details,
     )

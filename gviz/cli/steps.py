@@ -17,7 +17,7 @@ from gviz.cli.output import default_stem, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import FileError, SourceError
 from gviz.layout import RenderWarning
-from gviz.pictures.options import ENGINES, THEMES, RenderOptions
+from gviz.pictures.options import ENGINES, EVERY, THEMES, RenderOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,6 +119,8 @@ def makes_series(command: Command) -> Command:
                      "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]"),
         click.option("--format", "suffix", default="", metavar="SUFFIX",
                      help="The format, if it is not the suffix of the file."),
+        click.option("--every", type=OneOf(EVERY), default="operation", show_default=True,
+                     help="What a step forward is; with line the code stands beside the graph."),
         click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
         click.option("--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."),
         click.option("--to", "last", type=click.IntRange(1), metavar="N", help="The last step, by its number."),
@@ -139,7 +141,7 @@ def makes_series(command: Command) -> Command:
     def with_series(
         *, files: tuple[str, ...], suffix: str, only: str | None, first: int, last: int | None, seconds: float, **given: Any
     ) -> int:
-        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "graphviz")}
+        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "graphviz", "every")}
         if last is not None and last < first:
             raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
         if files.count("-") > 1:
@@ -171,7 +173,10 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     Missing values default to 1.0. A step has the same number, and each box the same place, whatever is left out.
     """
     series.check(source)
-    reading = read_source(source, replace(options, flow=True), product_on_stdout="-" in series.files)
+    is_by_line = series.options.every == "line"
+    if is_by_line and source.kind == "expression":
+        source = replace(source, text=source.text.replace(";", "\n"))  # a line for each statement
+    reading = read_source(source, replace(options, flow=True, lines=is_by_line), product_on_stdout="-" in series.files)
     if source.kind == "expression" and not series.options.title:
         series = series._replace(options=replace(series.options, title=title_of(source.text)))
     series.write(reading.graph)

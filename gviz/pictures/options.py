@@ -9,7 +9,8 @@ from gviz.pictures.theme import THEMES
 from gviz.text import did_you_mean
 
 __all__ = [
-    "ENGINES", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS", "RenderOptions",
+    "ENGINES", "EVERY", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS",
+    "RenderOptions",
 ]  # fmt: skip
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs", "line")
@@ -34,6 +35,9 @@ REPEATS = ("auto", "never", "always")
 
 STEPS = ("operation", "statement")
 """What has a node of its own in the formula: each operation, or each statement of the program."""
+
+EVERY = ("operation", "line")
+"""What a step forward is: an operation, or a line of the program."""
 
 SYMBOLS = ("off", "symbol", "number", "both")
 """What stands on the lines of the formula: nothing, the local derivative as a symbol, as a number, or as both."""
@@ -63,6 +67,7 @@ class RenderOptions:
         path: names of tensors: the paths to them are drawn, each in a colour and a dash of its own.
         by: one of :data:`STEPS`.
         symbols: one of :data:`SYMBOLS`.
+        every: one of :data:`EVERY`, for steps.
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
@@ -95,6 +100,7 @@ class RenderOptions:
     path: tuple[str, ...] = ()
     by: str = "operation"
     symbols: str = "both"
+    every: str = "operation"
     fit: str = "none"
     title: str = ""
     caption: str = ""
@@ -146,6 +152,7 @@ class RenderOptions:
             ("view", (self.view,), VIEWS),
             ("by", (self.by,), STEPS),
             ("symbols", (self.symbols,), SYMBOLS),
+            ("every", (self.every,), EVERY),
             ("fit", (self.fit,), FITS),
             ("repeat_leaves", (self.repeat_leaves,), REPEATS),
             ("color_by", (self.color_by,) if self.color_by else (), MEASURES),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.passes.dataflow import dataflow
@@ -17,6 +18,7 @@ from gviz.pictures.page import WAYS, themed
 from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
+from gviz.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +44,9 @@ LONGEST_PLATE = 16
 
 FOOT = 28.0
 """Points for the line that tells how far it is."""
+
+LONGEST_CODE, CODE_WIDTH, NO_BREAK = 42, 336, "\u00a0"
+"""Characters of a line of the program beside the graph; points of its column; the space that Graphviz keeps."""
 
 MOST_DOTS = 24
 """Steps of one half that are shown as dots; more are numbers."""
@@ -87,6 +92,7 @@ def series(
     deepest = max(len(step.caption) for step in steps)
     theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)
     scene, layout = _set(shown, options, steps, page, write)
+    rows = slide.rows_beside(page, 0 if bare else deepest, 0 if bare else FOOT)
     slides = []
     for number in wanted or range(1, len(steps) + 1):
         step = steps[number - 1]
@@ -97,7 +103,8 @@ def series(
             "legend": progress(steps, number, theme, scene.note),
         }
         places, texts = scene.turned(number - 1, layout), {} if bare else texts
-        placed = slide.on_page(scene.at(number - 1), places, page, scale=options.scale, write=write, **texts)
+        side = beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
+        placed = slide.on_page(scene.at(number - 1), places, page, side=side, scale=options.scale, write=write, **texts)
         slides.append(Slide(placed, step, number, len(steps)))
     return slides
 
@@ -106,15 +113,20 @@ def _set(
     graph: Graph, options: RenderOptions, steps: Sequence[Step], page: Page, write: Callable[[Picture], str]
 ) -> tuple[_Scene, Layout]:
     """Return the scene and its layout: without texts on the lines, and with short ones in the boxes, if that is too wide."""
-    captions = max(len(step.caption) for step in steps)
-    scene = _Scene(graph, options, steps)
-    layout = scene.laid_out(write)
-    size = slide.scale_of(layout, page, captions, FOOT)
-    if options.font_size * size >= slide.LEAST_TYPE:
-        return scene, layout
-    smaller = _Scene(graph, options, steps, compact=True)
-    other = smaller.laid_out(write)
-    return (smaller, other) if slide.scale_of(other, page, captions, FOOT) > size else (scene, layout)
+    captions, has_side = max(len(step.caption) for step in steps), options.every == "line"
+    turned = (
+        [replace(options, rankdir="TB")] if has_side and not options.rankdir else []
+    )  # what is left is rather high than wide
+    found: list[tuple[float, _Scene, Layout]] = []
+    for is_compact in (False, True):
+        for each in (options, *turned):
+            scene = _Scene(graph, each, steps, compact=is_compact)
+            layout = scene.laid_out(write)
+            found.append((slide.scale_of(layout, page, captions, FOOT, has_side=has_side), scene, layout))
+        if options.font_size * max(size for size, *_ in found) >= slide.LEAST_TYPE:
+            break
+    _, scene, layout = max(found, key=itemgetter(0))
+    return scene, layout
 
 
 def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -> str:
@@ -131,6 +143,22 @@ def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -
     cells.append(Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
     text = "".join(html.span_text(span, theme) for span in cells)
     return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{text}</TD></TR></TABLE>'
+
+
+def beside(code: str, line: int, rows: int, theme: Theme) -> str:
+    """Return the program as a table, with the line that runs in the colour of what is lit; of a long one the part around it."""
+    texts = code.rstrip().split("\n")
+    most = max(rows, 1)
+    first = 0 if len(texts) <= most else min((max(line, 1) - 1) // (most // 2 or 1) * (most // 2 or 1), len(texts) - most)
+    cells = []
+    for number, text in enumerate(texts[first : first + most], first + 1):
+        fill, ink = (f' BGCOLOR="{theme.boxes["lit"].fill}"', "") if number == line else ("", "muted")
+        shown = Span(shorten(text.expandtabs(4), LONGEST_CODE, mark="…").replace(" ", NO_BREAK) or NO_BREAK, ink)
+        cells.append(
+            f'<TR><TD ALIGN="RIGHT">{html.span_text(Span(f"{number}{NO_BREAK}", "muted"), theme)}</TD>'
+            f'<TD ALIGN="LEFT" WIDTH="{CODE_WIDTH}"{fill}>{html.span_text(shown, theme)}</TD></TR>'
+        )
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{"".join(cells)}</TABLE>'
 
 
 class _Scene:
@@ -183,7 +211,9 @@ class _Scene:
                 yield Shape(node.id, self.operation(node, said, step))
             else:
                 look = {**box_attributes(node.kind, self.theme), "label": html.box(said, self.theme)}
-                if node.id in reached and step.phase == "backward":
+                if node.id not in step.computed and not lines:
+                    look |= {"style": "invis"}
+                if node.id in step.nodes or (node.id in reached and step.phase == "backward"):
                     look |= {"color": self.theme.boxes["lit"].pen, "penwidth": LIT_PEN}
                 yield Shape(node.id, look)
         for number, text in self.plates.items():
@@ -195,11 +225,12 @@ class _Scene:
         """Return the look of an operation: lit, known, or faint until it is computed."""
         is_known = node.id in step.computed
         is_root = node.id in self.graph.roots
-        look = circle(node, lines, self.theme, is_root=is_root, ink="" if is_known else "faint")
+        ink = "" if is_known else "faint"
+        look = circle(node, lines, self.theme, is_root=is_root, ink=ink, is_upright=not self.is_across)
         if not is_known:
             style = ",".join(dict.fromkeys([*look.get("style", "filled").split(","), "dashed"]))
             return {**look, "fillcolor": self.theme.page, "color": self.theme.faint, "style": style, "penwidth": "1.2"}
-        if step.node != node.id and not (step.phase == "start" and is_root):
+        if node.id not in step.nodes and not (step.phase == "start" and is_root):
             return look
         fill, pen = self.theme.boxes["lit"]
         return {**look, "fillcolor": fill, "color": pen, "penwidth": LIT_PEN}
@@ -258,7 +289,7 @@ class _Scene:
 
 def is_lit(number: int, edge: Edge, step: Step) -> bool:
     """Return whether a step is about an edge: one into its operation, backward one that a gradient takes."""
-    return edge.target == step.node and (step.phase != "backward" or number in step.handed)
+    return edge.target in step.nodes and (step.phase != "backward" or number in step.handed)
 
 
 # ------------------------------------------------------------------ places

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gviz.pictures import Statement
 
-__all__ = ["PAGES", "Layout", "Page", "laid_out", "on_page"]
+__all__ = ["PAGES", "Layout", "Page", "laid_out", "on_page", "rows_beside"]
 
 
 class Page(NamedTuple):
@@ -40,6 +40,9 @@ PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11)}
 
 MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
 """Points around everything; height of a line of text, in its size; how far a small graph is enlarged."""
+
+SIDE = 372.0
+"""Points of the column beside a graph."""
 
 MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
@@ -102,6 +105,7 @@ def on_page(
     title: str = "",
     caption: Sequence[str] = (),
     legend: str = "",
+    side: str = "",
     scale: float = 1,
     write: Callable[[Picture], str],
 ) -> Picture:
@@ -114,6 +118,7 @@ def on_page(
         title: HTML-like text above.
         caption: lines of HTML-like text below.
         legend: the HTML-like table at the foot.
+        side: the HTML-like table to the left of the graph.
         scale: how many times 1920 pixels an image is wide.
         write: returns a picture as DOT.
     """
@@ -121,17 +126,18 @@ def on_page(
     foot_height = height_of(legend, page, picture, write)
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
-    zoom, scale = scale, scale_of(layout, page, len(caption), foot_height)
+    zoom, scale = scale, scale_of(layout, page, len(caption), foot_height, has_side=bool(side))
     warn_of_small_type(float(picture.node["fontsize"]) * scale)
-    left, low = (x0 + x1) / 2 * scale - page.width / 2, (y0 + y1) / 2 * scale - (bottom + room / 2)
+    middle = (page.width + (SIDE if side else 0)) / 2
+    left, low = (x0 + x1) / 2 * scale - middle, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
     def place(x: float, y: float) -> str:
         return f"{(x + left) / scale:.3f},{(y + low) / scale:.3f}"
 
     texts: list[Statement] = []
 
-    def put(name: str, content: str, size: float, x: float, y: float) -> None:
-        most, divisor, is_too_long = (page.width - 2 * x) / scale, scale, True
+    def put(name: str, content: str, size: float, x: float, y: float, *, room: float = page.width) -> None:
+        most, divisor, is_too_long = (room - 2 * x) / scale, scale, True
         while is_too_long:  # in smaller letters, not in one step: letters grow by whole pixels
             table = _scaled(_table(content), divisor)
             width, _ = _size(table, size / divisor, picture, write)
@@ -142,6 +148,8 @@ def on_page(
 
     if title:
         put("__title", f"<B>{title}</B>", page.title, MARGIN, page.height - 30 - page.title * 0.6)
+    if side:
+        put("__side", side, page.legend, MARGIN - 2, bottom + room / 2, room=SIDE + 2 * MARGIN)
     foot = 20.0
     if legend:
         put("__legend", legend, page.legend, MARGIN - 4, foot - 6 + foot_height / 2)
@@ -167,11 +175,17 @@ def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Pictur
     return _size(_table(legend), page.legend, picture, write)[1] if legend else 0.0
 
 
-def scale_of(layout: Layout, page: Page, captions: int, foot: float) -> float:
+def scale_of(layout: Layout, page: Page, captions: int, foot: float, *, has_side: bool = False) -> float:
     """Return how many times a graph is enlarged to fill the room above so many lines of caption, and a legend so high."""
     x0, y0, x1, y1 = layout.bounds
     room = page.height - sum(_space(page, captions, foot))
-    return min((page.width - 2 * MARGIN) / max(x1 - x0, 1), max(room, 1) / max(y1 - y0, 1), MOST_SCALE)
+    width = page.width - 2 * MARGIN - (SIDE if has_side else 0)
+    return min(width / max(x1 - x0, 1), max(room, 1) / max(y1 - y0, 1), MOST_SCALE)
+
+
+def rows_beside(page: Page, captions: int, foot: float) -> int:
+    """Return how many lines find room beside a graph."""
+    return int((page.height - sum(_space(page, captions, foot))) / (page.legend * LINE))
 
 
 def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:

@@ -32,6 +32,7 @@ from gviz.pictures.labels import (
     value_lines,
     value_text,
 )
+from gviz.text import line_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,19 +72,21 @@ class Step(NamedTuple):
 
     Args:
         phase: one of :data:`PHASES`.
-        node: the operation that it is about; "" for none.
-        computed: the operations that have their values, this one included.
+        nodes: the operations that it is about, or the leaves that a line makes.
+        computed: what has its value, these included.
         handed: numbers of the edges over which a gradient has come, in the order of coming.
         has_started: whether the gradient that backward starts with is known.
         caption: what happens.
+        line: of the program that runs; 0 where steps are not told by lines.
     """
 
     phase: str
-    node: str = ""
+    nodes: tuple[str, ...] = ()
     computed: frozenset[str] = frozenset()
     handed: tuple[int, ...] = ()
     has_started: bool = False
     caption: tuple[Line, ...] = ()
+    line: int = 0
 
 
 def has_backward(graph: Graph) -> bool:
@@ -96,7 +99,7 @@ def steps_of(graph: Graph, options: RenderOptions) -> list[Step]:
 
     Args:
         graph: the graph of the formula, from :func:`gviz.passes.dataflow.dataflow`.
-        options: ``precision`` is read.
+        options: ``precision`` is read, and ``every``: what a step forward is.
     """
     return list(_Telling(graph, options).steps())
 
@@ -134,24 +137,64 @@ class _Telling:
     def steps(self) -> Iterator[Step]:
         """Yield the steps."""
         order = self.order()
-        step = Step("leaves", caption=(self.first(),))
-        yield step
-        for node in order:
-            step = Step("forward", node, step.computed | {node}, caption=self.forward(self.nodes[node]))
+        step, is_by_line = Step("leaves"), self.options.every == "line"
+        for step in self.line_by_line(order) if is_by_line else self.one_by_one(order):
             yield step
         if has_backward(self.graph):
-            step = step._replace(phase="start", node="", has_started=True, caption=self.start())
+            step = step._replace(phase="start", nodes=(), has_started=True, caption=self.start())
+            step = step._replace(line=self.graph.line if is_by_line else 0)
             yield step
             for node in reversed(order):
                 handed = [number for number in self.inputs[node] if self.graph.edges[number].handed is not None]
                 if handed:
                     so_far = (*step.handed, *handed)
                     step = step._replace(
-                        phase="backward", node=node, handed=so_far, caption=self.backward(node, handed, so_far)
+                        phase="backward", nodes=(node,), handed=so_far, caption=self.backward(node, handed, so_far)
                     )
                     yield step
         if has_backward(self.graph) or self.graph.error:
-            yield step._replace(phase="done", node="", caption=self.done())
+            yield step._replace(phase="done", nodes=(), caption=self.done())
+
+    def one_by_one(self, order: Sequence[str]) -> Iterator[Step]:
+        """Yield the steps forward: the leaves, then each operation."""
+        known = frozenset(node.id for node in self.graph.nodes if node.kind != "operation")
+        yield (step := Step("leaves", computed=known, caption=(self.first(),)))
+        for node in order:
+            step = Step("forward", (node,), step.computed | {node}, caption=self.forward(self.nodes[node]))
+            yield step
+
+    def line_by_line(self, order: Sequence[str]) -> Iterator[Step]:
+        """Yield the steps forward: each run of a line that makes leaves, or operations, of this graph."""
+        runs: dict[int, list[str]] = {}
+        for node in sorted(order, key=lambda node: self.nodes[node].turn):
+            runs.setdefault(self.nodes[node].turn, []).append(node)
+        lines = {row.name: row.line for row in self.graph.tensors if not row.file}
+        leaves = {node.id: lines.get(node.name or "", 0) for node in self.graph.nodes if node.kind != "operation"}
+        step = Step("leaves", computed=frozenset(leaf for leaf, line in leaves.items() if not line))
+        for turn, run in [*runs.items(), (0, [])]:
+            line = self.nodes[run[0]].line if run and not self.nodes[run[0]].file else 0
+            used = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
+            made = [leaf for leaf, at in leaves.items() if leaf not in step.computed and (at < line or leaf in used or not run)]
+            for at in sorted({leaves[leaf] for leaf in made}):
+                own = tuple(leaf for leaf in made if leaves[leaf] == at)
+                step = Step("leaves", own, step.computed | {*own}, caption=self.run_of(at, own), line=at)
+                yield step
+            if run and turn:
+                step = Step("forward", tuple(run), step.computed | {*run}, caption=self.run_of(line, run), line=line)
+                yield step
+
+    def run_of(self, line: int, nodes: Sequence[str]) -> tuple[Line, ...]:
+        """Return what is said of a run of a line: the line, what it has made, and what is recorded."""
+        code = self.graph.code.split("\n")
+        place = line_text(line) if line else line_text(self.nodes[nodes[0]].line, self.nodes[nodes[0]].file)
+        head = [Span(f"{place}  ", "value"), Span(code[line - 1].strip() if 0 < line <= len(code) else "", is_bold=True)]
+        inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
+        ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
+        values = [(node.name, told(node.value, self.options.precision)) for node in ends]
+        results = [Span(",  ".join(f"{short(name or '', 20)} = {value}" for name, value in values if value))]
+        recorded = [self.nodes[node].label for node in nodes if self.nodes[node].label]
+        remark = [Span(f"recorded for backward: {', '.join(recorded)}" if recorded else "leaves: nothing is recorded", "muted")]
+        return tuple(fitted(row) for row in (head, results, remark) if text_of(tuple(row)))
 
     def order(self) -> list[str]:
         """Return the operations in the order of computing: as the tensors were first assigned, operands from left to right."""
@@ -357,7 +400,7 @@ def lines_at(
 def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
     """Yield what a node says at a step."""
     values = value_lines(node._replace(expression=""), telling.options)
-    is_known = node.kind != "operation" or node.id in step.computed
+    is_known = node.id in step.computed
     yield from values if is_known else [(Span(" "),)] * len(values)
     uses = telling.uses[node.id]
     arrived = [number for number in step.handed if telling.graph.edges[number].source == node.id]
@@ -381,7 +424,7 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
             yield (Span(f"{head} = {boxed(total, telling.options)}", "gradient"),)
         if parts and len(arrived) == expected > 1:
             yield (Span(f"= {parts}", "gradient"),)
-    elif node.kind == "leaf":
+    elif node.kind == "leaf" and is_known:
         is_there = not uses and (telling.graph.error or step.phase == "done")  # from before, or in a way that is not known
         yield from gradient_line(node if is_there else node._replace(grad=None), telling.options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gviz.graph import to_value
 from gviz.text import line_text
 from gviz.walk import Line, bytes_kept
 
@@ -37,8 +38,9 @@ class Lines:
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if costs else None
         if noted is None:
             return Line(0, kept=kept) if costs else None
-        (where, *_, writes), turn, seconds = noted
-        return Line(where.line, self.column(where), self.file(where.file), turn, writes, seconds if costs else None, kept)
+        where, writes = noted.made.where, noted.made.writes
+        place = where.line, self.column(where), self.file(where.file)
+        return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
 
     def rows(self, rows: Iterable[TensorRow], named: Mapping[str, Any], assigned: Mapping[str, int]) -> Iterator[TensorRow]:
         """Yield the rows of tensors with their lines; and what has cut off those that are outside the graph.
@@ -57,7 +59,7 @@ class Lines:
         """Return the row of one tensor."""
         node = tensor.grad_fn if row.grad_fn else None
         noted = self.trace.of_node(node) if node is not None else None
-        made = noted[0] if noted else self.trace.made_by(tensor)
+        made = noted.made if noted else self.trace.made_by(tensor)
         if made is None or (row.is_leaf and row.requires_grad and "." in row.name):  # a layer makes its parameters itself
             return row._replace(line=assigned.get(row.name.partition("[")[0].partition(".")[0], 0))
         cut_at = line_text(made.at.line, self.file(made.at.file)) if made.at is not None else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gviz.pictures.options import RenderOptions
@@ -34,3 +36,30 @@ def test_a_ghost_is_one_more_dashed_box_with_a_dashed_arrow(source: str, options
 
 def test_torchviz_s_own_picture_has_no_ghosts() -> None:
     assert drawn("h=w*x+b", FROZEN, show=(), ghosts=True) == drawn("h=w*x+b", FROZEN, show=())
+
+
+CUT = """\
+import torch
+
+x = torch.tensor(2.0)
+w = torch.tensor(1.0, requires_grad=True)
+h = w * x
+d = h.detach()
+with torch.no_grad():
+    m = h + 1
+n = (h > 0).float()
+y = h * d
+z = y * m
+loss = z * n
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("view", ["torchviz", "dataflow"])
+def test_a_ghost_of_a_script_says_why_it_has_no_gradient_and_where(tmp_path: Path, view: str) -> None:
+    (tmp_path / "cut.py").write_text(CUT)
+    text = drawn(str(tmp_path / "cut.py"), SourceOptions(lines=True), ghosts=True, view=view)
+    for reason in (
+        "requires_grad=False, line 3", "detached from h, line 6", "under no_grad, line 8", "gt() has no derivative, line 9",
+    ):  # fmt: skip
+        assert reason in text

@@ -34,3 +34,12 @@ def test_print_is_grey_and_dark_is_dark() -> None:
 
 def test_one_size_is_one_shade_of_the_scale() -> None:
     assert drawn("x", color_by="value").count("3  </TD>") == 1
+
+
+def test_memory_and_time_are_those_of_operations_with_their_units() -> None:
+    graph = read("y = exp(x*w).sum()", SourceOptions(values={"x": [1, 2], "w": [3, 4]}, costs=True)).graph
+    memory, time = (str(render(graph, "dot", RenderOptions(color_by=measure))) for measure in ("memory", "time"))
+    assert "bytes saved for backward from" in memory
+    assert "8 B" in memory
+    assert "16 B" not in memory, "16 is the largest: the scale says from where each shade begins"
+    assert re.search(r"time of the call from.*[\d.]+ (µs|ms)", time)

@@ -67,8 +67,8 @@ def test_the_first_articles_formula_is_told_in_nine_steps() -> None:
 
 def test_backward_goes_the_other_way_round_as_pytorch_does() -> None:
     steps = steps_of(dataflow(graph_of(FIVE, VALUES)), LIGHT)
-    forward = [step.node for step in steps if step.phase == "forward"]
-    backward = [step.node for step in steps if step.phase == "backward"]
+    forward = [step.nodes for step in steps if step.phase == "forward"]
+    backward = [step.nodes for step in steps if step.phase == "backward"]
     assert len(forward) == 6
     assert backward == forward[::-1]
 
@@ -282,3 +282,45 @@ def test_the_same_steps_make_the_same_text() -> None:
 @pytest.mark.parametrize("theme", ["torchviz", "light", "dark", "print"])
 def test_every_theme_has_steps(theme: str) -> None:
     assert len(slides_of(graph_of("y=x*w"), RenderOptions(theme=theme))) == 5
+
+
+LOOP = """\
+import torch
+
+w = torch.tensor(0.5, requires_grad=True)
+h = torch.tensor(2.0)
+for i in range(2):
+    h = torch.tanh(w * h)
+v = torch.tensor(3.0, requires_grad=True)
+loss = h * v
+loss.backward()
+"""
+
+
+def test_by_line_each_run_of_a_line_is_a_step_with_the_code_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP)
+    graph = read(str(tmp_path / "loop.py"), SourceOptions(flow=True, lines=True)).graph
+    by_line = RenderOptions(theme="light", every="line")
+    steps = steps_of(dataflow(graph), by_line)
+    assert [(step.phase, step.line) for step in steps][:7] == [
+        ("leaves", 3), ("forward", 6), ("forward", 6), ("leaves", 7), ("forward", 8), ("start", 9), ("backward", 9),
+    ]  # fmt: skip
+    assert [text_of(row) for row in steps[1].caption] == [
+        "line 6  h = torch.tanh(w * h)", "b = 0.7616", "recorded for backward: MulBackward0, TanhBackward0",
+    ]  # fmt: skip
+    slides = slides_of(graph, by_line)
+    sides = [next(one for one in slide.picture.statements if isinstance(one, Shape) and one.id == "__side") for slide in slides]
+    texts = [one.look["label"].replace("\u00a0", " ") for one in sides]
+    assert all("w = torch.tensor(0.5, requires_grad=True)" in text for text in texts)
+    lit = [re.findall(r'BGCOLOR="[^"]*">([^<]*)<', text) for text in texts]
+    assert lit[1] == ["    h = torch.tanh(w * h)"]
+    assert lit[-1] == ["loss.backward()"]
+    hidden = {one.id for one in slides[0].picture.statements if isinstance(one, Shape) and one.look.get("style") == "invis"}
+    names = {node.id: node.name for node in dataflow(graph).nodes}
+    assert "v" in {names.get(one) for one in hidden}, "a leaf is there from the line on that makes it"
+
+
+def test_statements_of_an_expression_are_its_lines() -> None:
+    graph = read("a = x + w\ny = a*w", SourceOptions(flow=True, lines=True)).graph
+    steps = steps_of(dataflow(graph), RenderOptions(every="line"))
+    assert [step.line for step in steps if step.phase == "forward"] == [1, 2]

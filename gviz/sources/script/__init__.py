@@ -126,7 +126,7 @@ def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
         return None
     from gviz.trace import Trace
 
-    return Trace(engine, script.is_ours, timed=options.costs)
+    return Trace(engine, script.is_ours, timed=options.costs, valued=options.flow)
 
 
 def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
@@ -237,4 +237,5 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     if left.lines is None:
         return replace(graph, tensors=tuple(tensors.values()))
     told = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line))
-    return replace(graph, tensors=tuple(told), code=left.code)
+    line = left.call.line or 0 if left.call is not None and is_calls else 0
+    return replace(graph, tensors=tuple(told), code=left.code, line=line)

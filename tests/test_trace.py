@@ -1,0 +1,157 @@
+"""Lines: where each operation was written, on gviz's engine and on the real PyTorch, and what cut a tensor off the graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gviz
+from gviz import Graph, SourceOptions
+from gviz import engine as torch
+from gviz.trace import Trace
+
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+PROGRAM = """\
+import torch
+import torch.nn as nn
+from helper import doubled
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 1)
+
+    def forward(self, x):
+        h = torch.relu(self.fc(x))
+        return h * 2
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+net = Net()
+x = torch.ones(3, 2)
+w = torch.tensor(
+    1.5, requires_grad=True)
+for i in range(2):
+    w = torch.tanh(
+        w * 2)
+h = net(x)
+d = h.detach()
+with torch.no_grad():
+    e = h * w
+    f = e + 1
+k = h > 0
+n = torch.ones(2)
+n += 1
+t = d + n.sum()
+c = Cube.apply(w)
+y = doubled(h.sum()) * c
+y += 3
+z = h.clone()
+z[0] = 0
+loss = y + z.sum()
+loss.backward()
+"""
+
+HELPER = """\
+def doubled(x):
+    return x + x
+"""
+
+
+def graph_of(folder: Path, program: str, **options: Any) -> Graph:
+    if options.get("engine") == "torch":
+        pytest.importorskip("torch")
+    (folder / "helper.py").write_text(HELPER)
+    (folder / "train.py").write_text(program)
+    return gviz.read(folder / "train.py", SourceOptions(lines=True, **options)).graph
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_operation_knows_the_innermost_line_of_the_program(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, PROGRAM, engine=engine)
+    places = {
+        (node.label, node.line, Path(node.file).name, node.state == "written in place") for node in graph.nodes if node.line
+    }
+    assert places == {
+        ("AddBackward0", 45, "", False), ("AddBackward0", 42, "", True), ("SumBackward0", 45, "", False),
+        ("CopySlices", 44, "", True), ("CloneBackward0", 43, "", False), ("MulBackward0", 41, "", False),
+        ("SumBackward0", 41, "", False), ("AddBackward0", 2, "helper.py", False), ("CubeBackward", 40, "", False),
+        ("TanhBackward0", 29, "", False), ("MulBackward0", 30, "", False), ("MulBackward0", 12, "", False),
+        ("ReluBackward0", 11, "", False), ("AddmmBackward0", 11, "", False), ("TBackward0", 11, "", False),
+    }  # fmt: skip
+    turns = [node.turn for node in graph.nodes if node.label == "TanhBackward0"]
+    assert len(set(turns)) == 2, "the two runs of the loop are told apart"
+    assert (graph.code, graph.line) == (PROGRAM, 46)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_tensor_outside_knows_what_cut_it_off(tmp_path: Path, engine: str) -> None:
+    rows = {row.name: row for row in graph_of(tmp_path, PROGRAM, engine=engine).tensors}
+    lines = {name: row.line for name, row in rows.items()}
+    assert lines == {
+        "net.fc.weight": 24, "net.fc.bias": 24, "x": 25, "w": 29, "h": 12, "d": 32, "e": 34, "f": 35, "k": 36, "n": 37, "t": 39,
+        "c": 40, "y": 42, "z": 44, "loss": 45,
+    }  # fmt: skip
+    cut = {name: (row.cut, row.cut_by, row.cut_at, row.cut_from) for name, row in rows.items() if row.cut}
+    assert cut == {
+        "d": ("detached", "detach", "line 32", "h"),
+        "t": ("detached", "detach", "line 32", "h"),
+        "e": ("no_grad", "mul", "line 34", "h"),
+        "f": ("no_grad", "mul", "line 34", "h"),
+        "k": ("no derivative", "gt", "line 36", "h"),
+    }
+
+
+def test_an_expression_knows_the_columns() -> None:
+    graph = gviz.read("b = w + 1\n  y = (x + w)*b", SourceOptions(lines=True)).graph
+    assert {(node.label, node.line, node.column) for node in graph.nodes if node.line} == {
+        ("AddBackward0", 1, 5), ("AddBackward0", 2, 8), ("MulBackward0", 2, 7),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_costs_are_the_bytes_kept_before_backward_frees_them_and_the_time(tmp_path: Path, engine: str) -> None:
+    program = "import torch\nw = torch.ones(5, requires_grad=True)\nh = w.exp()\ny = (h * w).sum()\ny.backward()\n"
+    nodes = {node.label: node for node in graph_of(tmp_path, program, engine=engine, costs=True).nodes if node.line}
+    assert {label: node.kept for label, node in nodes.items()} == {"ExpBackward0": 20, "MulBackward0": 40, "SumBackward0": 0}
+    assert all(node.seconds and 0 < node.seconds < 1 for node in nodes.values())
+
+
+def test_nothing_of_it_is_there_unless_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "y.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * w.detach()).sum()\n")
+    graph = gviz.read(tmp_path / "y.py").graph
+    assert "line" not in graph.to_json()
+    assert not any(row.cut for row in graph.tensors)
+
+
+def test_a_saved_graph_keeps_lines(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, PROGRAM, costs=True)
+    assert Graph.from_json(graph.to_json()) == graph
+
+
+def test_the_engine_is_as_before_when_a_trace_is_left() -> None:
+    before = [(owner, dict(vars(owner))) for owner in (torch.Tensor, torch, torch.nn.functional, torch.autograd.Function)]
+    trace = Trace(torch, lambda _: False)
+    with trace:
+        assert vars(torch.Tensor)["__mul__"] is not before[0][1]["__mul__"]
+    for owner, names in before:
+        assert {name: value for name, value in vars(owner).items() if name in names} == names
+
+
+def test_a_trace_keeps_no_tensor_alive() -> None:
+    with Trace(torch, lambda file: file == __file__) as trace:
+        for _ in range(100):
+            w = torch.ones(2, requires_grad=True)
+            _ = (w.detach() + 1, w * 2)
+    assert len(trace.made) <= 4
