@@ -145,6 +145,8 @@ class TensorRow(NamedTuple):
         cut_by: the call that did it.
         cut_at: where, as in ``line 3``.
         cut_from: the name of the tensor inside, if it has one.
+        before: its gradient when backward was called, where lines were asked for.
+        leaves: names of the leaves that a non-leaf is made from, likewise.
     """
 
     name: str
@@ -163,6 +165,8 @@ class TensorRow(NamedTuple):
     cut_by: str = ""
     cut_at: str = ""
     cut_from: str = ""
+    before: Value = None
+    leaves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,7 @@ class Graph:
         error: why the program stopped, its line and the message, if it did; the picture says so.
         code: the program, where its lines were asked for.
         line: of it, at which backward was called; 0 where that is not known.
+        writes: the writes in place that an error is about, each with its line and the name of the call.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -193,6 +198,7 @@ class Graph:
     error: str = ""
     code: str = ""
     line: int = 0
+    writes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
@@ -275,6 +281,7 @@ class Graph:
             **({} if self.kind == "autograd" else {"kind": self.kind}),
             **({"error": self.error} if self.error else {}),
             **({"code": self.code, "line": self.line} if self.code else {}),
+            **({"writes": [list(one) for one in self.writes]} if self.writes else {}),
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
@@ -319,6 +326,7 @@ class Graph:
             error=_checked(data.get("error", ""), "str", "error"),
             code=_checked(data.get("code", ""), "str", "code"),
             line=_checked(data.get("line", 0), "int", "line"),
+            writes=_checked(data.get("writes", []), "tuple[tuple[str, str], ...]", "writes"),
         )
 
 

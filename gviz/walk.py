@@ -18,7 +18,7 @@ from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "is_tensor", "tensor_row", "walk"]
+__all__ = ["Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "is_tensor", "numbers", "tensor_row", "walk"]
 
 SAVED = "_saved_"
 FREED, WRITTEN = "freed", "written in place"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gviz.graph import to_value
+from gviz.sources.script.names import grad_fn, graph_nodes
 from gviz.text import line_text
-from gviz.walk import Line, bytes_kept
+from gviz.walk import Line, bytes_kept, numbers, tensor_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
     from gviz.trace import Trace, Where
 
 __all__ = ["Lines"]
+
+CHANGED = re.compile(r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<version>\d+)", re.DOTALL)
+"""PyTorch's words for a saved tensor that was written."""
+
+MOST = 100_000
+"""Operations that are looked at for the leaves below them."""
 
 
 class Lines:
@@ -42,21 +50,42 @@ class Lines:
         place = where.line, self.column(where), self.file(where.file)
         return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
 
-    def rows(self, rows: Iterable[TensorRow], named: Mapping[str, Any], assigned: Mapping[str, int]) -> Iterator[TensorRow]:
-        """Yield the rows of tensors with their lines; and what has cut off those that are outside the graph.
+    def rows(
+        self,
+        rows: Iterable[TensorRow],
+        named: Mapping[str, Any],
+        assigned: Mapping[str, int],
+        before: Mapping[int, Any] | None = None,
+    ) -> Iterator[TensorRow]:
+        """Yield the rows of tensors with what is known of their lines; then a row for each leaf without a name.
 
         Args:
             rows: as the walk has them.
             named: the tensor of each row.
             assigned: name -> the line that gives it its value.
+            before: the gradients that leaves had when backward was called, by identity; None if it was not.
         """
         names: dict[int, str] = {}
         for name, tensor in named.items():
             names.setdefault(id(tensor), name)
-        return (self.row(row, named[row.name], names, assigned) for row in rows)
+        below = {name: leaves for name, leaves in leaves_below(named).items() if leaves}
+        unnamed: dict[int, tuple[str, Any]] = {}
+        for name in sorted(below, key=lambda name: len(below[name])):  # what is made of the fewest is nearest to a leaf
+            for leaf in below[name]:
+                if id(leaf) not in names:
+                    unnamed.setdefault(id(leaf), (f"leaf of {name}", leaf))
+        names.update((key, name) for key, (name, _) in unnamed.items())
+        for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.values())]:
+            tensor = named.get(row.name)
+            if tensor is None:
+                tensor = next(leaf for name, leaf in unnamed.values() if name == row.name)
+            told = self.row(row, tensor, names, assigned)
+            grad = (before or {}).get(id(tensor))
+            told = told._replace(before=None if grad is None else numbers(grad))
+            yield told._replace(leaves=tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))))
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, int]) -> TensorRow:
-        """Return the row of one tensor."""
+        """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
         node = tensor.grad_fn if row.grad_fn else None
         noted = self.trace.of_node(node) if node is not None else None
         made = noted.made if noted else self.trace.made_by(tensor)
@@ -66,3 +95,23 @@ class Lines:
         line, file = made.where.line, self.file(made.where.file)
         source = names.get(id(made.source()), "") if made.source is not None else ""
         return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=cut_at, cut_from=source)
+
+    def writes_in(self, message: str) -> tuple[tuple[str, str], ...]:
+        """Return the write that PyTorch's message about a changed variable is about, by its shape and version."""
+        changed = CHANGED.search(message)
+        if changed is None:
+            return ()
+        shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
+        fitting = [one for one in self.trace.writes if (one.shape, one.version) == (shape, int(changed["version"]))]
+        return tuple((line_text(one.where.line, self.file(one.where.file)), one.call) for one in fitting[-1:])
+
+
+def leaves_below(named: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the leaves that each tensor is made from; of as many tensors as that takes no long time for."""
+    found, visited = {}, 0
+    for name, tensor in named.items():
+        if grad_fn(tensor) is not None and visited < MOST:
+            nodes = graph_nodes([tensor])
+            visited += len(nodes)
+            found[name] = [leaf for leaf in nodes.values() if leaf is not None]
+    return found

@@ -91,7 +91,8 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    watch = calls_watched(engine, finder, script.code_file, space, flows=options.flow, costs=options.costs)
+    wanted = {"flows": options.flow, "costs": options.costs, "grads": options.lines}
+    watch = calls_watched(engine, finder, script.code_file, space, **wanted)
     trace = _trace(engine, script, options)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext():
         raised = _run(parsed.code, space)
@@ -232,10 +233,12 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
 
         graph = with_formula(graph)
     listed = left.names or names  # of a script that does all in functions, what these functions held
-    rows = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
-    tensors = {name: rows.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
+    known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
+    tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
     if left.lines is None:
         return replace(graph, tensors=tuple(tensors.values()))
-    told = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line))
+    before = left.call.before if left.call is not None else None
+    rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0
-    return replace(graph, tensors=tuple(told), code=left.code, line=line)
+    writes = left.lines.writes_in(left.error.what) if left.error is not None else ()
+    return replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes)

@@ -35,6 +35,7 @@ class Call:
         names: the script's globals at that moment, and the local variables of the function that called.
         flow: how the gradient is going to flow, if that was asked for.
         kept: the bytes that each operation has saved, if that was asked for: backward frees them.
+        before: the gradients that the leaves had, by the leaf's identity, if lines were asked for.
     """
 
     function: str
@@ -43,11 +44,12 @@ class Call:
     names: Mapping[str, Any]
     flow: Mapping[Any, Any]
     kept: Mapping[Any, int] = field(default_factory=dict)
+    before: Mapping[int, Any] = field(default_factory=dict)
 
 
 @contextmanager
 def calls_watched(
-    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool, costs: bool
+    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool, costs: bool, grads: bool
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -58,6 +60,7 @@ def calls_watched(
         namespace: the script's globals.
         flows: whether to look at how the gradient flows.
         costs: whether to look at what the operations keep.
+        grads: whether to look at the gradients that are there already.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
@@ -76,9 +79,15 @@ def calls_watched(
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
                 flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__) if flows else {}
+                nodes = graph_nodes(tensors) if costs or grads else {}
+                kept = {node: bytes_kept(node) for node in nodes} if costs else {}
+                before = {
+                    id(leaf): leaf.grad.detach().clone()
+                    for leaf in nodes.values()
+                    if leaf is not None and leaf.grad is not None
+                }
                 call = _call(original.__name__, tensors, script, namespace, flowing)
-                kept = {node: bytes_kept(node) for node in graph_nodes(tensors)} if costs else {}
-                last[original.__name__] = replace(call, kept=kept)
+                last[original.__name__] = replace(call, kept=kept, before=before)
             running = True
             try:
                 return original(*args, **kwargs)
