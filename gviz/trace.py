@@ -38,7 +38,10 @@ OPERATORS = {
     for sign in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 } | {f"__{sign}__" for sign in ("neg", "pos", "invert", "abs", "lt", "le", "gt", "ge", "eq", "ne", "getitem", "setitem")}
 
-DETACHES = {"detach", "data", "tensor", "as_tensor", "new_tensor"}
+COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
+"""Calls that make a tensor of numbers."""
+
+DETACHES = {"detach", "data", *COPIES}
 """Calls whose result is out of the graph by intention."""
 
 LEAVES = {"item", "tolist", "numpy"}
@@ -50,8 +53,8 @@ NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
 FEW = 16
 """Elements of a result whose numbers are kept."""
 
-MOST = 10_000
-"""Writes, and numbers made of tensors, that are remembered: the last ones."""
+MOST, LATEST = 10_000, 100
+"""Writes in place that are remembered, and numbers made of tensors: the last ones."""
 
 
 class Where(NamedTuple):
@@ -141,7 +144,7 @@ class Trace:
         self.is_ours = is_ours
         self.made: dict[int, tuple[Any, Made]] = {}
         self.writes: deque[Write] = deque(maxlen=MOST)
-        self.numbers: deque[tuple[Any, Made]] = deque(maxlen=MOST)
+        self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
         self.busy = False
         self.turn, self.last = 0, (0, 0, 0)
@@ -209,12 +212,13 @@ class Trace:
         if name == "__setitem__":
             result = args[0]
         if not isinstance(result, tensor):
-            if isinstance(result, list | tuple):
+            if name in LEAVES:
+                made = self.here(name)
+                self.numbers.extend([(result, self.story(made, args))] if made is not None else [])
+            elif isinstance(result, list | tuple):
                 for one in result:
                     if isinstance(one, tensor):
                         self.saw(name, args, one, seconds)
-            elif name in LEAVES and (made := self.here(name)) is not None:
-                self.numbers.append((result, self.story(made, args)))
             return
         made = self.here(name)
         if made is None:
@@ -228,7 +232,7 @@ class Trace:
             is_small = self.valued and math.prod(result.shape) <= FEW
             node.metadata.setdefault(KEY, Noted(made, self.turn, seconds, result.tolist() if is_small else None))
         elif not made.writes:
-            self.keep(result, made)
+            self.keep(result, self.story(made, args) if made.call in COPIES else made)
 
     def keep(self, tensor: Any, made: Made) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
@@ -245,6 +249,10 @@ class Trace:
                 return made._replace(lost=lost, at=made.where, by=made.call, source=ref(tensor))
             if (known := self.made_by(tensor)) is not None and known.lost:
                 return known._replace(where=made.where, call=made.call, writes=made.writes)
+        given = next(iter(args), None) if made.call in COPIES else None
+        for number, known in self.numbers:
+            if number is given and known.lost and not isinstance(given, int):  # of small whole numbers Python has one each
+                return known._replace(where=made.where, call=made.call)
         return made
 
     def tensors_of(self, args: tuple[Any, ...]) -> Iterator[Any]:

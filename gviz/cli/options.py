@@ -116,7 +116,7 @@ OPTIONS = {
 """The options of reading a source."""
 
 
-def takes_source(*names: str, required: bool = True) -> Callable[[Command], Command]:
+def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:
     """Give a command the words SOURCE [NAME=VALUE ...] and the options that go with them.
 
     The command is called with ``source`` and ``options`` (:class:`gviz.sources.Source`, :class:`gviz.sources.SourceOptions`).
@@ -124,6 +124,7 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
     Args:
         names: the options, by their names in :data:`OPTIONS`; all of them if none is named.
         required: whether there has to be a source; without one ``source`` is None.
+        has_name: whether the name of a tensor may follow SOURCE: the command is called with ``name`` then, None for none.
     """
 
     def decorate(command: Command) -> Command:
@@ -133,6 +134,9 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
             from gviz.sources import SourceOptions
 
             words, after = params.pop("words"), params.pop("after")
+            if has_name:
+                params["name"] = next((word for word in words[1:] if "=" not in word), None)
+                words = tuple(word for word in words if word != params["name"] or word == words[0])
             own = {name: params.pop(name) for name in names or OPTIONS}
             if not words and not after and not required:
                 unused = next((name for name, value in own.items() if value), None)
@@ -147,7 +151,7 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
         decorated: Command = with_source
         for name in reversed(names or tuple(OPTIONS)):
             decorated = OPTIONS[name](decorated)
-        words = "SOURCE [NAME=VALUE]..."
+        words = "SOURCE [NAME] [NAME=VALUE]..." if has_name else "SOURCE [NAME=VALUE]..."
         return click.argument("words", nargs=-1, metavar=words if required else f"[{words}]")(decorated)
 
     return decorate

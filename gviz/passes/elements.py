@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from gviz.graph import Value
 
-__all__ = ["agree", "largest", "plus", "times"]
+__all__ = ["agree", "elements", "has_only", "is_finite", "largest", "plus", "positions", "times"]
+
+NOT_FINITE = ("nan", "inf", "-inf")
+"""The texts for what is no finite number."""
 
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
@@ -87,3 +90,47 @@ def largest(value: Value) -> float:
     if isinstance(value, tuple):
         return max(map(largest, value), default=0.0)
     return abs(float(value)) if isinstance(value, int | float) else 0.0
+
+
+def elements(value: Value) -> list[float | str | None]:
+    """Return the numbers in nested values, first to last."""
+    found, todo = [], [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple):
+            todo.extend(reversed(item))
+        else:
+            found.append(item)
+    return found
+
+
+def is_finite(value: Value) -> bool:
+    """Return whether none of the numbers is nan or inf."""
+    return not any(item in NOT_FINITE for item in elements(value) if isinstance(item, str))
+
+
+def has_only(value: Value, number: float) -> bool:
+    """Return whether there are numbers, and each is this one.
+
+    >>> has_only((0.0, (0.0,)), 0.0), has_only((), 0.0), has_only(None, 0.0)
+    (True, False, False)
+    """
+    numbers = elements(value)
+    return bool(numbers) and all(item == number for item in numbers)
+
+
+def positions(value: Value, fits: Callable[[float], bool]) -> list[tuple[tuple[int, ...], float]]:
+    """Return the numbers that fit, each with its place.
+
+    >>> positions(((1.0, -2.0), (-3.0, "nan")), lambda number: number < 0)
+    [((0, 1), -2.0), ((1, 0), -3.0)]
+    """
+    found: list[tuple[tuple[int, ...], float]] = []
+    todo: list[tuple[tuple[int, ...], Value]] = [((), value)]
+    while todo:
+        place, item = todo.pop()
+        if isinstance(item, tuple):
+            todo.extend(((*place, index), item[index]) for index in reversed(range(len(item))))
+        elif isinstance(item, int | float) and fits(item):
+            found.append((place, item))
+    return found

@@ -9,6 +9,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from gviz.passes.elements import NOT_FINITE, elements, is_finite
 from gviz.passes.expressions import words_of
 from gviz.pictures import LARGE
 from gviz.text import line_text, shorten
@@ -42,7 +43,6 @@ _WRAPPED = re.compile(r"\b18446744073\d{9}\b")
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
 _NOT_SHOWN = "[saved tensor"
-_NOT_FINITE = ("nan", "inf", "-inf")
 
 
 class Span(NamedTuple):
@@ -112,23 +112,6 @@ def value_text(value: Value, precision: int | None = None) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(value_text(item, precision) for item in value)}]"
     return number(value) if precision is None else decimal(value, precision)
-
-
-def elements(value: Value) -> list[float | str | None]:
-    """Return the numbers in nested values, first to last."""
-    found, todo = [], [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, tuple):
-            todo.extend(reversed(item))
-        else:
-            found.append(item)
-    return found
-
-
-def is_finite(value: Value) -> bool:
-    """Return whether none of the numbers is nan or inf."""
-    return not any(item in _NOT_FINITE for item in elements(value) if isinstance(item, str))
 
 
 def signed(text: str) -> str:
@@ -254,7 +237,7 @@ def box_of(
     if node.state.startswith(f"{USED} "):
         found.append((Span(node.state, "muted"),))
     if is_born:
-        text = next(item for item in elements(node.value) if item in _NOT_FINITE)
+        text = next(item for item in elements(node.value) if item in NOT_FINITE)
         found.append((Span(f"{text} begins here", "error", is_bold=True),))
     is_error = any(span.ink == "error" for line in found for span in line)
     return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)

@@ -7,8 +7,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gviz.passes.elements import is_finite
 from gviz.pictures import Picture, Shape, html
-from gviz.pictures.labels import decimal, is_finite, norm
+from gviz.pictures.labels import decimal, norm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,13 +15,12 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gviz.passes.elements import elements, is_finite
 from gviz.passes.expressions import operator_of
 from gviz.pictures.labels import (
     Span,
     decimal,
-    elements,
     gradient_line,
-    is_finite,
     is_small,
     norm,
     shape_text,

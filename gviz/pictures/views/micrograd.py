@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import is_finite
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, is_finite, matrix, outputs_line, short_value, text_of
+from gviz.pictures.labels import Span, matrix, outputs_line, short_value, text_of
 from gviz.pictures.page import themed
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, times
+from gviz.passes.elements import agree, is_finite, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, is_finite, is_small, short_value, size_of, value_lines
+from gviz.pictures.labels import Span, is_small, short_value, size_of, value_lines
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm

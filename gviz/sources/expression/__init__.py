@@ -6,7 +6,6 @@ A tensor without a name is called a, b, c ... in the order of computing.
 
 from __future__ import annotations
 
-import math
 import re
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,6 +20,7 @@ from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
+from gviz.sources.finite import not_finite
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.text import did_you_mean, excerpt, joined
 
@@ -75,7 +75,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     flows = _flow(options, tuple(roots.values())) if options.flow else {}  # before backward frees the graph
     if options.backward:
         notes += _run_backward(program, options, roots)
-    notes += _not_finite(tensors, names.expressions)
+    notes += not_finite(tensors, names.expressions)
     return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes), lines)
 
 
@@ -194,30 +194,6 @@ def _grad_output(options: SourceOptions, root: Tensor) -> Tensor | None:
     """Return what backward starts from at a root; None for 1."""
     text = f"ones({tuple(root.shape)})" if options.grad_output == "ones" else options.grad_output
     return None if text is None else make_value("--grad-output ", text, root.dtype, requires_grad=False)
-
-
-def _not_finite(tensors: Mapping[str, Tensor], expressions: Mapping[str, str]) -> Iterator[Note]:
-    """Say which tensor became NaN or infinite first, and for which leaf the gradient is."""
-    for name, tensor in tensors.items():
-        number = _infinite_in(tensor)
-        if number is not None:
-            made = f" = {expressions[name]}" if name in expressions else ""
-            yield Note(f"{name}{made} is {number}: the first tensor that is not finite", "warning")
-            break
-    for name, tensor in tensors.items():
-        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-        number = None if grad is None else _infinite_in(grad)
-        if number is not None:
-            yield Note(f"the gradient of {name} is {number}", "warning")
-            break
-
-
-def _infinite_in(tensor: Tensor) -> str | None:
-    """Return ``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
-    if "float" not in str(tensor.dtype) or not tensor.numel():
-        return None
-    ends = tensor.detach().max().item(), tensor.detach().min().item()  # both are NaN if there is one
-    return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
 
 
 def _unknown(option: str, noun: str, name: str, names: Iterable[str], there: str) -> SourceError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
+from gviz.sources.finite import not_finite
 from gviz.sources.options import Note, unused
 from gviz.sources.pasted import parse
 from gviz.sources.reading import Reading, find_aliases
@@ -197,6 +198,8 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         return static_source.reading(left.static, talk, failed=left.error is not None)
     talk.say(note)
     graph = _graph(roots, left, options)
+    with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
+        talk.say(*not_finite(left.names, {}, "gviz why tells where it began"))
     if left.error is not None:
         graph = replace(graph, error=left.error.in_short())
     return Reading(graph, tuple(talk.notes), failed=left.error is not None, aliases=find_aliases(left.names))

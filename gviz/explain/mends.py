@@ -1,0 +1,158 @@
+"""The line of a program as it should have been: what to write instead, made from the line itself."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["assigned_in", "in_place", "out_of_place", "requiring", "retaining_leaf", "without_detach"]
+
+CUTS = {"detach", "item", "tolist", "numpy", "data"}
+"""What leaves the graph, as a call or as an attribute."""
+
+CREATORS = {
+    "tensor", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "zeros_like",
+    "ones_like", "full_like", "rand_like", "randn_like", "empty_like",
+}  # fmt: skip
+"""Functions that take ``requires_grad``."""
+
+
+def statement(line: str) -> ast.stmt | None:
+    """Return a line as a statement; None for what is none by itself, such as the head of a loop."""
+    try:
+        body = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return body[0] if len(body) == 1 else None
+
+
+def changed(line: str, change: Callable[[ast.stmt], ast.stmt | None]) -> str:
+    """Return a line after a change of its syntax; "" if it cannot be changed so."""
+    read = statement(line)
+    try:
+        before = "" if read is None else ast.unparse(read)
+        made = None if read is None else change(read)
+        text = "" if made is None else ast.unparse(ast.fix_missing_locations(made))
+    except RecursionError:  # a line that no person has written
+        return ""
+    return text if text != before and "\n" not in text else ""
+
+
+def assigned_in(line: str) -> str:
+    """Return the name that a line gives a value to; "" for none.
+
+    >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("print(h)")
+    ('h', '')
+    """
+    read = statement(line)
+    targets = read.targets if isinstance(read, ast.Assign) else [read.target] if isinstance(read, ast.AugAssign) else []
+    return targets[-1].id if targets and isinstance(targets[-1], ast.Name) else ""
+
+
+def is_true(keyword: ast.keyword) -> bool:
+    """Return whether a keyword asks for a gradient."""
+    return keyword.arg == "requires_grad"
+
+
+def requiring(line: str) -> str:
+    """Return a line whose tensor requires a gradient.
+
+    >>> requiring("w = torch.randn(3)"), requiring("w = torch.ones(2, requires_grad=False)"), requiring("w = x")
+    ('w = torch.randn(3, requires_grad=True)', 'w = torch.ones(2, requires_grad=True)', '')
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        value = getattr(read, "value", None)
+        if not isinstance(value, ast.Call) or getattr(value.func, "attr", "") not in CREATORS:
+            return None
+        value.keywords = [one for one in value.keywords if not is_true(one)]
+        value.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
+        return read
+
+    return changed(line, change)
+
+
+def retaining_leaf(line: str) -> str:
+    """Return a line that makes a leaf of the whole, and not of a tensor inside of it.
+
+    >>> retaining_leaf("w = torch.randn(3, requires_grad=True) * 0.1")
+    'w = (torch.randn(3) * 0.1).requires_grad_()'
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        if not isinstance(read, ast.Assign):
+            return None
+        calls = [node for node in ast.walk(read.value) if isinstance(node, ast.Call)]
+        if not any(is_true(one) for call in calls for one in call.keywords):
+            return None
+        for call in calls:
+            call.keywords = [one for one in call.keywords if not is_true(one)]
+        read.value = ast.Call(ast.Attribute(read.value, "requires_grad_", ast.Load()), [], [])
+        return read
+
+    return changed(line, change)
+
+
+class _Whole(ast.NodeTransformer):
+    """Takes ``.detach()``, ``.data`` and their kin out of an expression."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        cut = isinstance(node.func, ast.Attribute) and node.func.attr in CUTS and not node.args
+        copies = isinstance(node.func, ast.Attribute) and node.func.attr in {"tensor", "as_tensor", "from_numpy"} and node.args
+        if copies and any(isinstance(part, ast.Name) for part in ast.walk(node.args[0])):
+            return node.args[0]
+        return node.func.value if cut and isinstance(node.func, ast.Attribute) else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        return node.value if node.attr == "data" else node
+
+
+def without_detach(line: str) -> str:
+    """Return a line that stays within the graph.
+
+    >>> without_detach("d = h.detach() * 2"), without_detach("loss = torch.tensor(y.item())"), without_detach("y = h * 2")
+    ('d = h * 2', 'loss = y', '')
+    """
+    return changed(line, lambda read: _Whole().visit(read))
+
+
+def in_place(line: str) -> str:
+    """Return the assignment of a new tensor as a write into the old one.
+
+    >>> in_place("w = w - lr * w.grad"), in_place("w = f(w)")
+    ('w -= lr * w.grad', '')
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        if not (isinstance(read, ast.Assign) and isinstance(read.value, ast.BinOp) and len(read.targets) == 1):
+            return None
+        target, value = read.targets[0], read.value
+        if not isinstance(target, ast.Name) or ast.unparse(value.left) != target.id:
+            return None
+        return ast.AugAssign(target, value.op, value.right)
+
+    return changed(line, change)
+
+
+def out_of_place(line: str) -> str:
+    """Return a write in place as the assignment of a new tensor.
+
+    >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("y[0] = 1")
+    ('y = y + 1', 'y = y.add(1)', '')
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        if isinstance(read, ast.AugAssign) and isinstance(read.target, ast.Name):
+            return ast.Assign([read.target], ast.BinOp(ast.Name(read.target.id, ast.Load()), read.op, read.value))
+        call = read.value if isinstance(read, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+            call.func.attr = call.func.attr.removesuffix("_")
+            return ast.Assign([ast.Name(call.func.value.id, ast.Store())], call)
+        return None
+
+    return changed(line, change)

@@ -1,0 +1,480 @@
+"""Why a gradient is None, zero, not a number, or the sum of several: the cause, the line that causes it, and the mend.
+
+All of it is read off the graph as data: the rows of tensors with their lines and what cut them off, the gradients on their way
+back, and the error that the program stopped with. So it is the same for gviz's engine and for the real PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from gviz.errors import SourceError
+from gviz.explain import mends
+from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import NOT_FINITE, elements, has_only, is_finite, positions
+from gviz.passes.expressions import operator_of
+from gviz.text import did_you_mean, excerpt, joined, line_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Edge, Graph, Node, TensorRow, Value
+
+__all__ = ["FINE", "Cause", "why", "why_all"]
+
+FINE = ("ok", "frozen", "integer", "accumulated", "not a leaf")
+"""Verdicts that are no fault of the program: of a tensor that is not trained, say."""
+
+MOST = 3
+"""Places that are listed."""
+
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+SECOND = "Trying to backward through the graph a second time"
+CHANGED = "modified by an inplace operation"
+LEAF_WRITTEN = "a leaf Variable that requires grad"
+NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
+"""PyTorch's words."""
+
+_BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
+
+
+Lines: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Places in a program, each with its code."""
+
+
+class Cause(NamedTuple):
+    """Why a gradient is what it is.
+
+    Args:
+        name: of the tensor.
+        verdict: in a word or two: ``not retained``, ``detached`` ...; ``ok`` if nothing is wrong.
+        what: one sentence on what happened.
+        lines: the lines that cause it, each with its code ("" for one of another file).
+        mend: what to write, or to do; "" if nothing is wrong.
+    """
+
+    name: str
+    verdict: str
+    what: str
+    lines: Lines = ()
+    mend: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the program has to be mended."""
+        return self.verdict not in FINE
+
+
+def why(graph: Graph, name: str) -> Cause:
+    """Return why the gradient of a tensor is what it is.
+
+    Args:
+        graph: one that was read with lines and with gradients on their way (``SourceOptions(lines=True, flow=True)``).
+        name: of the tensor.
+
+    Raises:
+        SourceError: there is no tensor of that name.
+    """
+    return _Case(graph).cause(name)
+
+
+def why_all(graph: Graph) -> list[Cause]:
+    """Return the causes for all leaves, and for what took a leaf's name, in the order of the program."""
+    case = _Case(graph)
+    taken = {row.name for row in graph.tensors if not row.is_leaf and case.took_name(row)}
+    wanted = [row for row in graph.tensors if (row.is_leaf and (row.requires_grad or not row.cut)) or row.name in taken]
+    behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
+    return [case.cause(row.name) for row in wanted if row.name not in behind]
+
+
+class _Case:
+    """A graph, looked up by what a question needs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.shown = graph, dataflow(graph) if graph.nodes else graph
+        self.rows = {row.name: row for row in graph.tensors}
+        self.code = graph.code.split("\n")
+        self.nodes = {node.id: node for node in self.shown.nodes}
+        self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
+        self.uses: dict[str, list[Edge]] = {node: [] for node in self.nodes}
+        for edge in self.shown.edges:
+            self.uses[edge.source].append(edge)
+        self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
+
+    # ---------------------------------------------------------------- lines
+    def line(self, number: int, file: str = "") -> Lines:
+        """Return a line with its code; nothing for one that is not known."""
+        if not number:
+            return ()
+        code = self.code[number - 1].strip() if not file and number <= len(self.code) else ""
+        return ((line_text(number, file), code),)
+
+    def line_of(self, place: str) -> Lines:
+        """Return the line of a place in words, ``line 3``."""
+        number = place.removeprefix("line ")
+        return self.line(int(number)) if number.isdigit() else (((place, ""),) if place else ())
+
+    def find(self, pattern: str, after: int = 0) -> int:
+        """Return the last line with a pattern, after another one; 0 for none."""
+        found = [number for number, text in enumerate(self.code, 1) if number > after and re.search(pattern, text)]
+        return found[-1] if found else 0
+
+    # ---------------------------------------------------------------- the question
+    def cause(self, name: str) -> Cause:
+        """Return the cause for a tensor."""
+        row = self.rows.get(name)
+        if row is None:
+            there = f"the tensors are {joined(self.rows, 12)}" if self.rows else "it leaves no tensors"
+            raise SourceError(f"there is no tensor {excerpt(name)}", hint=did_you_mean(name, self.rows, there))
+        causes = self.of_none(row) if row.grad is None else iter((self.failed(row) if self.is_hit(row) else None,))
+        found = next(filter(None, causes), None)
+        return found or (self.of_gradient(row) if row.grad is not None else self.below(row))
+
+    def is_hit(self, row: TensorRow) -> bool:
+        """Return whether the error that the program stopped with spoils a gradient that is there, or is about its tensor."""
+        place, _, message = self.graph.error.partition("\n")
+        is_named = re.search(rf"\b{re.escape(row.name)}\b", place) is not None
+        return row.is_leaf and (SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named))
+
+    def of_none(self, row: TensorRow) -> Iterator[Cause | None]:
+        """Yield the causes for which a gradient may be None, those that explain most first."""
+        yield self.overwritten(row)
+        if not row.requires_grad:
+            yield self.outside(row)
+        if self.graph.error and (row.is_leaf or not row.requires_grad):
+            yield self.failed(row)
+        if not row.requires_grad:
+            yield self.never_required(row)
+        yield self.not_finite_root(row)
+        if not row.is_leaf:
+            yield self.not_retained(row)
+        root = self.rows.get(self.root)
+        if root is not None and root.is_leaf and root.cut:
+            yield self.false_cure(root)._replace(name=row.name)
+
+    def overwritten(self, row: TensorRow) -> Cause | None:
+        """Return the cause if the name stands for another tensor than the leaf that has the gradient."""
+        if not self.took_name(row):
+            return None
+        lines = self.line(row.line, row.file)
+        better = mends.in_place(lines[0][1]) if lines else ""
+        what = f"{row.name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None"
+        head = "" if row.cut == "no_grad" else "with torch.no_grad(): "
+        mend = f"{head}{better}" if better else f"write into {row.name} in place, under torch.no_grad()"
+        return Cause(row.name, "overwritten", what, lines, mend)
+
+    def took_name(self, row: TensorRow) -> bool:
+        """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
+        line = self.line(row.line, row.file)
+        is_update = bool(line) and mends.in_place(line[0][1]) != "" and mends.assigned_in(line[0][1]) == row.name
+        node = self.named.get(row.name)
+        is_other = node is not None and node.kind == "leaf" and (not row.is_leaf or not row.requires_grad)
+        return is_other or (is_update and bool(row.leaves or row.cut_from))
+
+    def outside(self, row: TensorRow) -> Cause | None:
+        """Return the cause for a tensor that something has cut off from the graph."""
+        if not row.cut:
+            return None
+        lines = self.line_of(row.cut_at)
+        source = f" from {row.cut_from}" if row.cut_from else ""
+        code = lines[0][1] if lines else ""
+        if row.cut == "detached":
+            what = f"{row.name} is outside the graph: {row.cut_by}() cut it off{source}"
+            return Cause(row.name, "detached", what, lines, mends.without_detach(code) or f"leave out {row.cut_by}()")
+        if row.cut == "no_grad":
+            what = f"{row.name} is outside the graph: it was made under torch.no_grad()"
+            return Cause(row.name, "no_grad", what, lines, "take the line out of torch.no_grad()")
+        what = f"{row.name} is outside the graph: {row.cut_by}() has no derivative"
+        return Cause(row.name, "no derivative", what, lines, "compute the loss from something that changes smoothly")
+
+    def never_required(self, row: TensorRow) -> Cause:
+        """Return the cause for a tensor that never required a gradient."""
+        lines = self.line(row.line, row.file)
+        if "float" not in row.dtype and "complex" not in row.dtype:
+            what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
+            return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
+        better = mends.requiring(lines[0][1]) if lines else ""
+        what = f"{row.name} does not require a gradient"
+        return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
+
+    def not_retained(self, row: TensorRow) -> Cause:
+        """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
+        lines = self.line(row.line, row.file)
+        better = mends.retaining_leaf(lines[0][1]) if lines else ""
+        maker = f"{row.grad_fn} made it"
+        if better:
+            what = f"{row.name} is not a leaf: {maker} from the tensor that requires a gradient, and that has no name"
+            return Cause(row.name, "not a leaf: the leaf has no name", what, lines, better)
+        what = f"{row.name} is not a leaf: {maker}, and only leaves keep their gradient"
+        return Cause(row.name, "not a leaf", what, lines, f"{row.name}.retain_grad() before backward()")
+
+    def below(self, row: TensorRow) -> Cause:
+        """Return the cause for a leaf that no gradient has come to."""
+        lines = self.line(row.line, row.file)
+        node = self.named.get(row.name)
+        is_there = node is not None and node.kind == "leaf"
+        if self.graph.line and is_there:
+            taken = self.find(r"zero_grad\s*\(|\.grad\s*=\s*None", self.graph.line)
+            what = f"{row.name} had a gradient after backward, and it was taken away again"
+            return Cause(row.name, "taken away", what, self.line(taken), "read .grad before zero_grad()")
+        by_hand = self.find(r"autograd\.grad\s*\(")
+        if by_hand and not self.graph.line:
+            what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
+            return Cause(row.name, "backward not run", what, self.line(by_hand), f"{self.root or 'loss'}.backward()")
+        if not self.graph.line and not self.has_gradients():
+            what = f"{row.name}.grad is None: backward has not run yet"
+            return Cause(row.name, "backward not run", what, lines, f"{self.root or 'loss'}.backward()")
+        cut = next((other for other in self.graph.tensors if other.cut and self.comes_from(other, row.name)), None)
+        if cut is not None and (told := self.outside(cut)) is not None:
+            what = f"no gradient comes from {self.root} to {row.name}: {told.what}"
+            return told._replace(name=row.name, what=what)
+        what = f"{self.root or 'the root'} is not made from {row.name}: there is no path between them"
+        return Cause(row.name, "no path", what, lines, f"use {row.name} where {self.root or 'the root'} is computed")
+
+    def has_gradients(self) -> bool:
+        """Return whether backward has left a gradient anywhere."""
+        return any(row.grad is not None for row in self.graph.tensors)
+
+    def comes_from(self, cut: TensorRow, leaf: str) -> bool:
+        """Return whether a tensor was cut off from a leaf, or from what is made of it; of one without a name its line tells."""
+        name = cut.cut_from
+        if not name:
+            base = re.escape(leaf.partition(".")[0].partition("[")[0])
+            return any(re.search(rf"(?<![\w.]){base}\b", code) for _, code in self.line_of(cut.cut_at))
+        return name == leaf or (name in self.rows and leaf in self.rows[name].leaves)
+
+    # ---------------------------------------------------------------- the error that the program stopped with
+    def failed(self, row: TensorRow) -> Cause | None:
+        """Return the cause for a program that raised before the gradient could come."""
+        place, _, message = self.graph.error.partition("\n")
+        number, _, code = place.removeprefix("line ").partition("  ")
+        lines = ((f"line {number}", code),) if number.isdigit() else ()
+        answers = {NO_GRAPH: self.without_graph, SECOND: self.second, CHANGED: self.written, LEAF_WRITTEN: self.leaf_written}
+        for words, answer in {**answers, NOT_SCALAR: self.not_scalar}.items():
+            if words in message:
+                return answer(row, lines, code)
+        if _BACKWARD.search(code) or not self.graph.line:
+            return Cause(row.name, "failed", f"the program stopped: {message}", lines, "mend this line first")
+        return None
+
+    def leaf_written(self, row: TensorRow, lines: Lines, code: str) -> Cause:
+        """Return the cause for a leaf that was to be written in place."""
+        what = "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
+        return Cause(row.name, "failed", what, lines, f"with torch.no_grad(): {code}")
+
+    def not_scalar(self, row: TensorRow, lines: Lines, code: str) -> Cause:
+        """Return the cause for a root of several elements."""
+        root = named_in(code) or "loss"
+        what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
+        mend = f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))"
+        return Cause(row.name, "failed", what, lines, mend)
+
+    def without_graph(self, row: TensorRow, lines: Lines, code: str) -> Cause:
+        """Return the cause for a root that has no graph."""
+        root = self.rows.get(named_in(code), None)
+        told = self.outside(root) if root is not None else None
+        if root is not None and told is not None:
+            what = f"backward did not run: {root.name} has no graph. {told.what.partition(': ')[2]}"
+            return told._replace(name=row.name, what=what, lines=(*lines, *told.lines))
+        leaves = [one for one in self.graph.tensors if one.is_leaf and "float" in one.dtype and one is not root]
+        what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
+        first = leaves[0] if leaves else None
+        better = self.never_required(first) if first is not None else None
+        more = better.lines if better is not None else ()
+        return Cause(
+            row.name, "frozen root", what, (*lines, *more), better.mend if better is not None else "requires_grad=True"
+        )
+
+    def second(self, row: TensorRow, lines: Lines, _: str) -> Cause:
+        """Return the cause for a backward through a graph that an earlier one has freed."""
+        alive = {node.id for node in self.shown.nodes if node.arrives is not None}
+        link = next((self.nodes[edge.source] for edge in self.shown.edges if self.is_link(edge, alive)), None)
+        if link is None:
+            what = "backward ran twice through the same graph, and the first time freed it"
+            mend = "call it once, or the first time with backward(retain_graph=True)"
+            return Cause(row.name, "second backward", what, lines, mend)
+        made = self.line(link.line, link.file)
+        name = mends.assigned_in(made[0][1]) if made else ""
+        name = name or link.name or "a tensor"
+        what = (
+            f"backward went on into a graph that an earlier backward had freed: {name}, made in the line below, links the two"
+        )
+        mend = f"{name} = {name}.detach() before it is used again" if name.isidentifier() else "detach() what is used again"
+        return Cause(row.name, "second backward", what, (*lines, *made), mend)
+
+    def is_link(self, edge: Edge, alive: set[str]) -> bool:
+        """Return whether an edge leads from an operation that was freed to one that was not."""
+        source = self.nodes[edge.source]
+        return source.kind == "operation" and edge.target in alive and edge.source not in alive
+
+    def written(self, row: TensorRow, lines: Lines, _: str) -> Cause:
+        """Return the cause for a tensor that was written after an operation had saved it."""
+        writes = [one for place, _ in self.graph.writes for one in self.line_of(place)]
+        freed = [node for node in self.shown.nodes if node.state == "freed" and node.kind == "operation"]
+        saver = min(
+            freed, key=lambda node: node.turn, default=None
+        )  # backward frees one after the other, and failed at the last
+        made = self.line(saver.line, saver.file) if saver is not None else ()
+        by = f" by {operator_of(saver.label)}" if saver is not None else ""
+        what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
+        better = mends.out_of_place(writes[0][1]) if writes else ""
+        mend = better or "write the result into a new tensor"
+        return Cause(row.name, "written in place", what, (*lines, *made, *writes), mend)
+
+    # ---------------------------------------------------------------- gradients that are there
+    def of_gradient(self, row: TensorRow) -> Cause:
+        """Return the cause of a gradient that is there."""
+        fine = Cause(row.name, "ok", f"{row.name} has a gradient, and nothing is wrong with it", self.line(self.graph.line))
+        return next(filter(None, self.of_number(row)), fine)
+
+    def of_number(self, row: TensorRow) -> Iterator[Cause | None]:
+        """Yield what may be wrong with a gradient that is there."""
+        root = self.rows.get(self.root)
+        yield self.not_finite_root(row)
+        if not is_finite(row.grad):
+            yield self.not_finite(row)
+        if root is not None and root.is_leaf and (root is row or root.cut):
+            yield self.false_cure(root)._replace(name=row.name)
+        if has_only(row.grad, 0.0):
+            yield self.zero(row)
+        if row.before is not None and not has_only(row.before, 0.0) and self.graph.line:
+            what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
+            mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+            yield Cause(row.name, "accumulated", what, self.line(self.graph.line), mend)
+
+    def false_cure(self, row: TensorRow) -> Cause:
+        """Return the cause for a root that was made a leaf: backward ends where it begins."""
+        told = self.outside(row)
+        if told is None:
+            return Cause(
+                row.name, "leaf root", f"{row.name} is a leaf itself: backward ends where it begins", self.line(row.line)
+            )
+        cured = self.find(rf"\b{re.escape(row.name)}\.requires_grad(_\(|\s*=)")
+        what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {told.what.partition(': ')[2]}"
+        return told._replace(verdict="false cure", what=what, lines=(*told.lines, *self.line(cured)))
+
+    def zero(self, row: TensorRow) -> Cause:
+        """Return the cause for a gradient of zeros: where it becomes zero on its way."""
+        node = self.named.get(row.name)
+        cuts = list(self.cutting(node)) if node is not None else []
+        if not cuts:
+            what = f"the gradient of {row.name} is 0, and where it became so is not known"
+            return Cause(
+                row.name,
+                "zero",
+                what,
+                self.line(self.graph.line),
+                "gviz render --view dataflow shows the gradients on their way",
+            )
+        texts = [self.cut_text(edge) for edge in cuts[:MOST]]
+        more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
+        lines = dict.fromkeys(line for edge in cuts[:MOST] for line in self.line(self.nodes[edge.target].line))
+        what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"
+        mend = "give it inputs where the derivative is not 0, or use a function such as leaky_relu or softplus"
+        return Cause(row.name, "zero", what, tuple(lines), mend)
+
+    def cutting(self, node: Node) -> Iterator[Edge]:
+        """Yield the edges on which a gradient that is not 0 becomes 0, above a node."""
+        todo, seen = [node.id], {node.id}
+        for here in todo:  # grows while it is read
+            for edge in self.uses[here]:
+                arrives = self.nodes[edge.target].arrives
+                if arrives is not None and not has_only(arrives, 0.0):
+                    yield edge
+                elif edge.target not in seen:
+                    seen.add(edge.target)
+                    todo.append(edge.target)
+
+    def cut_text(self, edge: Edge) -> str:
+        """Return why a gradient becomes 0 at an operation."""
+        source, target = self.nodes[edge.source], self.nodes[edge.target]
+        sign, name = operator_of(target.label), source.name or "its input"
+        place = f" in {line_text(target.line, target.file)}" if target.line else ""
+        found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
+        if found and isinstance(source.value, tuple):
+            elements = joined([f"{name}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in found], MOST)
+            return f"{sign}{place} has the derivative 0 at negative inputs ({elements})"
+        if found:
+            return f"{sign}{place} has the derivative 0 at a negative input ({name} = {found[0][1]:.4g})"
+        factor = f" = {edge.symbol}" if edge.symbol and edge.symbol != "0" else ""
+        return f"the derivative of {sign}{place} for {name}{factor} is 0 here"
+
+    # ---------------------------------------------------------------- nan and inf
+    def not_finite(self, row: TensorRow) -> Cause:
+        """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
+        number = number_of(row.grad)
+        if (told := self.born(row.name, f"{row.name}.grad is {number}")) is not None:
+            return told
+        edge = next((edge for edge in self.shown.edges if self.turns(edge)), None)
+        if edge is None:
+            return Cause(
+                row.name, "nan", f"{row.name}.grad is {number}, and where it began is not known", self.line(self.graph.line)
+            )
+        source, target = self.nodes[edge.source], self.nodes[edge.target]
+        sign, name = operator_of(target.label), source.name or "its input"
+        made = [
+            f"the derivative of {sign} for {name} is not finite" if not is_finite(edge.local) else f"{sign} hands on {number}"
+        ]
+        lines = self.line(target.line, target.file)
+        chooses = next((node for node in self.above(target) if node.label == "WhereBackward0"), None)
+        if chooses is not None:
+            made.append("where() picks the other side, but 0 times inf is nan all the same")
+            lines = (*lines, *(one for one in self.line(chooses.line, chooses.file) if one not in lines))
+            mend = f"give {sign} a harmless input where it is not picked: {sign}(torch.where(condition, {name}, 1))"
+            return Cause(row.name, "nan", f"{row.name}.grad is {number}: {', and '.join(made)}", lines, mend)
+        mend = f"keep the input of {sign} away from where its derivative is infinite: add a small number, or clamp it"
+        return Cause(row.name, "nan", f"{row.name}.grad is {number}: {made[0]}, backward", lines, mend)
+
+    def not_finite_root(self, row: TensorRow) -> Cause | None:
+        """Return the cause for a root, or the tensor itself, that is not finite."""
+        for name in (row.name, self.root):
+            value = self.rows[name].value if name in self.rows else None
+            if value is not None and not is_finite(value):
+                return self.born(row.name, f"{name} is {number_of(value)}")
+        return None
+
+    def born(self, name: str, what: str) -> Cause | None:
+        """Return the cause that is the operation which made the first nan or inf, forward; None if none is known."""
+        born = next((node for node in self.shown.nodes if node.kind == "operation" and self.is_born(node)), None)
+        if born is None:
+            return None
+        what = f"{what}: {operator_of(born.label)} makes the first of them, forward"
+        return Cause(name, "nan", what, self.line(born.line, born.file), "keep its input within its domain: clamp it, say")
+
+    def is_born(self, node: Node) -> bool:
+        """Return whether an operation makes nan or inf of finite inputs."""
+        if node.value is None or is_finite(node.value):
+            return False
+        inputs = [self.nodes[edge.source] for edge in self.shown.edges if edge.target == node.id]
+        return all(one.value is not None and is_finite(one.value) for one in inputs)
+
+    def turns(self, edge: Edge) -> bool:
+        """Return whether a finite gradient is handed on as one that is not."""
+        arrives = self.nodes[edge.target].arrives
+        return arrives is not None and is_finite(arrives) and edge.handed is not None and not is_finite(edge.handed)
+
+    def above(self, node: Node) -> Iterator[Node]:
+        """Yield the operations that use a node, and those that use these."""
+        todo, seen = [node.id], {node.id}
+        for here in todo:  # grows while it is read
+            for edge in self.uses[here]:
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    todo.append(edge.target)
+                    yield self.nodes[edge.target]
+
+
+def number_of(value: Value) -> str:
+    """Return the first of the numbers that is not finite."""
+    return next(str(item) for item in elements(value) if item in NOT_FINITE)
+
+
+def named_in(code: str) -> str:
+    """Return the name that a line calls backward on.
+
+    >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
+    ('loss', 'loss', 'a')
+    """
+    found = [name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")]
+    return found[0] if found else ""

@@ -1,0 +1,524 @@
+"""``gviz why``: for each cause of a missing or strange gradient a script, the line to blame and the mend, on both engines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import Program
+
+import gviz as package
+from gviz import SourceOptions
+from gviz.errors import SourceError
+from gviz.explain.why import Cause, why, why_all
+
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+CASES: dict[str, tuple[str, str, str, list[int], str]] = {
+    "frozen": (
+        "x",
+        """\
+import torch
+x = torch.tensor(2.0)
+w = torch.tensor(1.0, requires_grad=True)
+y = w * x
+y.backward()
+""",
+        "frozen",
+        [2],
+        "x = torch.tensor(2.0, requires_grad=True)",
+    ),
+    "integer": (
+        "n",
+        """\
+import torch
+n = torch.tensor([1, 2])
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (w * n).sum()
+y.backward()
+""",
+        "integer",
+        [2],
+        "write floating-point numbers, or n.float()",
+    ),
+    "not_retained": (
+        "h",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+h = w * 3
+y = h ** 2
+y.backward()
+print(h.grad)
+""",
+        "not a leaf",
+        [3],
+        "h.retain_grad() before backward()",
+    ),
+    "leaf_behind": (
+        "w",
+        """\
+import torch
+w = torch.randn(3, requires_grad=True) * 0.1
+x = torch.ones(3)
+loss = (w * x).sum()
+loss.backward()
+""",
+        "not a leaf: the leaf has no name",
+        [2],
+        "w = (torch.randn(3) * 0.1).requires_grad_()",
+    ),
+    "detached": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+v = torch.tensor([1.0, 3.0], requires_grad=True)
+h = torch.tanh(w)
+d = h.detach() * 2
+loss = (d * v).sum()
+loss.backward()
+""",
+        "detached",
+        [5],
+        "d = h * 2",
+    ),
+    "no_grad": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+v = torch.tensor([1.0, 3.0], requires_grad=True)
+with torch.no_grad():
+    h = torch.tanh(w)
+loss = (h * v).sum()
+loss.backward()
+""",
+        "no_grad",
+        [5],
+        "take the line out of torch.no_grad()",
+    ),
+    "no_path": (
+        "u",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+u = torch.tensor(2.0, requires_grad=True)
+y = w * 3
+y.backward()
+""",
+        "no path",
+        [3],
+        "use u where y is computed",
+    ),
+    "zero": (
+        "w",
+        """\
+import torch
+w = torch.tensor([-1.0, -2.0], requires_grad=True)
+h = w * 3
+y = torch.relu(h).sum()
+y.backward()
+""",
+        "zero",
+        [4],
+        "give it inputs where the derivative is not 0, or use a function such as leaky_relu or softplus",
+    ),
+    "not_run": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+y = w * 3
+""",
+        "backward not run",
+        [2],
+        "y.backward()",
+    ),
+    "no_graph": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([1.0, 2.0])
+p = (w * x).argmax()
+loss = (p - 1.0) ** 2
+loss.backward()
+""",
+        "no derivative",
+        [6, 4],
+        "compute the loss from something that changes smoothly",
+    ),
+    "nothing_requires": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0])
+x = torch.tensor([1.0, 2.0])
+loss = (w * x).sum()
+loss.backward()
+""",
+        "frozen root",
+        [5, 2],
+        "w = torch.tensor([1.0, 2.0], requires_grad=True)",
+    ),
+    "overwritten": (
+        "w1",
+        """\
+import torch
+w1 = torch.tensor(1.0, requires_grad=True)
+lr = 0.1
+for i in range(2):
+    loss = (w1 - 3) ** 2
+    loss.backward()
+    w1 = w1 - lr * w1.grad
+""",
+        "overwritten",
+        [7],
+        "with torch.no_grad(): w1 -= lr * w1.grad",
+    ),
+    "overwritten_once": (
+        "w1",
+        """\
+import torch
+w1 = torch.tensor(1.0, requires_grad=True)
+lr = 0.1
+loss = (w1 - 3) ** 2
+loss.backward()
+w1 = w1 - lr * w1.grad
+print(w1.grad)
+""",
+        "overwritten",
+        [6],
+        "with torch.no_grad(): w1 -= lr * w1.grad",
+    ),
+    "overwritten_no_grad": (
+        "w1",
+        """\
+import torch
+w1 = torch.tensor(1.0, requires_grad=True)
+lr = 0.1
+loss = (w1 - 3) ** 2
+loss.backward()
+with torch.no_grad():
+    w1 = w1 - lr * w1.grad
+""",
+        "overwritten",
+        [7],
+        "w1 -= lr * w1.grad",
+    ),
+    "false_cure": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w.detach() * 2
+loss = h.sum()
+loss.requires_grad = True
+loss.backward()
+""",
+        "false cure",
+        [3, 5],
+        "h = w * 2",
+    ),
+    "second": (
+        "w",
+        """\
+import torch
+w = torch.tensor(0.5, requires_grad=True)
+h = torch.tensor(1.0)
+for i in range(3):
+    h = torch.tanh(w * h)
+    loss = (h - 1) ** 2
+    loss.backward()
+""",
+        "second backward",
+        [7, 5],
+        "h = h.detach() before it is used again",
+    ),
+    "twice": (
+        "w",
+        """\
+import torch
+w = torch.tensor(0.5, requires_grad=True)
+loss = (w * 3) ** 2
+loss.backward()
+loss.backward()
+""",
+        "second backward",
+        [5],
+        "call it once, or the first time with backward(retain_graph=True)",
+    ),
+    "in_place": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, requires_grad=True)
+y = torch.sigmoid(w)
+z = y * 2
+y += 1
+loss = (z + y).sum()
+loss.backward()
+""",
+        "written in place",
+        [7, 3, 5],
+        "y = y + 1",
+    ),
+    "where": (
+        "x",
+        """\
+import torch
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+y = torch.where(x > 0, torch.sqrt(x), torch.zeros(2))
+loss = y.sum()
+loss.backward()
+""",
+        "nan",
+        [3],
+        "give sqrt a harmless input where it is not picked: sqrt(torch.where(condition, x, 1))",
+    ),
+    "nan_forward": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, -2.0], requires_grad=True)
+h = torch.log(w)
+loss = (h * 2).sum()
+loss.backward()
+""",
+        "nan",
+        [3],
+        "keep its input within its domain: clamp it, say",
+    ),
+    "nan_backward": (
+        "w",
+        """\
+import torch
+w = torch.tensor([0.0, 1.0], requires_grad=True)
+h = torch.sqrt(w * w)
+loss = h.sum()
+loss.backward()
+""",
+        "nan",
+        [3],
+        "keep the input of sqrt away from where its derivative is infinite: add a small number, or clamp it",
+    ),
+    "accumulated": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+for i in range(3):
+    loss = (w - 3) ** 2
+    loss.backward()
+""",
+        "accumulated",
+        [5],
+        "optimizer.zero_grad(), or w.grad = None, before each backward(); unless the sum is what you want",
+    ),
+    "taken_away": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = (w - 3) ** 2
+loss.backward()
+opt.step()
+opt.zero_grad()
+""",
+        "taken away",
+        [7],
+        "read .grad before zero_grad()",
+    ),
+    "autograd_grad": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+loss = (w - 3) ** 2
+g, = torch.autograd.grad(loss, w)
+""",
+        "backward not run",
+        [4],
+        "loss.backward()",
+    ),
+    "leaf_in_place": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+loss = (w - 3) ** 2
+loss.backward()
+w -= 0.1 * w.grad
+""",
+        "failed",
+        [5],
+        "with torch.no_grad(): w -= 0.1 * w.grad",
+    ),
+    "not_scalar": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = w * 2
+loss.backward()
+""",
+        "failed",
+        [4],
+        "loss.sum().backward(), or loss.backward(torch.ones_like(loss))",
+    ),
+    "rewrapped": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (w * 2).sum()
+loss = torch.tensor(y.item(), requires_grad=True)
+loss.backward()
+""",
+        "false cure",
+        [4],
+        "loss = y",
+    ),
+    "fine": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (w * 2).sum()
+y.backward()
+""",
+        "ok",
+        [4],
+        "",
+    ),
+}
+"""Of each: the tensor, the program, the verdict, the lines that are named, and the mend."""
+
+
+def graph_of(folder: Path, program: str, engine: str = "gviz") -> Any:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (folder / "train.py").write_text(program)
+    options = SourceOptions(lines=True, flow=True, engine=engine)
+    return package.read(folder / "train.py", options, rootless=True).graph
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CASES)
+def test_each_cause_has_its_line_and_its_mend(tmp_path: Path, case: str, engine: str) -> None:
+    name, program, verdict, lines, mend = CASES[case]
+    cause = why(graph_of(tmp_path, program, engine), name)
+    code = program.split("\n")
+    assert (cause.name, cause.verdict, cause.mend) == (name, verdict, mend)
+    assert cause.lines == tuple((f"line {number}", code[number - 1].strip()) for number in lines)
+
+
+MENDED = {
+    "leaf_behind": "w = torch.randn(3, requires_grad=True) * 0.1",
+    "detached": "d = h.detach() * 2",
+    "overwritten_once": "w1 = w1 - lr * w1.grad",
+    "in_place": "y += 1",
+    "rewrapped": "loss = torch.tensor(y.item(), requires_grad=True)",
+    "nothing_requires": "w = torch.tensor([1.0, 2.0])",
+    "not_scalar": "loss.backward()",
+}
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("case", MENDED)
+def test_the_mend_mends(tmp_path: Path, case: str) -> None:
+    name, program, _, _, mend = CASES[case]
+    assert program.count(f"{MENDED[case]}\n") == 1
+    mended = program.replace(f"{MENDED[case]}\n", f"{mend.partition(', or ')[0]}\n")
+    cause = why(graph_of(tmp_path, mended), name)
+    assert cause.verdict == "ok", cause
+    assert not cause.is_wrong
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "verdict", "phrase"),
+    [
+        ("y = relu(x)*w", "x", "zero", "relu in line 1 has the derivative 0 at a negative input (x = -1)"),
+        ("y = relu(x)*w", "w", "zero", "the derivative of × in line 1 for w = a is 0 here"),
+        ("y = log(x)*w", "w", "nan", "log makes the first of them, forward"),
+        ("a = x*w\ny = a**2", "a", "not a leaf", "MulBackward0 made it"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+def test_expressions_are_answered_too(source: str, name: str, verdict: str, phrase: str) -> None:
+    graph = package.read(source, SourceOptions(values={"x": -1, "w": 2}, lines=True, flow=True)).graph
+    cause = why(graph, name)
+    assert cause.verdict == verdict
+    assert phrase in cause.what
+
+
+def test_a_saved_graph_is_answered_as_well_as_it_tells(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, CASES["zero"][1])
+    again = package.Graph.from_json(graph.to_json())
+    assert why(again, "w") == why(graph, "w")
+
+
+def test_a_name_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, CASES["taken_away"][1])
+    with pytest.raises(SourceError, match="there is no tensor los") as refused:
+        why(graph, "los")
+    assert refused.value.hint == "did you mean loss?"
+
+
+NET = """\
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used = nn.Linear(2, 1)
+        self.unused = nn.Linear(2, 1)
+
+    def forward(self, x):
+        return self.used(x)
+
+net = Net()
+x = torch.ones(3, 2)
+loss = net(x).pow(2).mean()
+loss.backward()
+"""
+
+
+def test_without_a_name_all_leaves_are_listed(tmp_path: Path) -> None:
+    causes = {cause.name: cause.verdict for cause in why_all(graph_of(tmp_path, NET))}
+    assert causes == {
+        "net.used.weight": "ok", "net.used.bias": "ok", "net.unused.weight": "no path", "net.unused.bias": "no path",
+        "x": "frozen",
+    }  # fmt: skip
+
+
+def test_the_command_prints_an_answer_a_table_or_json_and_tells_by_its_status(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(NET)
+    (gviz.folder / "fine.py").write_text(CASES["fine"][1])
+    table = gviz("why", "net.py")
+    assert table.status == 1
+    assert [line.split()[:3] for line in table.out.splitlines()][:3] == [
+        ["name", "why", "where"], ["net.used.weight", "ok", "line"], ["net.used.bias", "ok", "line"],
+    ]  # fmt: skip
+    assert "net.unused.bias" in table.out
+    one = gviz("why", "net.py", "net.unused.bias")
+    assert one.status == 1
+    assert one.out.splitlines()[:2] == [
+        "net.unused.bias: no path", "loss is not made from net.unused.bias: there is no path between them.",
+    ]  # fmt: skip
+    data = json.loads(gviz("why", "net.py", "--json").out)
+    assert [row["name"] for row in data if row["is_wrong"]] == ["net.unused.weight", "net.unused.bias"]
+    fine = gviz("why", "fine.py")
+    assert (fine.status, "ok" in fine.out) == (0, True)
+    gviz("why", "fine.py", "v").assert_refused("there is no tensor v", "the tensors are w, y", files=("fine.py", "net.py"))
+
+
+def test_a_cause_of_a_frozen_tensor_is_no_fault() -> None:
+    assert not Cause("x", "frozen", "").is_wrong
+    assert Cause("w", "no path", "").is_wrong
