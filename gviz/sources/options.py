@@ -39,6 +39,7 @@ class SourceOptions:
         saved: whether saved tensors become nodes.
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
+        jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
         graph: name of the static graph that is wanted of a script; "" for the default one.
@@ -56,6 +57,7 @@ class SourceOptions:
     saved: bool = False
     details: bool = True
     flow: bool = False
+    jacobians: bool = False
     argv: tuple[str, ...] = ()
     static: bool = False
     graph: str = ""

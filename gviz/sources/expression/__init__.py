@@ -79,7 +79,7 @@ def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[Nod
     from gviz.flow import flow
 
     runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
-    return flow(engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs)
+    return flow(engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs, jacobians=options.jacobians)
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:

@@ -90,7 +90,7 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    watch = calls_watched(engine, finder, script.code_file, space, flows=options.flow)
+    watch = calls_watched(engine, finder, script.code_file, space, flows=options.flow, jacobians=options.jacobians)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads:
         raised = _run(parsed.code, space)
         if raised is not None:
@@ -207,6 +207,10 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
+    if options.jacobians and not flow and not any(tensor.numel() != 1 for tensor in roots.values()):
+        from gviz.flow import flow_of
+
+        flow = flow_of(dict(roots), jacobians=True)
     detailed = DETAILED if options.details else FEW
     graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow)
     if options.flow:

@@ -44,7 +44,7 @@ class Call:
 
 @contextmanager
 def calls_watched(
-    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool
+    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool, jacobians: bool = False
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -54,6 +54,7 @@ def calls_watched(
         script: the script's file, as its code has it.
         namespace: the script's globals.
         flows: whether to look at how the gradient flows.
+        jacobians: whether to find the Jacobians of small operations, too.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
@@ -71,7 +72,7 @@ def calls_watched(
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
-                flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__) if flows else {}
+                flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__, jacobians=jacobians) if flows else {}
                 last[original.__name__] = _call(original.__name__, tensors, script, namespace, flowing)
             running = True
             try:
@@ -91,7 +92,8 @@ def calls_watched(
 
 
 def _flow(
-    engine: Any, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], function: str
+    engine: Any, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], function: str, *,
+    jacobians: bool,
 ) -> Mapping[Any, Any]:
     """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
     from gviz.flow import flow
@@ -100,7 +102,7 @@ def _flow(
     gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
     pairs = zip_longest(tensors, gradients[: len(tensors)])
     runs = function == "backward" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
-    return flow(engine, tensors, gradients if runs else (), has_gradient=runs)
+    return flow(engine, tensors, gradients if runs else (), has_gradient=runs, jacobians=jacobians)
 
 
 def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], flow: Mapping[Any, Any]) -> Call:
