@@ -30,7 +30,12 @@ MOST_ROWS, MOST_ENTRIES = 64, 4096
 
 
 def flow(
-    engine: Any, roots: Sequence[TensorLike], gradients: Sequence[Any] = (), *, has_gradient: bool = True, jacobians: bool = False
+    engine: Any,
+    roots: Sequence[TensorLike],
+    gradients: Sequence[Any] = (),
+    *,
+    has_gradient: bool = True,
+    jacobians: bool = False,
 ) -> dict[NodeLike, Flow]:
     """Return the flow of gradients from the roots.
 
@@ -81,26 +86,22 @@ def flow(
 
 
 def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Value, ...]:
-    """Return the Jacobian of an operation for each input; None for a large one, or where ones tell as much.
-
-    That is so for an operation with one result, and for one that works element by element, whose Jacobian is diagonal.
+    """Return the Jacobian of an operation for each input; None for a large one.
 
     Args:
+        engine: the module that its tensors are of.
+        node: the operation.
         arrived: a gradient of the size of the result.
         handed: one of the size of each input, or None.
     """
     count = arrived.numel()
     places = [at for at, grad in enumerate(handed) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
     matrices: list[Value] = [None] * len(handed)
-    if not places or not 1 < count <= MOST_ROWS:
-        return tuple(matrices)
-    units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
-    rows = [summed(node, as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
-    for at in places:
-        matrix = [to_value(row[at].reshape(-1).tolist()) for row in rows]
-        is_same = tuple(handed[at].shape) == tuple(arrived.shape)
-        if not (is_same and all(not entry or i == j for i, row in enumerate(matrix) for j, entry in enumerate(row))):  # type: ignore[arg-type]
-            matrices[at] = tuple(matrix)
+    if places and 0 < count <= MOST_ROWS:
+        units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
+        rows = [summed(node, as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
+        for at in places:
+            matrices[at] = tuple(to_value(row[at].reshape(-1).tolist()) for row in rows)
     return tuple(matrices)
 
 

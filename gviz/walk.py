@@ -93,7 +93,7 @@ class Flow(NamedTuple):
         arrives: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
         factors: for each input what the operation gives for a gradient of ones; None where no gradient goes.
         handed: for each input the gradient that is handed on; None likewise.
-        jacobians: for each input the matrix of the derivatives, where that was asked for and ``factors`` does not say as much.
+        jacobians: for each input the matrix of the derivatives, where that was asked for.
     """
 
     arrives: Any

@@ -25,6 +25,10 @@ MOST = 4
 """Paths that are listed."""
 
 
+CANCELLED = 0.01
+"""How small the result of a cancellation may be before it is held to less precision: 1/100 of what was added up."""
+
+
 class Path(NamedTuple):
     """A path from the root to a tensor.
 
@@ -184,6 +188,8 @@ def path_of(edges: tuple[Edge, ...], names: Mapping[str, str], start: Value) -> 
 
 def along(gradient: Value, edge: Edge) -> Value:
     """Return what a gradient becomes along an edge; None where that is not known."""
+    if edge.handed is None:
+        return times(gradient, edge.local)
     if edge.jacobian is not None:
         return through(gradient, edge.jacobian, edge.handed)
     return sum_to(times(gradient, edge.local), edge.handed)
@@ -213,10 +219,14 @@ def summed(roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Ed
     """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
     sums: dict[str, Value] = {root: start for root in roots if root in kept}
     scale, end = 0.0, order[0].id
+    bounds = dict.fromkeys(sums, largest(start))  # of a gradient, if nothing cancels out
     for node in reversed(order):
         for edge in kept[node.id]:
             part = along(sums[node.id], edge)
             sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
+            step = largest(edge.local) if edge.jacobian is None else max(largest(edge.jacobian), CANCELLED)
+            bound = bounds[node.id] * step
+            bounds[edge.source] = max(bounds.get(edge.source, 0.0), bound)
             if edge.source == end:
-                scale = max(scale, largest(part), largest(sums[node.id]) * largest(edge.jacobian))
-    return sums[end], scale
+                scale = max(scale, largest(part))
+    return sums[end], max(scale, bounds[end] * CANCELLED)

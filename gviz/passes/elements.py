@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Value
 
-__all__ = ["agree", "largest", "plus", "shaped", "sum_to", "through", "times"]
+__all__ = ["agree", "largest", "plus", "shaped", "sizes", "sum_to", "through", "times"]
 
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
@@ -58,12 +58,13 @@ def combined(left: Value, right: Value, function: Callable[[float, float], float
     return None if any(item is None for item in found) else found
 
 
-def depth(value: Value) -> int:
-    """Return the number of dimensions."""
-    found = 0
+def sizes(value: Value) -> tuple[int, ...]:
+    """Return the sizes of nested values, read off the first of each."""
+    found = []
     while isinstance(value, tuple):
-        found, value = found + 1, value[0] if value else None
-    return found
+        found.append(len(value))
+        value = value[0] if value else None
+    return tuple(found)
 
 
 def sum_to(value: Value, like: Value) -> Value:
@@ -72,7 +73,7 @@ def sum_to(value: Value, like: Value) -> Value:
     >>> sum_to(((1.0, 2.0), (3.0, 4.0)), (0.0, 0.0)), sum_to((1.0, 2.0), 0.0), sum_to(((1.0, 2.0),), ((0.0,),))
     ((4.0, 6.0), 3.0, ((3.0,),))
     """
-    while isinstance(value, tuple) and value and depth(value) > depth(like):
+    while isinstance(value, tuple) and value and len(sizes(value)) > len(sizes(like)):
         value = reduce(plus, value)
     if not (isinstance(value, tuple) and isinstance(like, tuple)):
         return value
@@ -94,7 +95,7 @@ def through(value: Value, matrix: Value, like: Value) -> Value:
     row = reduce(plus, parts)
     if not isinstance(row, tuple) or len(row) != sum(1 for _ in flat(like)):
         return None
-    sizes = [max(map(largest, column)) for column in zip(*parts, strict=True)]  # type: ignore[arg-type]
+    sizes = [max(map(largest, column)) for column in zip(*parts, strict=True)]
     return shaped((0.0 if largest(one) < EPSILON * size else one for one, size in zip(row, sizes, strict=True)), like)
 
 

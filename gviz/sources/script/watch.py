@@ -73,6 +73,10 @@ def calls_watched(
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
                 flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__, jacobians=jacobians) if flows else {}
+                earlier = last.get(original.__name__)
+                is_again = earlier is not None and [*map(id, earlier.tensors)] == [*map(id, tensors)]
+                if earlier is not None and is_again and len(flowing) < len(earlier.flow):  # it was freed: this call will raise
+                    flowing = earlier.flow
                 last[original.__name__] = _call(original.__name__, tensors, script, namespace, flowing)
             running = True
             try:
@@ -92,7 +96,12 @@ def calls_watched(
 
 
 def _flow(
-    engine: Any, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], function: str, *,
+    engine: Any,
+    tensors: tuple[Any, ...],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    function: str,
+    *,
     jacobians: bool,
 ) -> Mapping[Any, Any]:
     """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
