@@ -118,7 +118,7 @@ class Writer:
         of, wrt = target(chain)
         name = quotient(of, wrt) if of else wrt
         self.line()
-        self.line(f"{name}: {counted(chain)}", BOLD)
+        self.wrapped(f"{name}: {counted(chain)}", style=BOLD)
         plain = all(is_scalar(chain, path) for path in chain.paths)
         heads = [self.names(path) for path in chain.paths]
         self.unknown = self.unknown or any(UNKNOWN in symbol for path in chain.paths for symbol in path.symbols)

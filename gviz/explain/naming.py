@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -116,7 +117,7 @@ def older(name: str, family: str) -> tuple[Named, ...]:
     """Return the nodes that are called so today; SourceError if there is none."""
     plain = OLD.sub("", family)
     plain = RENAMED.get(plain, plain)
-    today = [one for label, one in labels().items() if family_of(label).lower() == plain.lower()]
+    today = [one for label, one in labels().items() if plain.lower() in (family_of(label).lower(), OLD.sub("", family_of(label)).lower())]
     if not today:
         refuse(name)
     today = [one for one in today if one.forms] or today
@@ -227,7 +228,9 @@ def made_by(call: str) -> str | None:
     space: dict[str, Any] = {"torch": engine}
     space |= {name: engine.full(size, 0.5).requires_grad_() for name, size in NAMES_OF.items()}
     try:
-        made = eval(call, space)  # noqa: S307 - gviz's own text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = eval(call, space)  # noqa: S307 - gviz's own text
     except Exception:  # noqa: BLE001 - a call that is none: whatever its row says of it
         return None
     first = made[0] if isinstance(made, tuple | list) and made else made
