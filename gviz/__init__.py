@@ -22,13 +22,15 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
-    from gviz import engine, explain, static
+    from gviz import engine, static
     from gviz.errors import GvizError, GvizWarning
+    from gviz.explain import CallableModule as Explain
     from gviz.graph import CallableModule, Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import Reading, SourceOptions, read
 
+    explain: Explain
     graph: CallableModule
 
 __version__ = "0.1.0"

@@ -35,7 +35,7 @@ __all__ = [
 MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""
 
-ABSENT = "it was freed, saved without them, or is too large"
+ABSENT = "it was freed, saved without them, is too large, or has a function of your own"
 
 LONGEST_VALUE = 48
 """Characters of the numbers of a tensor before its paths."""
@@ -97,7 +97,7 @@ def steps(path: Path) -> list[StepText]:
     """Return the steps of a path."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        StepText(of, wrt, symbol, local_text(edge), numbers(gradient, LONGEST_CELL))
+        StepText(of, wrt, symbol if edge.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
         for of, wrt, symbol, edge, gradient in zip(
             path.names[:-1], path.names[1:], path.symbols, path.edges, passed, strict=True
         )
@@ -167,12 +167,13 @@ def remark(chain: Chain) -> str:
 def unchecked(chain: Chain, name: str) -> str:
     """Return why a sum is not known to be the gradient."""
     if chain.grad is None and chain.node.grad is not None:
-        return f"not checked: the steps of backward are not in this graph ({ABSENT}); {name} is {numbers(chain.node.grad)}"
+        value = numbers(chain.node.grad, LONGEST_VALUE)
+        return f"not checked: the steps of backward are not in this graph ({ABSENT}); {name} is {value}"
     if chain.grad is None:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
-        return f"not checked: {why}; the engine's gradient is {numbers(chain.grad)}"
+        return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
     why = "a hook, a function of your own, or a change in place makes a step another than its formula"
     return f"this is not the engine's gradient, {numbers(chain.grad)}: {why}"
 

@@ -116,7 +116,7 @@ def math(text: str) -> str:
     r"""Return an expression, or the symbol of a local derivative, as a formula.
 
     >>> math("b"), math("-2·x²/y"), math("grad @ x.T"), math("1 - tanh(x)")
-    ('b', '-\\frac{2 \\cdot x^{2}}{y}', '\\mathrm{grad}\\, x^{\\top}', '1 - \\tanh\\left(x\\right)')
+    ('b', '\\frac{-2 \\cdot x^{2}}{y}', '\\mathrm{grad}\\, x^{\\top}', '1 - \\tanh\\left(x\\right)')
     """
     tree = read(text) if len(text) <= LONGEST else None
     try:

@@ -37,7 +37,11 @@ def takes_words(command: Command) -> Command:
         text = whole if not looks_like_a_file(first) and subject_of(whole) == "error" else first
         if subject_of(text) == "source" or not text:
             return command(words=words, after=after, **given)
-        Output.of(given["form"], given["file"], as_json=given["as_json"]).write(explain_words(text))
+        output, explained = Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
+        unused = [*(spoken[1:] if text == first else ()), *(f"--wrt {name}" for name in given["wrt"])]
+        if unused:
+            streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
+        output.write(explained)
         return 0
 
     return choose

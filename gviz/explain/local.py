@@ -191,6 +191,7 @@ def _namespace() -> dict[str, Any]:
     """Return what the formulas of the table call, as functions of symbols."""
     space = {**ARRAYS, **{key: _symbolic(row) for key, row in ROWS.items()}}
     space.update((name, bind(composite, space)) for name, composite in COMPOSITES.items())
+    space["outer"] = lambda one, other: called("outer", one, other)  # it asks for sizes, and its name says enough
     return space
 
 

@@ -117,7 +117,11 @@ def older(name: str, family: str) -> tuple[Named, ...]:
     """Return the nodes that are called so today; SourceError if there is none."""
     plain = OLD.sub("", family)
     plain = RENAMED.get(plain, plain)
-    today = [one for label, one in labels().items() if plain.lower() in (family_of(label).lower(), OLD.sub("", family_of(label)).lower())]
+    today = [
+        one
+        for label, one in labels().items()
+        if plain.lower() in (family_of(label).lower(), OLD.sub("", family_of(label)).lower())
+    ]
     if not today:
         refuse(name)
     today = [one for one in today if one.forms] or today
@@ -137,7 +141,8 @@ def refuse(name: str) -> NoReturn:
         hint = f"a class of your own, {excerpt(own)}(torch.autograd.Function), has a node of this name, without a digit"
         hint = f"did you mean {meant}Backward? Or {hint}" if meant else hint
     else:
-        hint = did_you_mean(name, [*labels(), *(one.key for one in operations())], "gviz ops lists all operations")
+        otherwise = "gviz ops lists all operations; an expression is more than a name, as in y=x*w"
+        hint = did_you_mean(name, [*labels(), *(one.key for one in operations())], otherwise)
     raise SourceError(f"no operation has the name {excerpt(name)!r}", hint=hint)
 
 

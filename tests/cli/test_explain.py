@@ -28,7 +28,12 @@ def test_json_is_the_product_alone(gviz: Program) -> None:
 
 
 def test_a_file_is_written_by_its_suffix(gviz: Program) -> None:
-    for suffix, word in {"tex": "\\documentclass", "md": "## The gradient", "json": '{"of": "y"', "txt": "The gradient"}.items():
+    for suffix, word in {
+        "tex": "\\documentclass",
+        "md": "## The gradient",
+        "json": '{"of": "y"',
+        "txt": "The gradient",
+    }.items():
         done = gviz("explain", ARTICLE, "x=2", "w=1", "-o", f"y.{suffix}")
         assert (done.status, done.out) == (0, "")
         assert (done.folder / f"y.{suffix}").read_text(encoding="utf-8").startswith(word)
@@ -49,7 +54,9 @@ def test_an_operation_and_an_error_are_explained(gviz: Program) -> None:
 
 def test_a_traceback_may_come_from_a_pipe(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).backward()\n")
-    traceback = f'Traceback (most recent call last):\n  File "net.py", line 3\n    (x * 2).backward()\nRuntimeError: {SCALARS}\n'
+    traceback = (
+        f'Traceback (most recent call last):\n  File "net.py", line 3\n    (x * 2).backward()\nRuntimeError: {SCALARS}\n'
+    )
     assert gviz("explain", "-", stdin=traceback).out == gviz("explain", SCALARS).out
     assert gviz("explain", "-", stdin="AddBackward0\n").out == gviz("explain", "AddBackward0").out
     assert gviz("explain", "-", "x=2", "w=1", stdin=ARTICLE).out == gviz("explain", ARTICLE, "x=2", "w=1").out

@@ -23,7 +23,9 @@ NAMES = ("x", "w", "v")
 
 def record(source: str, *wrt: str, **values: Any) -> dict[str, Any]:
     """Return what --json prints."""
-    found: dict[str, Any] = json.loads(explain(source, wrt, options=SourceOptions(values=values), say=lambda _: None).text("json"))
+    found: dict[str, Any] = json.loads(
+        explain(source, wrt, options=SourceOptions(values=values), say=lambda _: None).text("json")
+    )
     return found
 
 
@@ -196,7 +198,9 @@ def test_a_hook_that_changes_a_gradient_is_noticed(tmp_path: Any) -> None:
     script.write_text(
         "import torch\nw = torch.tensor(3.0, requires_grad=True)\nw.register_hook(lambda g: g * 10)\n(w * 2).backward()\n"
     )
-    assert "w.grad is 20: backward ran before, or it was changed" in " ".join(str(explain(str(script), say=lambda _: None)).split())
+    assert "w.grad is 20: backward ran before, or it was changed" in " ".join(
+        str(explain(str(script), say=lambda _: None)).split()
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def calls_watched(
                 flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__, jacobians=jacobians) if flows else {}
                 earlier = last.get(original.__name__)
                 is_again = earlier is not None and [*map(id, earlier.tensors)] == [*map(id, tensors)]
-                if earlier is not None and is_again and len(flowing) < len(earlier.flow):  # it was freed: this call will raise
+                if jacobians and earlier and is_again and len(flowing) < len(earlier.flow):  # freed: this call will raise
                     flowing = earlier.flow
                 last[original.__name__] = _call(original.__name__, tensors, script, namespace, flowing)
             running = True

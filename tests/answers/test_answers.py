@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from gviz.errors import RenderError
 from gviz.sources import SourceOptions
 from gviz.text import display_width
 
-SOURCES = {
+SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
     "article": ("y=(x+w)*(w+1)", {"x": 2, "w": 1}),
     "tensors": ("L=(relu(x@W+b)**2).sum()", {"x": [[1, 2]], "W": [[1, 2], [3, 4]], "b": [0.5, -30]}),
     "large": ("L=(x@W).sum()", {"x": "ones(100,100)", "W": "ones(100,100)"}),
@@ -26,7 +27,13 @@ SOURCES = {
     "many": ("y=x" + "; y=y+y" * 60, {"x": 1}),
     "greek": ("α_1=β*x; y=softplus(α_1)+maximum(x,β)", {"x": 2}),
 }
-WORDS = ("AddBackward0", "SoftmaxBackward", "ConvolutionBackward0", "AccumulateGrad", "Trying to backward through the graph a second time")
+WORDS = (
+    "AddBackward0",
+    "SoftmaxBackward",
+    "ConvolutionBackward0",
+    "AccumulateGrad",
+    "Trying to backward through the graph a second time",
+)
 
 
 def explanation(name: str) -> Explanation:
