@@ -309,7 +309,8 @@ def tensor_path(path: Path) -> list[str]:
     ):
         is_map = kind_of(edge) != "factor" and "grad" in edge.symbol
         sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
-        local = "" if edge.local is None or is_map else f" = {tensor(edge.local)}"
+        is_plain = edge.local is None or is_map or edge.symbol.lstrip("-").isdigit()
+        local = "" if is_plain else f" = {tensor(edge.local)}"
         behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
         lines.append(f"{quotient(of, wrt)} &{sign} {symbol(edge, text)}{local}{behind}")
     return lines

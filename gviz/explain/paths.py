@@ -114,14 +114,15 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
         for edge in kept[step.id]:
             counts[edge.source] += counts[step.id]
     start = start_of(graph, users)
-    names = {each.id: each.name or operator_of(each.label) for each in graph.nodes}
+    names = {(each.id, 0): each.name or operator_of(each.label) for each in graph.nodes}
+    names |= {(each.id, at): name for each in graph.nodes for at, name in enumerate(each.outputs) if name}
     listed = [path_of(edges, names, start) for edges in islice(edges_of_paths(graph.roots, node.id, kept), most)]
     grad = gradient_of(node, users)
     sum_, scale = summed(graph.roots, order, kept, start)
     found = sum_
     if not agree(sum_, grad, scale):
         sum_, listed = None, [path._replace(product=None) for path in listed]
-    roots = tuple(names[root] for root in graph.roots)
+    roots = tuple(names[root, 0] for root in graph.roots)
     on_paths = frozenset((edge.target, edge.slot) for edges in kept.values() for edge in edges)
     return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts)
 
@@ -175,12 +176,13 @@ def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edg
                 stack.append(iter(kept[edge.source]))
 
 
-def path_of(edges: tuple[Edge, ...], names: Mapping[str, str], start: Value) -> Path:
+def path_of(edges: tuple[Edge, ...], names: Mapping[tuple[str, int], str], start: Value) -> Path:
     """Return a path with what stands along it."""
     passed = [start]
     for edge in edges:
         passed.append(along(passed[-1], edge))
-    tensors = (names[edges[0].target], *(names[edge.source] for edge in edges)) if edges else ()
+    sources = (names.get((edge.source, edge.output)) or names[edge.source, 0] for edge in edges)
+    tensors = (names[edges[0].target, 0], *sources) if edges else ()
     quotients = (f"∂{user}/∂{used}" for user, used in pairwise(tensors))
     symbols = tuple(edge.symbol or quotient for edge, quotient in zip(edges, quotients, strict=True))
     return Path(edges, tensors, symbols, tuple(edge.local for edge in edges), passed[-1], tuple(passed[1:]))

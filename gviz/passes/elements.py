@@ -73,6 +73,8 @@ def sum_to(value: Value, like: Value) -> Value:
     >>> sum_to(((1.0, 2.0), (3.0, 4.0)), (0.0, 0.0)), sum_to((1.0, 2.0), 0.0), sum_to(((1.0, 2.0),), ((0.0,),))
     ((4.0, 6.0), 3.0, ((3.0,),))
     """
+    if value == () and not isinstance(like, tuple):
+        return 0.0
     while isinstance(value, tuple) and value and len(sizes(value)) > len(sizes(like)):
         value = reduce(plus, value)
     if not (isinstance(value, tuple) and isinstance(like, tuple)):

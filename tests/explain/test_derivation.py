@@ -153,6 +153,15 @@ def test_two_to_the_sixty_paths_are_counted_and_those_asked_for_listed() -> None
     assert "1,152,921,504,606,846,976 paths, of which 3 are listed" in str(found)
 
 
+def test_each_of_several_results_has_its_own_name() -> None:
+    (chain,) = record("a,b=x.unbind(); y=a*b", x=[2, 3])["wrt"]
+    assert [path["nodes"] for path in chain["paths"]] == [["y", "a", "x"], ["y", "b", "x"]]
+
+
+def test_a_number_that_was_spread_over_nothing_has_no_gradient() -> None:
+    assert [chain["sum"] for chain in record("y=(x*w).sum()", x=[], w=2)["wrt"]] == [[], 0]
+
+
 def test_a_root_of_one_element_begins_with_one_and_another_with_the_gradient_that_was_given() -> None:
     assert "start" not in record("y=x*w", x=[2], w=[3])["wrt"][0]
     options = SourceOptions(values={"x": [1, 2]}, grad_output="[1, 10]")
