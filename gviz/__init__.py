@@ -12,6 +12,8 @@
     >>> gviz.graph(x * x, params={"x": x}).title
     'output'
 
+``gviz.explain("y=x*w", "w", x=2, w=3)`` derives a gradient path by path, and explains operations and errors by their names.
+
 ``gviz.engine`` reads like PyTorch, ``gviz.static`` like TensorFlow 1. A name is imported when it is first used, so that
 ``import gviz`` takes no time and loads neither numpy nor Graphviz.
 """
@@ -22,11 +24,13 @@ TYPE_CHECKING = False  # known to type checkers by its name: the typing module i
 if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.errors import GvizError, GvizWarning
+    from gviz.explain import CallableModule as Explain
     from gviz.graph import CallableModule, Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import Reading, SourceOptions, read
 
+    explain: Explain
     graph: CallableModule
 
 __version__ = "0.1.0"
@@ -43,6 +47,7 @@ __all__ = [
     "TensorRow",
     "__version__",
     "engine",
+    "explain",
     "graph",
     "make_dot",
     "read",
@@ -66,8 +71,8 @@ _HOMES = {
 }
 """The module that each public name comes from."""
 
-_MODULES = ("engine", "graph", "static")
-"""Modules that are public names; ``gviz.graph`` is also called: ``gviz.graph(y)``."""
+_MODULES = ("engine", "explain", "graph", "static")
+"""Modules that are public names; two are also called: ``gviz.graph(y)``, ``gviz.explain("y=x*w")``."""
 
 
 def __getattr__(name: str) -> object:

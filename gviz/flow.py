@@ -11,11 +11,13 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from gviz.graph import to_value
 from gviz.walk import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gviz.graph import Value
     from gviz.walk import NodeLike, TensorLike
 
 __all__ = ["flow", "flow_of"]
@@ -23,9 +25,17 @@ __all__ = ["flow", "flow_of"]
 MOST = 300
 """Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
 
+MOST_ROWS, MOST_ENTRIES = 64, 4096
+"""The largest Jacobian of an operation: each of its rows takes a call."""
+
 
 def flow(
-    engine: Any, roots: Sequence[TensorLike], gradients: Sequence[Any] = (), *, has_gradient: bool = True
+    engine: Any,
+    roots: Sequence[TensorLike],
+    gradients: Sequence[Any] = (),
+    *,
+    has_gradient: bool = True,
+    jacobians: bool = False,
 ) -> dict[NodeLike, Flow]:
     """Return the flow of gradients from the roots.
 
@@ -34,6 +44,7 @@ def flow(
         roots: the tensors that backward starts from.
         gradients: what each root starts with; ones where there is none.
         has_gradient: whether backward is going to run; else there are the factors alone.
+        jacobians: whether to find the Jacobians of small operations, too.
 
     Returns:
         An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own Function,
@@ -65,14 +76,36 @@ def flow(
                 unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
             arrives = grads[0] if count == 1 else None
-            result[node] = Flow(arrives, factors, handed) if has_gradient else Flow(None, factors, (None,) * len(handed))
+            matrices = jacobians_of(engine, node, grads[0], handed) if jacobians and count == 1 else ()
+            arrives, passed = (arrives, handed) if has_gradient else (None, (None,) * len(handed))
+            result[node] = Flow(arrives, factors, passed, matrices)
             for (following, number), grad in zip(node.next_functions, handed, strict=False):
                 if following is not None and grad is not None:
                     add(waiting[following], number, grad)
     return result
 
 
-def flow_of(tensors: Any) -> dict[NodeLike, Flow]:
+def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Value, ...]:
+    """Return the Jacobian of an operation for each input; None for a large one.
+
+    Args:
+        engine: the module that its tensors are of.
+        node: the operation.
+        arrived: a gradient of the size of the result.
+        handed: one of the size of each input, or None.
+    """
+    count = arrived.numel()
+    places = [at for at, grad in enumerate(handed) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
+    matrices: list[Value] = [None] * len(handed)
+    if places and 0 < count <= MOST_ROWS:
+        units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
+        rows = [summed(node, as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
+        for at in places:
+            matrices[at] = tuple(to_value(row[at].reshape(-1).tolist()) for row in rows)
+    return tuple(matrices)
+
+
+def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, Flow]:
     """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library they are."""
     roots = (
         list(tensors.values())
@@ -85,7 +118,7 @@ def flow_of(tensors: Any) -> dict[NodeLike, Flow]:
         return {}
     torch = sys.modules.get("torch")
     is_torch = torch is not None and isinstance(roots[0], torch.Tensor)
-    return flow(torch if is_torch else import_module("gviz.engine"), roots)
+    return flow(torch if is_torch else import_module("gviz.engine"), roots, jacobians=jacobians)
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:

@@ -111,6 +111,8 @@ class Edge(NamedTuple):
         symbol: the local derivative of ``target`` for this input, as in ``b`` for a * b; "" where that was not asked for.
         local: its value, if it is a factor for each element.
         handed: the gradient that ``target`` hands on to this input.
+        jacobian: the derivatives of ``target`` for this input as a matrix, a row for each element of ``target``, a column for
+            each of the input; None where that was not asked for, or ``local`` says as much.
     """
 
     source: str
@@ -122,6 +124,7 @@ class Edge(NamedTuple):
     symbol: str = ""
     local: Value = None
     handed: Value = None
+    jacobian: Value = None
 
 
 class TensorRow(NamedTuple):

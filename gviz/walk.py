@@ -96,11 +96,13 @@ class Flow(NamedTuple):
         arrives: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
         factors: for each input what the operation gives for a gradient of ones; None where no gradient goes.
         handed: for each input the gradient that is handed on; None likewise.
+        jacobians: for each input the matrix of the derivatives, where that was asked for.
     """
 
     arrives: Any
     factors: Sequence[Any]
     handed: Sequence[Any]
+    jacobians: Sequence[Value] = ()
 
 
 class Line(NamedTuple):
@@ -309,7 +311,7 @@ class Walker:
                 source, below = ids.get(id(node)), ()
                 if source is None:
                     source, below = self.enter(node)
-                add_edge(new_edge((source, here, slot, "", "data", output, "", None, None)))
+                add_edge(new_edge((source, here, slot, "", "data", output, "", None, None, None)))
                 if below:
                     stack.append((here, slots))
                     here, slots = source, enumerate(below)
@@ -395,7 +397,8 @@ class Walker:
             if edge.kind == "data" and edge.target in flows:
                 factor, handed = (each[edge.slot] for each in (flows[edge.target].factors, flows[edge.target].handed))
                 local, given = (None if value is None else numbers(value) for value in (factor, handed))
-                self.edges[position] = edge._replace(local=local, handed=given)
+                matrix = flows[edge.target].jacobians[edge.slot] if flows[edge.target].jacobians else None
+                self.edges[position] = edge._replace(local=local, handed=given, jacobian=matrix)
 
     def add_lines(self, line_of: Callable[[NodeLike], Line | None]) -> None:
         """Add the lines of operations, and what they keep; one that no line is known of is a part of what uses it."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gviz.sources import Reading, Source, SourceOptions
 
-__all__ = ["one_thread", "read_source"]
+__all__ = ["one_thread", "read_source", "ready"]
 
 
 def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
@@ -31,6 +31,13 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
     """
     from gviz.sources import read
 
+    with ready(source, product_on_stdout=product_on_stdout):
+        return read(source, options, say=streams.say, rootless=rootless)
+
+
+@contextmanager
+def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
+    """Make ready for a source to be read; arguments as for :func:`read_source`."""
     with ExitStack() as stack:
         if source.kind != "script":
             stack.enter_context(one_thread())
@@ -40,7 +47,7 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
         streams.hear_warnings()  # a script may draw pictures itself
-        return read(source, options, say=streams.say, rootless=rootless)
+        yield
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gviz import ops
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
+from gviz.passes.elements import sizes
 from gviz.passes.expressions import UNKNOWN, with_letters, words_of
 from gviz.passes.formulas import written
 
@@ -190,6 +191,7 @@ def _namespace() -> dict[str, Any]:
     """Return what the formulas of the table call, as functions of symbols."""
     space = {**ARRAYS, **{key: _symbolic(row) for key, row in ROWS.items()}}
     space.update((name, bind(composite, space)) for name, composite in COMPOSITES.items())
+    space["outer"] = lambda one, other: called("outer", one, other)  # it asks for sizes, and its name says enough
     return space
 
 
@@ -263,7 +265,8 @@ def with_formula(graph: Graph) -> Graph:
 def with_symbols(graph: Graph) -> Graph:
     """Return the graph with the symbol of the local derivative on each edge into an operation.
 
-    The value of one that is no factor is taken away: it is what a gradient of ones would become.
+    The value of one that is no factor is taken away: it is what a gradient of ones would become. So is the Jacobian of one that
+    is a factor for each element.
     """
     words = words_of(graph)
     nodes = {node.id: node for node in graph.nodes}
@@ -275,7 +278,9 @@ def with_symbols(graph: Graph) -> Graph:
         found = local_derivative(node.label, edge.slot, told.operands, told.result or UNKNOWN, dict(node.attrs))
         if found is None:
             return edge._replace(local=None)
-        return edge._replace(symbol=found.symbol, local=edge.local if found.is_factor else None)
+        local = edge.local if found.is_factor else None
+        is_each = local is not None and sizes(local) == sizes(edge.handed)  # a factor for each element says as much
+        return edge._replace(symbol=found.symbol, local=local, jacobian=None if is_each else edge.jacobian)
 
     return replace(graph, edges=tuple(named(edge) for edge in graph.edges))
 

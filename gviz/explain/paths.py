@@ -5,12 +5,12 @@ A graph of n operations may have 2^n paths, so they are counted, and their produ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.errors import SourceError
-from gviz.passes.elements import agree, largest, plus, times
+from gviz.passes.elements import agree, largest, plus, sum_to, through, times
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.text import did_you_mean, excerpt, joined
 
@@ -25,6 +25,10 @@ MOST = 4
 """Paths that are listed."""
 
 
+CANCELLED = 0.01
+"""How small the result of a cancellation may be before it is held to less precision: 1/100 of what was added up."""
+
+
 class Path(NamedTuple):
     """A path from the root to a tensor.
 
@@ -34,6 +38,7 @@ class Path(NamedTuple):
         symbols: the local derivative of each edge, as in ``b``; the quotient ``∂y/∂a`` where none is known.
         factors: their numbers; None for one that is no factor.
         product: of the factors; None where they are not the gradient, element by element.
+        passed: what the gradient has become after each edge, as far as that is known.
     """
 
     edges: tuple[Edge, ...]
@@ -41,6 +46,7 @@ class Path(NamedTuple):
     symbols: tuple[str, ...]
     factors: tuple[Value, ...]
     product: Value
+    passed: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class Chain:
         edges: those of all paths.
         start: the gradient that backward starts from; 1, or what was given for the root.
         sum: of the products of all paths; None where that is not the engine's gradient.
+        found: that sum, whatever the engine's gradient is; None where a factor is not known.
+        reached: how many paths from the roots lead to each tensor on the way, by its node.
         grad: the engine's gradient; None if there is none.
     """
 
@@ -68,6 +76,8 @@ class Chain:
     start: Value
     sum: Value
     grad: Value
+    found: Value = None
+    reached: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -104,15 +114,17 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
         for edge in kept[step.id]:
             counts[edge.source] += counts[step.id]
     start = start_of(graph, users)
-    names = {each.id: each.name or operator_of(each.label) for each in graph.nodes}
+    names = {(each.id, 0): each.name or operator_of(each.label) for each in graph.nodes}
+    names |= {(each.id, at): name for each in graph.nodes for at, name in enumerate(each.outputs) if name}
     listed = [path_of(edges, names, start) for edges in islice(edges_of_paths(graph.roots, node.id, kept), most)]
     grad = gradient_of(node, users)
     sum_, scale = summed(graph.roots, order, kept, start)
+    found = sum_
     if not agree(sum_, grad, scale):
         sum_, listed = None, [path._replace(product=None) for path in listed]
-    roots = tuple(names[root] for root in graph.roots)
+    roots = tuple(names[root, 0] for root in graph.roots)
     on_paths = frozenset((edge.target, edge.slot) for edges in kept.values() for edge in edges)
-    return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad)
+    return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts)
 
 
 def target_of(graph: Graph, name: str) -> Node:
@@ -164,15 +176,25 @@ def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edg
                 stack.append(iter(kept[edge.source]))
 
 
-def path_of(edges: tuple[Edge, ...], names: Mapping[str, str], start: Value) -> Path:
+def path_of(edges: tuple[Edge, ...], names: Mapping[tuple[str, int], str], start: Value) -> Path:
     """Return a path with what stands along it."""
-    product = start
+    passed = [start]
     for edge in edges:
-        product = times(product, edge.local)
-    passed = (names[edges[0].target], *(names[edge.source] for edge in edges)) if edges else ()
-    quotients = (f"∂{user}/∂{used}" for user, used in pairwise(passed))
+        passed.append(along(passed[-1], edge))
+    sources = (names.get((edge.source, edge.output)) or names[edge.source, 0] for edge in edges)
+    tensors = (names[edges[0].target, 0], *sources) if edges else ()
+    quotients = (f"∂{user}/∂{used}" for user, used in pairwise(tensors))
     symbols = tuple(edge.symbol or quotient for edge, quotient in zip(edges, quotients, strict=True))
-    return Path(edges, passed, symbols, tuple(edge.local for edge in edges), product)
+    return Path(edges, tensors, symbols, tuple(edge.local for edge in edges), passed[-1], tuple(passed[1:]))
+
+
+def along(gradient: Value, edge: Edge) -> Value:
+    """Return what a gradient becomes along an edge; None where that is not known."""
+    if edge.handed is None:
+        return times(gradient, edge.local)
+    if edge.jacobian is not None:
+        return through(gradient, edge.jacobian, edge.handed)
+    return sum_to(times(gradient, edge.local), edge.handed)
 
 
 def start_of(graph: Graph, users: Mapping[str, list[Edge]]) -> Value:
@@ -199,10 +221,14 @@ def summed(roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Ed
     """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
     sums: dict[str, Value] = {root: start for root in roots if root in kept}
     scale, end = 0.0, order[0].id
+    bounds = dict.fromkeys(sums, largest(start))  # of a gradient, if nothing cancels out
     for node in reversed(order):
         for edge in kept[node.id]:
-            part = times(sums[node.id], edge.local)
+            part = along(sums[node.id], edge)
             sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
+            step = largest(edge.local) if edge.jacobian is None else max(largest(edge.jacobian), CANCELLED)
+            bound = bounds[node.id] * step
+            bounds[edge.source] = max(bounds.get(edge.source, 0.0), bound)
             if edge.source == end:
                 scale = max(scale, largest(part))
-    return sums[end], scale
+    return sums[end], max(scale, bounds[end] * CANCELLED)

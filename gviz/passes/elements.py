@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from gviz.graph import to_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gviz.graph import Value
 
-__all__ = ["agree", "elements", "has_only", "is_finite", "largest", "plus", "positions", "times"]
+__all__ = [
+    "agree", "elements", "has_only", "is_finite", "largest", "plus", "positions", "shaped", "sizes", "sum_to", "through",
+    "times",
+]  # fmt: skip
 
 NOT_FINITE = ("nan", "inf", "-inf")
 """The texts for what is no finite number."""
 
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
+
+
+EPSILON = 2.0**-23
+"""The part of a float32 that the next one is larger by: a smaller rest of a sum is 0."""
 
 
 def times(left: Value, right: Value) -> Value:
@@ -54,6 +62,63 @@ def combined(left: Value, right: Value, function: Callable[[float, float], float
             return None
     found = tuple(combined(one, other, function) for one, other in pairs)
     return None if any(item is None for item in found) else found
+
+
+def sizes(value: Value) -> tuple[int, ...]:
+    """Return the sizes of nested values, read off the first of each."""
+    found = []
+    while isinstance(value, tuple):
+        found.append(len(value))
+        value = value[0] if value else None
+    return tuple(found)
+
+
+def sum_to(value: Value, like: Value) -> Value:
+    """Return a gradient in the sizes of an input that was broadcast: summed over what is one number there.
+
+    >>> sum_to(((1.0, 2.0), (3.0, 4.0)), (0.0, 0.0)), sum_to((1.0, 2.0), 0.0), sum_to(((1.0, 2.0),), ((0.0,),))
+    ((4.0, 6.0), 3.0, ((3.0,),))
+    """
+    if value == () and not isinstance(like, tuple):
+        return 0.0
+    while isinstance(value, tuple) and value and len(sizes(value)) > len(sizes(like)):
+        value = reduce(plus, value)
+    if not (isinstance(value, tuple) and isinstance(like, tuple)):
+        return value
+    if len(like) == 1 and len(value) > 1:
+        value = (reduce(plus, value),)
+    return tuple(map(sum_to, value, like)) if len(value) == len(like) else None
+
+
+def through(value: Value, matrix: Value, like: Value) -> Value:
+    """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input; None if they do not fit.
+
+    >>> through((1.0, 10.0), ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)), ((0.0,), (0.0,), (0.0,)))
+    ((41.0,), (52.0,), (63.0,))
+    """
+    numbers = list(flat(value))
+    if not isinstance(matrix, tuple) or len(numbers) != len(matrix):
+        return None
+    parts = [times(entries, one) for one, entries in zip(numbers, matrix, strict=True)]
+    row = reduce(plus, parts)
+    if not isinstance(row, tuple) or len(row) != sum(1 for _ in flat(like)):
+        return None
+    sizes = [max(map(largest, column)) for column in zip(*parts, strict=True)]
+    return shaped((0.0 if largest(one) < EPSILON * size else one for one, size in zip(row, sizes, strict=True)), like)
+
+
+def flat(value: Value) -> Iterator[Value]:
+    """Yield the numbers, first to last."""
+    if not isinstance(value, tuple):
+        yield value
+        return
+    for part in value:
+        yield from flat(part)
+
+
+def shaped(numbers: Iterator[Value], like: Value) -> Value:
+    """Return numbers in the sizes of others."""
+    return tuple(shaped(numbers, part) for part in like) if isinstance(like, tuple) else next(numbers)
 
 
 def agree(left: Value, right: Value, scale: float = 0.0) -> bool:

@@ -114,6 +114,11 @@ def value_text(value: Value, precision: int | None = None) -> str:
     return number(value) if precision is None else decimal(value, precision)
 
 
+def has_numbers(value: Value) -> bool:
+    """Return whether none of the numbers is nan or inf; those are texts, so that one float needs no look."""
+    return isinstance(value, float) or is_finite(value)
+
+
 def signed(text: str) -> str:
     """Return a text with PyTorch's unsigned numbers as the negative ones that they stand for.
 
@@ -245,7 +250,7 @@ def box_of(
 
 def not_finite_first(graph: Graph) -> set[str]:
     """Return the ids of the operations that make nan or inf out of finite inputs, as far as the values are known."""
-    bad = {node.id for node in graph.nodes if node.value is not None and not is_finite(node.value)}
+    bad = {node.id for node in graph.nodes if node.value is not None and not has_numbers(node.value)}
     if not bad:
         return set()
     known = {node.id for node in graph.nodes if node.value is not None or node.kind == "accumulate"}
@@ -361,7 +366,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
     found: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
-        ink = "" if is_finite(node.value) else "error"
+        ink = "" if has_numbers(node.value) else "error"
         if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_NAME or not head:
             found = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
@@ -374,7 +379,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     if node.grad is None:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
-    if not is_finite(node.grad):
+    if not has_numbers(node.grad):
         text = value_text(node.grad, options.precision) if is_small(size_of(node.grad)) else "not finite"
         return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
     text = value_text(node.grad, options.precision)

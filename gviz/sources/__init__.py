@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import GvizWarning, SourceError
 from gviz.sources.options import Note, SourceOptions, unused
-from gviz.sources.reading import Reading, Talk, find_aliases
+from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
 from gviz.sources.source import Source
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     from gviz.walk import DETAILED, FEW, walk
 
     evaluated = evaluate(text, options)
-    talk.say(*evaluated.notes)
+    talk.say(*evaluated.notes, *not_finite(evaluated.names, evaluated.expressions))
     graph = walk(
         evaluated.roots,
         evaluated.names,

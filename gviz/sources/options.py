@@ -43,6 +43,7 @@ class SourceOptions:
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes up to 1.4 times as long.
         costs: whether it also tells how long each operation took, and how many bytes it keeps for backward.
+        jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
         graph: name of the static graph that is wanted of a script; "" for the default one.
@@ -62,6 +63,7 @@ class SourceOptions:
     flow: bool = False
     lines: bool = False
     costs: bool = False
+    jacobians: bool = False
     argv: tuple[str, ...] = ()
     static: bool = False
     graph: str = ""

@@ -76,9 +76,9 @@ def test_no_numbers_are_claimed_where_a_step_is_a_matrix_product() -> None:
     assert found.grad == ((8.0, 16.0), (20.0, 40.0))
 
 
-def test_no_numbers_are_claimed_where_a_number_was_spread_over_a_tensor() -> None:
+def test_the_product_for_a_number_that_was_spread_over_a_tensor_is_a_sum() -> None:
     found = chain("y=(x*w).sum()", "w", x=[1, 2, 3], w=2)
-    assert (found.paths[0].product, found.sum, found.grad) == (None, None, 6.0)
+    assert (found.paths[0].product, found.sum, found.grad) == (6.0, 6.0, 6.0)
 
 
 def test_no_numbers_are_claimed_where_backward_did_not_run() -> None:

@@ -20,7 +20,6 @@ from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
-from gviz.sources.finite import not_finite
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.text import did_you_mean, excerpt, joined
 
@@ -75,7 +74,6 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     flows = _flow(options, tuple(roots.values())) if options.flow else {}  # before backward frees the graph
     if options.backward:
         notes += _run_backward(program, options, roots)
-    notes += not_finite(tensors, names.expressions)
     return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes), lines)
 
 
@@ -97,7 +95,7 @@ def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[Nod
     from gviz.flow import flow
 
     runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
-    return flow(engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs)
+    return flow(engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs, jacobians=options.jacobians)
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:

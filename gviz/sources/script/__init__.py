@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.sources.finite import not_finite
 from gviz.sources.options import Note, unused
 from gviz.sources.pasted import parse
-from gviz.sources.reading import Reading, find_aliases
+from gviz.sources.reading import Reading, find_aliases, not_finite
 from gviz.sources.script import torch_names
 from gviz.sources.script.failure import Script, describe
 from gviz.sources.script.names import named, with_names_of_the_picture
@@ -92,8 +91,7 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    wanted = {"flows": options.flow, "costs": options.costs, "grads": options.lines}
-    watch = calls_watched(engine, finder, script.code_file, space, **wanted)
+    watch = calls_watched(engine, finder, script.code_file, space, options)
     trace = _trace(engine, script, options)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext():
         raised = _run(parsed.code, space)
@@ -228,6 +226,10 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
+    if options.jacobians and not flow and not any(tensor.numel() != 1 for tensor in roots.values()):
+        from gviz.flow import flow_of
+
+        flow = flow_of(dict(roots), jacobians=True)
     detailed = DETAILED if options.details else FEW
     lines = left.lines.of if left.lines else None
     graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow, line_of=lines)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
+    from gviz.sources.options import SourceOptions
     from gviz.sources.script.process import EngineFinder
 
 __all__ = ["Call", "calls_watched"]
@@ -42,14 +43,14 @@ class Call:
     tensors: tuple[Any, ...]
     line: int | None
     names: Mapping[str, Any]
-    flow: Mapping[Any, Any]
+    flow: Mapping[Any, Any] = field(default_factory=dict)
     kept: Mapping[Any, int] = field(default_factory=dict)
     before: Mapping[int, Any] = field(default_factory=dict)
 
 
 @contextmanager
 def calls_watched(
-    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool, costs: bool, grads: bool
+    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], options: SourceOptions
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -59,14 +60,19 @@ def calls_watched(
         script: the script's file, as its code has it.
         namespace: the script's globals.
         flows: whether to look at how the gradient flows.
-        costs: whether to look at what the operations keep.
-        grads: whether to look at the gradients that are there already.
+        options: what is asked for of the gradients on their way, and of what the operations cost.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
     """
     last: dict[str, Call] = {}
     running = False
+
+    def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
+        """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
+        flow, earlier = _flow(engine, tensors, args, kwargs, function, jacobians=options.jacobians), last.get(function)
+        is_again = earlier is not None and [*map(id, earlier.tensors)] == [*map(id, tensors)]
+        return earlier.flow if options.jacobians and earlier and is_again and len(flow) < len(earlier.flow) else flow
 
     def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
@@ -78,16 +84,15 @@ def calls_watched(
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
-                flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__) if flows else {}
-                nodes = graph_nodes(tensors) if costs or grads else {}
-                kept = {node: bytes_kept(node) for node in nodes} if costs else {}
-                before = {
-                    id(leaf): leaf.grad.detach().clone()
-                    for leaf in nodes.values()
-                    if leaf is not None and leaf.grad is not None
-                }
-                call = _call(original.__name__, tensors, script, namespace, flowing)
-                last[original.__name__] = replace(call, kept=kept, before=before)
+                call = _call(original.__name__, tensors, script, namespace)
+                nodes = graph_nodes(tensors) if options.costs or options.lines else {}
+                leaves = (leaf for leaf in nodes.values() if leaf is not None and leaf.grad is not None)
+                last[original.__name__] = replace(
+                    call,
+                    flow=flowing(original.__name__, tensors, args[1:], kwargs) if options.flow else {},
+                    kept={node: bytes_kept(node) for node in nodes} if options.costs else {},
+                    before={id(leaf): leaf.grad.detach().clone() for leaf in leaves},
+                )
             running = True
             try:
                 return original(*args, **kwargs)
@@ -106,7 +111,13 @@ def calls_watched(
 
 
 def _flow(
-    engine: Any, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], function: str
+    engine: Any,
+    tensors: tuple[Any, ...],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    function: str,
+    *,
+    jacobians: bool,
 ) -> Mapping[Any, Any]:
     """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
     from gviz.flow import flow
@@ -115,10 +126,10 @@ def _flow(
     gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
     pairs = zip_longest(tensors, gradients[: len(tensors)])
     runs = function == "backward" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
-    return flow(engine, tensors, gradients if runs else (), has_gradient=runs)
+    return flow(engine, tensors, gradients if runs else (), has_gradient=runs, jacobians=jacobians)
 
 
-def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any], flow: Mapping[Any, Any]) -> Call:
+def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any]) -> Call:
     """Return what there is to remember of a call that is about to be made."""
     caller: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
     while caller is not None and caller.f_code.co_filename.startswith(GVIZ):
@@ -127,4 +138,4 @@ def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mappi
     while frame is not None and frame.f_code.co_filename != script:
         frame = frame.f_back
     local = caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
-    return Call(function, tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local}, flow)
+    return Call(function, tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local})

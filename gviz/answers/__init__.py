@@ -1,0 +1,194 @@
+"""Answers in words and formulas, one file per format: for a terminal, LaTeX, Markdown, JSON.
+
+A format is a module with ``SUFFIXES`` and ``render(explanation, page)``, which returns its text.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from gviz.errors import RenderError
+from gviz.explain.derivation import MOST_PATHS, Derivation, derive
+from gviz.files import STDIN, write
+from gviz.sources import Source, SourceOptions, read
+from gviz.sources.source import looks_like_a_file
+from gviz.text import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gviz.explain.naming import Named
+    from gviz.explain.troubles import Trouble
+    from gviz.sources import Note, Reading
+
+__all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
+
+FORMATS = {"text": "terminal", "latex": "latex", "markdown": "markdown", "json": "data"}
+"""The formats by their names, each with its module here."""
+
+SUFFIXES = {"txt": "text", "tex": "latex", "md": "markdown", "json": "json"}
+"""The formats by the suffixes of files."""
+
+Subject: TypeAlias = Literal["source", "operation", "error"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page that a text is written on.
+
+    Args:
+        width: its columns.
+        ascii: whether it can show ASCII alone.
+        color: whether ANSI colours are welcome.
+    """
+
+    width: int = 80
+    ascii: bool = False
+    color: bool = False
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What ``gviz explain`` says; ``print()`` shows it, and so does a notebook.
+
+    Args:
+        subject: what was asked: a ``source``, an ``operation`` by its name, or an ``error`` by its text.
+        content: the gradients of a source, path by path; the operations of a name; or the error.
+        reading: the source, as it was read; None for a name or an error.
+    """
+
+    subject: Subject
+    content: Derivation | tuple[Named, ...] | Trouble
+    reading: Reading | None = None
+
+    def text(self, form: str = "text", page: Page | None = None) -> str:
+        """Return it in a format: ``text``, ``latex`` (a document), ``markdown`` or ``json``.
+
+        Raises:
+            RenderError: there is no such format.
+        """
+        module = import_module(f"gviz.answers.{FORMATS[known(form)]}")
+        return str(module.render(self, page or Page()))
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Write it to a file, whole or not at all: ``.txt``, ``.tex``, ``.md`` or ``.json``; return the path.
+
+        Raises:
+            RenderError: the suffix is none of these.
+            FileError: the file cannot be written.
+        """
+        return str(write(path, self.text(suffix_for(path))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        if isinstance(self.content, tuple) and self.subject == "operation":
+            return {"operations": [one.as_dict() for one in self.content]}  # type: ignore[union-attr]
+        record: dict[str, Any] = self.content.as_dict()  # type: ignore[union-attr]
+        return record
+
+    def __str__(self) -> str:
+        """Return it as text."""
+        return self.text().rstrip("\n")
+
+    def _repr_markdown_(self) -> str:
+        """Return it as Markdown, as notebooks show it."""
+        return self.text("markdown")
+
+
+def known(form: str) -> str:
+    """Return the name of a format, by its name or suffix; RenderError if there is none."""
+    name = SUFFIXES.get(form.lower().removeprefix("."), form.lower())
+    if name in FORMATS:
+        return name
+    raise RenderError(f"there is no format {form!r}", hint=did_you_mean(form, FORMATS, f"there are {', '.join(FORMATS)}"))
+
+
+def suffix_for(path: str | os.PathLike[str]) -> str:
+    """Return the format of a file, by its suffix; RenderError if it has none of those that there are."""
+    suffix = os.path.splitext(os.fspath(path))[1][1:].lower()
+    if suffix not in SUFFIXES:
+        what = f"gviz explain writes no .{suffix} files" if suffix else "the file's name has no suffix that tells the format"
+        listed = ", ".join(f".{one}" for one in SUFFIXES)
+        raise RenderError(what, hint=f"it writes {listed}; gviz render SOURCE --path NAME draws the paths")
+    return SUFFIXES[suffix]
+
+
+def subject_of(word: str) -> Subject:
+    """Return what a word is: a source, the name of an operation, or the text of an error.
+
+    A file is a source. A text with an error's beginning, with four words in a row, or that gviz knows, is an error. A name
+    alone, with what print() puts around it, is an operation: an expression of one name has nothing to explain. All else is an
+    expression.
+
+    >>> [subject_of(word) for word in ("y=(x+w)*(w+1)", "<AddBackward0>", "relu", "x@w", "net.py")]
+    ['source', 'operation', 'operation', 'source', 'source']
+    >>> subject_of("RuntimeError: grad can be implicitly created only for scalar outputs")
+    'error'
+    """
+    from gviz.explain.naming import looks_like_a_node
+    from gviz.explain.troubles import looks_like_an_error
+
+    if word == "-" or looks_like_a_file(word):
+        return "source"
+    if looks_like_an_error(word):
+        return "error"
+    return "operation" if looks_like_a_node(word) else "source"
+
+
+def subject_of_pasted(source: Source) -> Subject:
+    """Return what standard input holds: a program's code is a source, unless an error's beginning stands in it."""
+    from gviz.explain.troubles import begins_as_an_error
+
+    if begins_as_an_error(source.text):
+        return "error"
+    return subject_of(source.text.strip()) if source.kind == "expression" else "source"
+
+
+def explain(
+    word: str | os.PathLike[str] | Source,
+    wrt: str | Sequence[str] = (),
+    *,
+    options: SourceOptions | None = None,
+    max_paths: int = MOST_PATHS,
+    say: Callable[[Note], None] | None = None,
+    **values: Any,
+) -> Explanation:
+    """Return the chain rule of a source, path by path; or what an operation's name, or an error's text, means.
+
+    ``print(gviz.explain("y=(x+w)*(w+1)", "w", x=2, w=1))``, ``gviz.explain("AddBackward0")``.
+
+    Args:
+        word: a source as :func:`gviz.read` takes it; a name of an operation or of a graph's node; or the text of an error.
+        wrt: names of tensors whose gradients are derived; all leaves if there is none.
+        options: how to read the source.
+        max_paths: how many paths to each tensor are listed; all of them are counted and added.
+        say: called with each note on the source as it comes.
+        values: values by name, as for :func:`gviz.read`.
+
+    Raises:
+        SourceError: the source is not right, no path leads to a tensor of ``wrt``, or the name or the error is unknown.
+        FileError: a file that cannot be read.
+    """
+    if not isinstance(word, Source):
+        word = os.fspath(word)
+        subject = subject_of(word)
+        if subject != "source":
+            return explain_words(word)
+        word = Source.of(word)
+    if word.file == STDIN and (subject := subject_of_pasted(word)) != "source":
+        return explain_words(word.text, subject)
+    reading = read(word, replace(options or SourceOptions(), flow=True, jacobians=True), say=say, **values)
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    return Explanation("source", derive(reading.graph, names, max_paths), reading)
+
+
+def explain_words(text: str, subject: Subject | None = None) -> Explanation:
+    """Return what an operation's name, or an error's text, means; SourceError if gviz knows neither."""
+    from gviz.explain import naming, troubles
+
+    if (subject or subject_of(text)) == "error":
+        return Explanation("error", troubles.explained(text))
+    return Explanation("operation", naming.named(text))

@@ -1,0 +1,212 @@
+"""What all formats say in the same words: numbers, steps of a path, the remark on its sum, the parts of an explained name."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from gviz.explain.derivation import GRAD, begins_with_one, kind_of, single
+from gviz.passes.elements import agree, elements
+from gviz.passes.formulas import read, written
+from gviz.pictures.labels import decimal, norm, shape_text, size_of, value_text
+
+if TYPE_CHECKING:
+    from gviz.explain.derivation import Derivation
+    from gviz.explain.paths import Chain, Path
+    from gviz.graph import Edge, Node, Value
+
+__all__ = [
+    "Section",
+    "StepText",
+    "counted",
+    "forward",
+    "grad_name",
+    "heading",
+    "is_scalar",
+    "is_short",
+    "numbers",
+    "remark",
+    "section_of",
+    "steps",
+    "target",
+]
+
+MOST_NUMBERS = 16
+"""Elements of a tensor that are written out; of a larger one its size and norm."""
+
+ABSENT = "it was freed, saved without them, is too large, or has a function of your own"
+
+LONGEST_VALUE = 48
+"""Characters of the numbers of a tensor before its paths."""
+
+LONGEST_CELL, LONGEST_MATRIX = 24, 36
+"""Characters of a tensor's numbers, and of a Jacobian's, in a table."""
+
+PRECISION = 4
+"""Decimals of a number."""
+
+MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
+
+COUNTS = ("no", "one", "two", "three", "four")
+
+
+def numbers(value: Value, most: int = 1000) -> str:
+    """Return the numbers of a small tensor, of one element without brackets; the size and the norm of another; "" for none.
+
+    >>> numbers(((1.0, 2.5),)), numbers((2.0,)), numbers(tuple([1.0] * 100))
+    ('[[1, 2.5]]', '2', '(100) all 1')
+
+    Args:
+        value: any numbers.
+        most: characters.
+    """
+    if value is None:
+        return ""
+    text = MINUS_ZERO.sub("0", value_text(single(value), PRECISION)) if is_short(value) else ""
+    if 0 < len(text) <= most:
+        return text
+    same = {*elements(value)}
+    rest = f"all {decimal(same.pop(), PRECISION)}" if len(same) == 1 else f"norm {decimal(norm(value), PRECISION)}"
+    return f"{shape_text(size_of(value))} {rest}"
+
+
+def is_short(value: Value) -> bool:
+    """Return whether the numbers are few enough to be written out."""
+    return 0 < math.prod(size_of(value)) <= MOST_NUMBERS
+
+
+def is_scalar(chain: Chain, path: Path) -> bool:
+    """Return whether all steps of a path are plain numbers."""
+    values = chain.start, *path.factors, path.product, *path.passed
+    has_maps = any(edge.jacobian is not None or (GRAD in edge.symbol and edge.local is None) for edge in path.edges)
+    return not has_maps and not any(isinstance(single(value), tuple) for value in values)
+
+
+class StepText(NamedTuple):
+    """A step of a path in words: what is derived by what, the local derivative and its numbers, the gradient behind it."""
+
+    of: str
+    wrt: str
+    symbol: str
+    value: str
+    gradient: str
+
+
+def steps(path: Path) -> list[StepText]:
+    """Return the steps of a path."""
+    passed = path.passed or (None,) * len(path.edges)
+    return [
+        StepText(of, wrt, symbol if edge.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
+        for of, wrt, symbol, edge, gradient in zip(
+            path.names[:-1], path.names[1:], path.symbols, path.edges, passed, strict=True
+        )
+    ]
+
+
+def local_text(edge: Edge) -> str:
+    """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
+    kind = kind_of(edge)
+    if kind == "factor":
+        return numbers(edge.local, LONGEST_CELL)
+    if kind == "matrix":
+        rows, columns = size_of(edge.jacobian)
+        text = f"J = {numbers(edge.jacobian)}" if is_short(edge.jacobian) else ""
+        return text if 0 < len(text) <= LONGEST_MATRIX else f"J is {rows} × {columns}"
+    return ""
+
+
+def counted(chain: Chain) -> str:
+    """Return how many paths there are, and how many of them are listed.
+
+    >>> from types import SimpleNamespace as Some
+    >>> counted(Some(count=2, paths=(1, 2))), counted(Some(count=2**60, paths=(1,)))
+    ('two paths', '1,152,921,504,606,846,976 paths, of which 1 is listed')
+    """
+    count = COUNTS[chain.count] if chain.count < len(COUNTS) else f"{chain.count:,}"
+    listed = len(chain.paths)
+    rest = "" if listed == chain.count else f", of which {listed} {'is' if listed == 1 else 'are'} listed"
+    return f"{count} path{'' if chain.count == 1 else 's'}{rest}"
+
+
+def target(chain: Chain) -> tuple[str, str]:
+    """Return what the sum is: (the root, the tensor) for a derivative, ("", words) if backward began with another than 1."""
+    if begins_with_one(chain):
+        return " + ".join(chain.of), chain.wrt
+    return "", f"the gradient of {chain.wrt}"
+
+
+def heading(derivation: Derivation) -> str:
+    """Return the title: what is derived."""
+    return f"The gradient of {' + '.join(derivation.of)}, path by path"
+
+
+def is_retained(node: Node) -> bool:
+    """Return whether backward leaves the gradient of a tensor in its ``.grad``."""
+    return node.kind == "leaf" or node.state == "retained"
+
+
+def grad_name(chain: Chain) -> str:
+    """Return ``w.grad`` if that is what the paths come to; else ""."""
+    return f"{chain.wrt}.grad" if chain.sum is not None and agree(chain.node.grad, chain.grad) else ""
+
+
+def remark(chain: Chain) -> str:
+    """Return what the sum was compared with, or why it was not; "" if it is :func:`grad_name`."""
+    name = f"{chain.wrt}.grad" if is_retained(chain.node) else f"the engine's gradient at {chain.wrt}"
+    if chain.sum is None:
+        return unchecked(chain, name)
+    if not is_retained(chain.node):
+        return f"equals {name}"
+    if chain.node.grad is None:
+        return f"equals the engine's gradient; {name} itself is None: backward() has not run, or it was cleared"
+    other = f"equals the gradient of this pass; {name} is {numbers(chain.node.grad)}: backward ran before, or it was changed"
+    return "" if grad_name(chain) else other
+
+
+def unchecked(chain: Chain, name: str) -> str:
+    """Return why a sum is not known to be the gradient."""
+    if chain.grad is None and chain.node.grad is not None:
+        value = numbers(chain.node.grad, LONGEST_VALUE)
+        return f"not checked: the steps of backward are not in this graph ({ABSENT}); {name} is {value}"
+    if chain.grad is None:
+        return "not checked: backward did not run, so that the engine has no gradient to compare with"
+    if chain.found is None:
+        why = "not all steps are numbers, or small matrices, that could be multiplied"
+        return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
+    why = "a hook, a function of your own, or a change in place makes a step another than its formula"
+    return f"this is not the engine's gradient, {numbers(chain.grad)}: {why}"
+
+
+def forward(node: Node) -> tuple[str, str, str]:
+    """Return what an operation computes: its name, its expression, its numbers."""
+    value = numbers(node.value, LONGEST_VALUE)
+    size = "" if value or not node.shape else shape_text(node.shape)
+    formula = read(node.expression) if node.expression else None
+    return node.name or node.label, node.expression if formula is None else written(formula), value or size
+
+
+class Section(NamedTuple):
+    """A part of a text without formulas.
+
+    Args:
+        title: its heading.
+        paragraphs: sentences.
+        facts: (head, text).
+        ways: (sentence, code).
+    """
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    ways: tuple[tuple[str, str], ...] = ()
+
+
+def section_of(content: object) -> tuple[Section, ...]:
+    """Return the parts of an explained name, or error."""
+    from gviz.explain.troubles import Trouble
+
+    if isinstance(content, Trouble):
+        older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []
+        return (Section(content.texts[0], (content.meaning, *older), (), content.ways),)
+    return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in content)  # type: ignore[attr-defined]

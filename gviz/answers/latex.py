@@ -1,0 +1,316 @@
+r"""An explanation as a LaTeX document, to be compiled as it is, or taken apart: it needs amsmath and geometry."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from gviz.answers.formulas import counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
+from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
+from gviz.passes.formulas import read
+from gviz.pictures.labels import decimal, shape_text, size_of
+from gviz.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.answers import Explanation, Page
+    from gviz.answers.formulas import Section
+    from gviz.explain.paths import Chain, Path
+    from gviz.graph import Edge, Node, Value
+
+__all__ = ["math", "prose", "render"]
+
+HEAD = r"""\documentclass{article}
+\usepackage[margin=2cm]{geometry}
+\usepackage{amsmath}
+\setcounter{MaxMatrixCols}{64}
+\allowdisplaybreaks
+\begin{document}
+"""
+FOOT = "\\end{document}\n"
+
+PROSE = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"$<$", ">": r"$>$", "|": r"$|$", '"': "''",
+    "→": r"$\to$", "∂": r"$\partial$", "·": r"$\cdot$", "×": r"$\times$", "²": r"$^2$", "³": r"$^3$",
+    "…": r"\dots{}", "−": "$-$", "□": r"?",
+}  # fmt: skip
+"""Characters that stand for something else in LaTeX, or that its fonts lack."""
+
+GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho",
+    "sigma", "tau", "phi", "chi", "psi", "omega",
+)  # fmt: skip
+LETTERS = dict(zip("αβγδεζηθκλμνξπρστφχψω", GREEK, strict=True))
+
+FUNCTIONS = {
+    "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "min", "max", "det",
+}  # fmt: skip
+"""Functions that LaTeX has a command for."""
+
+MOST_COLUMNS = 6
+"""Columns of a matrix that is set as one."""
+
+COMPARED = {ast.Lt: "<", ast.LtE: r"\le", ast.Gt: ">", ast.GtE: r"\ge", ast.Eq: "=", ast.NotEq: r"\ne"}
+SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 6)
+"""How strongly parts of a formula bind."""
+
+LONGEST = 300
+"""Characters of an expression that is set as a formula; a longer one is set as code."""
+
+
+def render(explanation: Explanation, _page: Page) -> str:
+    """Return the document."""
+    if isinstance(explanation.content, Derivation):
+        blocks = derivation(explanation.content)
+    else:
+        blocks = (block for section in section_of(explanation.content) for block in words(section))
+    body = "\n\n".join(blocks)
+    return f"{HEAD}\n{body}\n\n{FOOT}"
+
+
+# ------------------------------------------------------------------ words
+def prose(text: str) -> str:
+    r"""Return a text as LaTeX sets it; a character that no usual font has, by its number.
+
+    >>> prose("50% of w_1 → y")
+    '50\\% of w\\_1 $\\to$ y'
+    """
+    return "".join(PROSE.get(sign, sign if sign.isascii() else f"[U+{ord(sign):04X}]") for sign in visible(text))
+
+
+def words(section: Section) -> Iterator[str]:
+    """Yield the blocks of an explained name, or error."""
+    yield f"\\section*{{{prose(section.title)}}}"
+    yield from map(prose, section.paragraphs)
+    if section.facts:
+        items = "\n".join(f"\\item[{prose(head)}] {prose(text)}" for head, text in section.facts)
+        yield f"\\begin{{description}}\n{items}\n\\end{{description}}"
+    if section.ways:
+        codes = [f"\n\\begin{{verbatim}}\n{code}\n\\end{{verbatim}}" if code else "" for _, code in section.ways]
+        items = "\n".join(f"\\item {prose(when)}{code}" for (when, _), code in zip(section.ways, codes, strict=True))
+        yield f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}"
+
+
+# ------------------------------------------------------------------ formulas
+def name_of(name: str) -> str:
+    r"""Return a name as a formula has it.
+
+    >>> [name_of(name) for name in ("w", "w1", "theta", "net.fc.weight", "x_in")]
+    ['w', 'w_{1}', '\\theta', '\\mathrm{net.fc.weight}', '\\mathrm{x\\_in}']
+    """
+    base, number = re.fullmatch(r"(.*?)_?(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    if base in LETTERS or base.lower() in GREEK:
+        word = LETTERS.get(base, base)
+        letter = f"\\{word}"
+    elif len(base) == 1 and base.isascii() and base.isalpha():
+        letter = base
+    else:
+        return "\\mathrm{" + prose(name).replace("$", "").replace(" ", "\\ ") + "}"
+    return f"{letter}_{{{number}}}" if number else letter
+
+
+def math(text: str) -> str:
+    r"""Return an expression, or the symbol of a local derivative, as a formula.
+
+    >>> math("b"), math("-2·x²/y"), math("grad @ x.T"), math("1 - tanh(x)")
+    ('b', '\\frac{-2 \\cdot x^{2}}{y}', '\\mathrm{grad}\\, x^{\\top}', '1 - \\tanh\\left(x\\right)')
+    """
+    tree = read(text) if len(text) <= LONGEST else None
+    try:
+        return part(tree)[0] if tree is not None else code(text)
+    except RecursionError:
+        return code(text)
+
+
+def code(text: str) -> str:
+    """Return what is no formula, as it was typed."""
+    return f"\\text{{\\texttt{{{prose(text)}}}}}"
+
+
+def part(node: ast.expr) -> tuple[str, int]:
+    """Return a part of a formula, and how strongly it binds."""
+    text, level = code(ast.unparse(node)), ATOM
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            text = number(value)
+        case ast.Name():
+            text = name_of(node.id)
+        case ast.UnaryOp(op=ast.USub()):
+            text, level = f"-{within(node.operand, SIGN)}", PRODUCT
+        case ast.BinOp():
+            text, level = binary(node)
+        case ast.Attribute(attr="T"):
+            text, level = f"{within(node.value, ATOM)}^{{\\top}}", POWER
+        case ast.Compare(ops=[sign], comparators=[right]) if type(sign) in COMPARED:
+            text = f"[{within(node.left, SUM)} {COMPARED[type(sign)]} {within(right, SUM)}]"
+        case ast.Call(func=ast.Name(id=name), keywords=[]):
+            text, level = call(name, [part(one)[0] for one in node.args])
+    return text, level
+
+
+def call(name: str, arguments: list[str]) -> tuple[str, int]:
+    """Return a call of a function."""
+    if len(arguments) == 1 and name in ("sqrt", "abs", "absolute"):
+        return (f"\\sqrt{{{arguments[0]}}}" if name == "sqrt" else f"\\left|{arguments[0]}\\right|"), ATOM
+    function = f"\\{name}" if name in FUNCTIONS else f"\\operatorname{{{prose(name)}}}"
+    return f"{function}\\left({', '.join(arguments)}\\right)", POWER
+
+
+def binary(node: ast.BinOp) -> tuple[str, int]:
+    """Return an operation between two parts."""
+    match node.op:
+        case ast.Div():
+            return f"\\frac{{{part(node.left)[0]}}}{{{part(node.right)[0]}}}", PRODUCT
+        case ast.Pow():
+            return f"{within(node.left, ATOM)}^{{{part(node.right)[0]}}}", POWER
+        case ast.Mult():
+            return f"{within(node.left, PRODUCT)} \\cdot {within(node.right, SIGN)}", PRODUCT
+        case ast.MatMult():
+            return f"{within(node.left, PRODUCT)}\\, {within(node.right, SIGN)}", PRODUCT
+        case ast.Add() | ast.Sub():
+            sign = "+" if isinstance(node.op, ast.Add) else "-"
+            return f"{within(node.left, SUM)} {sign} {within(node.right, PRODUCT)}", SUM
+    return code(ast.unparse(node)), ATOM
+
+
+def within(node: ast.expr, level: int) -> str:
+    """Return a part as it stands inside of one that binds so strongly."""
+    text, own = part(node)
+    return text if own >= level else f"\\left({text}\\right)"
+
+
+def number(value: Value) -> str:
+    r"""Return a number.
+
+    >>> number(2.0), number("nan"), number("-inf"), number(1.5e-7)
+    ('2', '\\mathrm{nan}', '-\\infty', '1.5 \\cdot 10^{-7}')
+    """
+    if isinstance(value, str) and value in ("nan", "inf", "-inf"):
+        return {"nan": "\\mathrm{nan}", "inf": "\\infty", "-inf": "-\\infty"}[value]
+    if isinstance(value, bool | str) or value is None:
+        return code(str(value))
+    if isinstance(value, tuple):
+        return code(repr(value))
+    digits, exponent, power = decimal(value or 0.0).partition("e")  # no minus before a 0
+    return f"{digits} \\cdot 10^{{{int(power)}}}" if exponent else digits
+
+
+def tensor(value: Value) -> str:
+    """Return the numbers of a small tensor as a number, a row or a matrix; of a larger one its size and norm."""
+    value = single(value)
+    if not isinstance(value, tuple):
+        return number(value)
+    sizes = size_of(value)
+    if not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
+        return f"\\text{{{prose(numbers(value))}}}"
+    rows = value if len(sizes) == 2 else (value,)
+    lines = " \\\\ ".join(" & ".join(map(number, row)) for row in rows)  # type: ignore[arg-type]
+    return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}"
+
+
+def quotient(of: str, wrt: str) -> str:
+    """Return a derivative."""
+    top, below = (f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt))
+    return f"\\frac{{\\partial {top}}}{{\\partial {below}}}"
+
+
+def negative(text: str) -> str:
+    """Return a factor as it stands in a product: a sum, or one with a sign, in brackets."""
+    has_sum = re.search(r" [+-] ", re.sub(r"\\left\(.*\\right\)|\\(?:frac|text)\{.*\}", "", text)) is not None
+    return f"\\left({text}\\right)" if text.startswith("-") or has_sum else text
+
+
+# ------------------------------------------------------------------ chain rule
+def derivation(found: Derivation) -> Iterator[str]:
+    """Yield the blocks of a derivation."""
+    yield f"\\section*{{{prose(heading(found))}}}"
+    lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in found.given]
+    for node in found.computed:
+        formula, value = math(node.expression) if node.expression else "", value_of(node)
+        sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
+        lines.append(f"{name_of(node.name or node.label)} &= {sides}")
+    yield aligned(lines)
+    for chain in found.chains:
+        yield from chain_blocks(chain)
+
+
+def value_of(node: Node) -> str:
+    """Return the value of a tensor; its size where the numbers are not known."""
+    if node.value is not None:
+        return tensor(node.value)
+    return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
+
+
+def chain_blocks(chain: Chain) -> Iterator[str]:
+    """Yield the blocks of one tensor."""
+    of, wrt = target(chain)
+    name = quotient(of, wrt) if of else f"\\text{{{prose(wrt)}}}"
+    yield f"\\subsection*{{${name}$: {prose(counted(chain))}}}"
+    if all(is_scalar(chain, path) for path in chain.paths):
+        yield aligned([scalar_path(chain, path) for path in chain.paths])
+    else:
+        for path in chain.paths:
+            yield f"\\noindent ${way(path)}$:"
+            yield aligned(tensor_path(path))
+    known = chain.sum if chain.sum is not None else chain.found
+    if known is not None:
+        products = [path.product for path in chain.paths]
+        parts = " + ".join(negative(tensor(product)) for product in products)
+        is_sum = chain.is_complete and len(products) > 1 and None not in products
+        middle = f" = {parts}" if is_sum else "" if chain.is_complete else " = \\text{the sum of all}"
+        end = f" = \\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
+        yield f"\\[ {name}{middle} = {tensor(known)}{end} \\]"
+    if remark(chain):
+        yield f"\\noindent {prose(remark(chain)[:1].upper() + remark(chain)[1:])}."
+
+
+def aligned(lines: list[str]) -> str:
+    """Return lines of equations."""
+    joined = " \\\\\n".join(f"  {line}" for line in lines if line)
+    return f"\\begin{{align*}}\n{joined}\n\\end{{align*}}"
+
+
+def way(path: Path) -> str:
+    """Return the names along a path."""
+    return " \\to ".join(map(name_of, path.names))
+
+
+def scalar_path(chain: Chain, path: Path) -> str:
+    """Return a path of numbers as an equation."""
+    start = [] if begins_with_one(chain) else [tensor(chain.start)]
+    pairs = zip(path.names, path.names[1:], strict=False)
+    sides = [
+        " \\cdot ".join([*start, *(quotient(*pair) for pair in pairs)]),
+        " \\cdot ".join(map(negative, [*start, *map(symbol, path.edges, path.symbols)])),
+        " \\cdot ".join(map(negative, [*start, *(tensor(edge.local) for edge in path.edges)])) if all_known(path) else "",
+        "" if path.product is None else tensor(path.product),
+    ]
+    return f"{way(path)}:\\quad & {' = '.join(dict.fromkeys(side for side in sides if side))}"
+
+
+def all_known(path: Path) -> bool:
+    """Return whether each step has its number."""
+    return all(edge.local is not None for edge in path.edges)
+
+
+def symbol(edge: Edge, text: str) -> str:
+    """Return the symbol of a step; a quotient if there is none."""
+    return math(edge.symbol) if edge.symbol else quotient(*(name.removeprefix("∂") for name in text.split("/", 1)))
+
+
+def tensor_path(path: Path) -> list[str]:
+    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
+    lines = []
+    for of, wrt, edge, text, gradient in zip(
+        path.names[:-1], path.names[1:], path.edges, path.symbols, path.passed or (None,) * len(path.edges), strict=True
+    ):
+        is_map = kind_of(edge) != "factor" and "grad" in edge.symbol
+        sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
+        is_plain = edge.local is None or is_map or edge.symbol.lstrip("-").isdigit()
+        local = "" if is_plain else f" = {tensor(edge.local)}"
+        behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
+        lines.append(f"{quotient(of, wrt)} &{sign} {symbol(edge, text)}{local}{behind}")
+    return lines

@@ -1,0 +1,133 @@
+"""``gviz explain``: the chain rule, path by path; the names of operations, and errors, in plain words."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from gviz.cli import streams
+from gviz.cli.options import NAMES, OneOf, SourceCommand, takes_source
+from gviz.errors import FileError
+
+if TYPE_CHECKING:
+    from gviz.answers import Explanation, Page
+    from gviz.cli.options import Command
+    from gviz.sources import Source, SourceOptions
+
+__all__ = ["explain"]
+
+FORMS = ("text", "latex", "markdown", "json")
+
+
+def takes_words(command: Command) -> Command:
+    """Let a command that takes a source take the name of an operation, or an error's text, in its place."""
+
+    @wraps(command)
+    def choose(*, words: tuple[str, ...], after: tuple[str, ...], **given: Any) -> int:
+        from gviz.answers import explain_words, subject_of
+        from gviz.sources.source import looks_like_a_file
+
+        spoken = words or after
+        first, whole = "".join(spoken[:1]), " ".join(spoken)  # an error's text may have been typed without quotes
+        text = whole if not looks_like_a_file(first) and subject_of(whole) == "error" else first
+        if subject_of(text) == "source" or not text:
+            return command(words=words, after=after, **given)
+        output, explained = Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
+        unused = [*(spoken[1:] if text == first else ()), *(f"--wrt {name}" for name in given["wrt"])]
+        if unused:
+            streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
+        output.write(explained)
+        return 0
+
+    return choose
+
+
+class Output(NamedTuple):
+    """Where an explanation goes.
+
+    Args:
+        form: its format.
+        file: its file; None, or -, for standard output.
+    """
+
+    form: str
+    file: str | None
+
+    @classmethod
+    def of(cls, form: str | None, file: str | None, *, as_json: bool) -> Output:
+        """Return the output that was asked for; UsageError, or RenderError, if it cannot be."""
+        from gviz.answers import suffix_for
+
+        if as_json and form not in (None, "json"):
+            raise click.UsageError(f"--json and --format {form}: take one.")
+        if file in (None, "-"):
+            return cls("json" if as_json else form or "text", None)
+        return cls("json" if as_json else form or suffix_for(str(file)), file)
+
+    def write(self, explanation: Explanation) -> None:
+        """Write it."""
+        if self.file is not None:
+            from gviz.files import write
+
+            write(self.file, explanation.text(self.form))
+            return
+        streams.write_product(explanation.text(self.form, page()))
+
+
+def page() -> Page:
+    """Return the page that standard output is."""
+    from gviz.answers import Page
+
+    if not streams.is_terminal(sys.stdout):
+        return Page()
+    from shutil import get_terminal_size
+
+    width, is_ascii = get_terminal_size().columns, not streams.takes_unicode(sys.stdout)
+    return Page(width, ascii=is_ascii, color=streams.in_colour(sys.stdout))
+
+
+@click.command(cls=SourceCommand)
+@takes_words
+@takes_source()
+@click.option("--wrt", **NAMES, help="The tensor whose gradient is derived; repeatable. [default: each leaf]")
+@click.option(
+    "--max-paths", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N",
+    help="The paths to each tensor that are listed; all are counted and added.",
+)  # fmt: skip
+@click.option("--format", "form", type=OneOf(FORMS), help="The format. [default: the file's suffix, or text]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
+@click.option("-o", "--output", "file", metavar="FILE", help="The file to write: .txt, .tex, .md or .json.")
+def explain(
+    *, source: Source, options: SourceOptions, wrt: tuple[str, ...], max_paths: int, form: str | None, as_json: bool,
+    file: str | None,
+) -> int:  # fmt: skip
+    """Explain gradients, an operation or an error.
+
+    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input. Each path of the chain
+    rule is multiplied along, and the sum of all is compared with the engine's gradient. In place of SOURCE there may be the
+    name of an operation, or the text of one of PyTorch's errors, with its traceback or without.
+
+    \b
+    Examples:
+      gviz explain "y=(x+w)*(w+1)" x=2 w=1 --wrt w
+      gviz explain train.py --wrt net.fc.bias -o bias.tex
+      gviz explain AddBackward0
+      gviz explain "grad can be implicitly created only for scalar outputs"
+      python train.py 2>&1 | gviz explain -
+    """
+    from gviz.answers import explain as explained
+    from gviz.cli.reading import ready
+
+    output = Output.of(form, file, as_json=as_json)
+    with suppress(OSError, ValueError):  # one of the files is not there
+        if output.file and source.file and os.path.samefile(output.file, source.file):
+            raise FileError(f"-o {output.file} is SOURCE: the explanation would replace it", hint="give the file another name")
+    with ready(source, product_on_stdout=output.file is None):
+        found = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
+    output.write(found)
+    return int(found.reading is not None and found.reading.failed)

@@ -1,0 +1,205 @@
+"""A gradient derived as on paper: what was computed, each path of the chain rule with its steps, and what they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.explain.local import with_formula
+from gviz.explain.paths import along, find_paths
+from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import agree
+from gviz.passes.expressions import inputs_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gviz.explain.paths import Chain, Path
+    from gviz.graph import Edge, Graph, Node, Value
+
+__all__ = ["MOST_PATHS", "Derivation", "begins_with_one", "derive", "kind_of", "single"]
+
+MOST_PATHS = 8
+"""Paths to a tensor that are listed, unless more are asked for."""
+
+LARGE = 200_000
+"""Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
+
+GRAD = "grad"
+"""In the symbol of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Gradients, path by path.
+
+    Args:
+        of: the names of the roots.
+        given: the tensors that it begins with: leaves, and what needs no gradient; in the order of the program.
+        computed: the operations on the way, each after what it is made from.
+        chains: for each tensor its paths, their products and their sum.
+        ran: whether backward ran, so that there is a gradient of the engine's to compare with.
+    """
+
+    of: tuple[str, ...]
+    given: tuple[Node, ...]
+    computed: tuple[Node, ...]
+    chains: tuple[Chain, ...]
+    ran: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record for JSON.
+
+        ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the engine's
+        gradient, ``start`` if backward does not start from 1. ``sum`` and a product are null where they are not known.
+        """
+        return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
+
+
+def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Derivation:
+    """Return how the gradients of some tensors come about.
+
+    Args:
+        graph: one that was recorded, with its flow (:attr:`gviz.SourceOptions.flow`) and Jacobians if numbers are wanted.
+        wrt: names of tensors, such as w for ``w.grad``; all leaves if there is none.
+        most: how many paths to each are listed; they are counted and added whatever their number.
+
+    Raises:
+        SourceError: no path leads to one of them, or the graph is not of that kind.
+    """
+    if graph.kind == "static":
+        hint = "gviz static draws it; its gradients are operations of their own"
+        raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
+    if not any(edge.symbol for edge in graph.edges):
+        graph = with_formula(graph)
+    shown = dataflow(with_leaf_names(graph))
+    roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
+    names = tuple(wrt) or leaves_of(shown, roots)
+    if not names:
+        root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
+        hint = f"write what it is computed by, as in {root}=x*w"
+        raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
+    small, has_tensors = without_large(shown), any(node.shape for node in shown.nodes if node.id in roots)
+    found = (find_paths(small, name, most) for name in dict.fromkeys(names))
+    chains = tuple(completed(chain, has_tensors=has_tensors) for chain in found)
+    inputs: dict[str, list[Edge]] = {node.id: [] for node in shown.nodes}
+    for edge in shown.edges:
+        inputs[edge.target].append(edge)
+    on_paths = {target for chain in chains for target, _ in chain.edges}
+    computed = tuple(node for node in inputs_first(shown, inputs) if node.id in on_paths)
+    used = {edge.source for edge in shown.edges if edge.target in on_paths}
+    given = [node for node in shown.nodes if node.id in used and node.name and node.kind in ("leaf", "frozen")]
+    rows = {row.name: position for position, row in enumerate(shown.tensors)}
+    given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
+    return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+
+
+def leaves_of(shown: Graph, roots: set[str]) -> tuple[str, ...]:
+    """Return the names of the leaves that gradients go to, in the order of the program."""
+    leaves = [node.name for node in shown.nodes if node.kind == "leaf" and node.id not in roots and node.name]
+    rows = {row.name: position for position, row in enumerate(shown.tensors)}
+    return tuple(sorted(leaves, key=lambda name: rows.get(name, len(rows))))
+
+
+def with_leaf_names(graph: Graph) -> Graph:
+    """Return the graph with a name for each leaf that the program has given none: ``leaf 1``."""
+    number, nodes = 0, list(graph.nodes)
+    for place, node in enumerate(nodes):
+        if node.kind == "leaf" and not node.name:
+            number += 1
+            nodes[place] = node._replace(name=f"leaf {number}")
+    return replace(graph, nodes=tuple(nodes)) if number else graph
+
+
+def without_large(graph: Graph) -> Graph:
+    """Return the graph without the numbers on the edges of large tensors."""
+
+    def small(edge: Edge) -> Edge:
+        sizes = [count(value) for value in (edge.local, edge.handed)]
+        return edge._replace(local=None, handed=None) if max(sizes) > LARGE else edge
+
+    return replace(graph, edges=tuple(map(small, graph.edges)))
+
+
+def count(value: Value) -> int:
+    """Return the number of elements."""
+    found = 1
+    while isinstance(value, tuple):
+        found, value = found * len(value), value[0] if value else None
+    return found
+
+
+def completed(chain: Chain, *, has_tensors: bool) -> Chain:
+    """Return a chain that could not be checked with the numbers that are known all the same.
+
+    Where a step is neither a factor nor a small matrix, but one path alone has come there, the path's gradient is the one that
+    the engine hands on. These are the engine's own numbers: they check nothing. Without a gradient to begin with there are
+    numbers for numbers alone.
+    """
+    if chain.sum is not None:
+        return chain
+    factors = (factor for path in chain.paths for factor in path.factors)
+    if chain.grad is None and (has_tensors or any(isinstance(factor, tuple) for factor in factors)):
+        unknown = tuple(path._replace(product=None, passed=()) for path in chain.paths)
+        return replace(chain, paths=unknown, found=None)
+    return replace(chain, paths=tuple(followed(path, chain) for path in chain.paths))
+
+
+def followed(path: Path, chain: Chain) -> Path:
+    """Return a path with the gradients along it, as far as they are known."""
+    passed = [chain.start]
+    for edge in path.edges:
+        gradient = along(passed[-1], edge)
+        is_alone = chain.reached.get(edge.target) == 1
+        passed.append(edge.handed if gradient is None and is_alone else gradient)
+    return path._replace(product=passed[-1], passed=tuple(passed[1:]))
+
+
+def begins_with_one(chain: Chain) -> bool:
+    """Return whether backward begins with 1 at a root of one element, so that the sum is the derivative."""
+    return agree(single(chain.start), 1.0)
+
+
+def single(value: Value) -> Value:
+    """Return the number of a tensor of one element, without brackets; any other value as it is.
+
+    >>> single(((2.0,),)), single((2.0, 3.0))
+    (2.0, (2.0, 3.0))
+    """
+    number = value
+    while isinstance(number, tuple) and len(number) == 1:
+        number = number[0]
+    return value if isinstance(number, tuple) else number
+
+
+def kind_of(edge: Edge) -> str:
+    """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone."""
+    if GRAD not in edge.symbol and edge.local is not None:
+        return "factor"
+    return "matrix" if edge.jacobian is not None else "vjp"
+
+
+def quotients(path: Path) -> tuple[tuple[str, str], ...]:
+    """Return the names of each step: what is derived, and by what."""
+    return tuple(pairwise(path.names))
+
+
+def chain_record(chain: Chain) -> dict[str, Any]:
+    """Return the record of one tensor."""
+    record: dict[str, Any] = {"name": chain.wrt, "paths": [path_record(path) for path in chain.paths]}
+    record |= {"sum": chain.sum, "grad": chain.grad}
+    if not chain.is_complete:
+        record["count"] = chain.count
+    if not begins_with_one(chain):
+        record["start"] = chain.start
+    return record if chain.sum is not None else {**record, "checked": False}
+
+
+def path_record(path: Path) -> dict[str, Any]:
+    """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix."""
+    factors = [edge.jacobian if kind_of(edge) == "matrix" else edge.local for edge in path.edges]
+    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": path.product}
+    kinds = [kind_of(edge) for edge in path.edges]
+    return record if set(kinds) <= {"factor"} else {**record, "kinds": kinds}

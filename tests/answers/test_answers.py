@@ -1,0 +1,182 @@
+"""An explanation in each format: what it says, how wide it is, and that LaTeX is whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
+from gviz.answers.latex import math
+from gviz.errors import RenderError
+from gviz.sources import SourceOptions
+from gviz.text import display_width
+
+SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
+    "article": ("y=(x+w)*(w+1)", {"x": 2, "w": 1}),
+    "tensors": ("L=(relu(x@W+b)**2).sum()", {"x": [[1, 2]], "W": [[1, 2], [3, 4]], "b": [0.5, -30]}),
+    "large": ("L=(x@W).sum()", {"x": "ones(100,100)", "W": "ones(100,100)"}),
+    "long": ("y=-2*x**2/w-exp(-x)*sqrt(w)*theta_1+a_long_name_of_a_weight*tanh(x)", {"x": 0.001}),
+    "nan": ("y=log(x)*0+x/w", {"x": 0, "w": -3}),
+    "deep": ("y=x" + "; y=y*1.01+w" * 60, {"x": 1, "w": 2}),
+    "many": ("y=x" + "; y=y+y" * 60, {"x": 1}),
+    "greek": ("α_1=β*x; y=softplus(α_1)+maximum(x,β)", {"x": 2}),
+}
+WORDS = (
+    "AddBackward0",
+    "SoftmaxBackward",
+    "ConvolutionBackward0",
+    "AccumulateGrad",
+    "Trying to backward through the graph a second time",
+)
+
+
+def explanation(name: str) -> Explanation:
+    if name not in SOURCES:
+        return explain(name)
+    text, values = SOURCES[name]
+    return explain(text, options=SourceOptions(values=values), say=lambda _: None)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("name", [*SOURCES, *WORDS])
+def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
+    code = ("      ",)  # code is not broken
+    lines = explanation(name).text("text", Page(width)).splitlines()
+    assert max(display_width(line) for line in lines if not line.startswith(code)) <= width
+
+
+@pytest.mark.parametrize("name", [*SOURCES, *WORDS])
+def test_ascii_and_colours_are_as_the_terminal_wants_them(name: str) -> None:
+    found = explanation(name)
+    assert found.text("text", Page(ascii=True)).isascii()
+    assert "\x1b" not in found.text()
+    coloured = found.text("text", Page(color=True))
+    assert re.sub(r"\x1b\[\d*m", "", coloured) == found.text()
+    assert coloured != found.text()
+
+
+def test_the_article_s_derivation_is_written_as_the_article_does() -> None:
+    lines = explanation("article").text().splitlines()
+    assert lines[-4:] == [
+        "∂y/∂w: two paths",
+        "  y → a → w   ∂y/∂a · ∂a/∂w = b · 1 = 2 · 1 = 2",
+        "  y → b → w   ∂y/∂b · ∂b/∂w = a · 1 = 3 · 1 = 3",
+        "  ∂y/∂w = 2 + 3 = 5 = w.grad",
+    ]
+    assert lines[2:6] == ["  x = 2, w = 1", "  a = x + w = 3", "  b = w + 1 = 2", "  y = a·b = 6"]
+
+
+def test_a_path_of_tensors_is_a_table_of_steps() -> None:
+    text = explanation("tensors").text()
+    assert "    ∂a/∂W  x.T @ grad  J = [[1, 0, 2, 0], [0, 1, 0, 2]]  [[15, 0], [30, 0]]" in text
+    assert "  ∂L/∂W = [[15, 0], [30, 0]] = W.grad" in text
+
+
+def test_markdown_has_tables_that_are_whole() -> None:
+    for name in SOURCES:
+        table = [line for line in explanation(name).text("markdown").splitlines() if line.startswith("|")]
+        assert table
+        columns = 0
+        for line in table:
+            cells = len(re.findall(r"(?<!\\)\|", line))
+            columns = columns if "---" not in line and columns == cells else cells
+            assert cells == columns
+    assert "| y → a → w | ∂y/∂a · ∂a/∂w | b · 1 | 2 · 1 | 2 |" in explanation("article").text("markdown")
+
+
+@pytest.mark.parametrize("name", [*SOURCES, *WORDS])
+def test_latex_is_whole(name: str, tmp_path: Path) -> None:
+    text = explanation(name).text("latex")
+    code = re.sub(r"\\begin\{verbatim\}.*?\\end\{verbatim\}", "", text, flags=re.DOTALL)
+    assert code.isascii()
+    bare = re.sub(r"\\[\\{}$&#%_^~]", "", code)
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") % 2 == 0
+    assert code.count("\\left") == code.count("\\right")
+    open_: list[str] = []
+    for kind, environment in re.findall(r"\\(begin|end)\{(\w+\*?)\}", code):
+        if kind == "begin":
+            open_.append(environment)
+        else:
+            assert open_.pop() == environment
+    assert not open_
+    if shutil.which("pdflatex"):
+        (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+        words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ("w1*a", "w_{1} \\cdot a"),
+        ("(a + b)·c", "\\left(a + b\\right) \\cdot c"),
+        ("a - (b - c)", "a - \\left(b - c\\right)"),
+        ("(-x)²", "\\left(-x\\right)^{2}"),
+        ("2^(-x)", "2^{-x}"),
+        ("sqrt(x)/abs(y)", "\\frac{\\sqrt{x}}{\\left|y\\right|}"),
+        ("x > 0", "[x > 0]"),
+        ("where(x > 0, 1, exp(x))", "\\operatorname{where}\\left([x > 0], 1, \\exp\\left(x\\right)\\right)"),
+        ("W.T @ grad", "W^{\\top}\\, \\mathrm{grad}"),
+        ("x (1st)", "\\text{\\texttt{x (1st)}}"),
+        ("θ_1*é", "\\theta_{1} \\cdot \\mathrm{[U+00E9]}"),
+    ],
+)
+def test_a_formula_is_set_as_mathematics(formula: str, text: str) -> None:
+    assert math(formula) == text
+
+
+def test_json_is_one_line_and_the_same_as_the_data() -> None:
+    found = explanation("article")
+    text = found.text("json")
+    assert text.count("\n") == 1
+    assert json.loads(text) == json.loads(json.dumps(found.as_dict()))
+    assert set(json.loads(explain("AddBackward0").text("json"))["operations"][0]) >= {"grad_fn", "saves", "remarks", "example"}
+    assert set(json.loads(explain(WORDS[-1]).text("json"))) == {"error", "older", "meaning", "ways"}
+
+
+def test_a_file_has_the_format_of_its_suffix(tmp_path: Path) -> None:
+    found = explanation("article")
+    for suffix, form in {"txt": "text", "tex": "latex", "md": "markdown", "json": "json"}.items():
+        path = tmp_path / f"y.{suffix}"
+        assert found.save(path) == str(path)
+        assert path.read_text(encoding="utf-8") == found.text(form) == found.text(suffix)
+    with pytest.raises(RenderError, match=r"gviz explain writes no \.pdf files"):
+        found.save(tmp_path / "y.pdf")
+    with pytest.raises(RenderError, match="there is no format 'latx'"):
+        found.text("latx")
+    assert len(FORMATS) == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "subject"),
+    [
+        ("y=(x+w)*(w+1)", "source"),
+        ("x+w", "source"),
+        ("-", "source"),
+        ("-x", "source"),
+        ("net.py", "source"),
+        ("missing.json", "source"),
+        ("exp(x)", "source"),
+        ("a=x+w\nb=a*2  # and so on it goes", "source"),
+        ("AddBackward0", "operation"),
+        ("<AddBackward0>", "operation"),
+        ("torch::autograd::CopySlices", "operation"),
+        ("torch.mul", "operation"),
+        ("relu", "operation"),
+        ("RuntimeError: anything", "error"),
+        ("Traceback (most recent call last):\n  File 'a.py'", "error"),
+        ("a leaf Variable that requires grad is being used", "error"),
+        ("UserWarning: The .grad attribute", "error"),
+        ("torch.autograd.gradcheck.GradcheckError: Jacobian mismatch", "error"),
+    ],
+)
+def test_it_is_decided_once_what_a_word_is(word: str, subject: str) -> None:
+    assert subject_of(word) == subject
