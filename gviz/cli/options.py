@@ -108,6 +108,9 @@ OPTIONS = {
     "no_backward": click.option("--no-backward", is_flag=True, help="Compute the values only; do not run backward."),
     "grad_output": click.option("--grad-output", metavar="VALUE",
                                 help="The gradient of the root, such as ones, if it is not a scalar."),
+    "order": click.option("--order", type=click.IntRange(1, 9), metavar="N", callback=lambda *given: given[-1] or 0,
+                          help="The graph of the N-th derivative by each leaf, as create_graph=True records it."),
+    "wrt": click.option("--wrt", **NAMES, help="Differentiate by NAME only; repeatable. It goes with --order."),
     "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
                            help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
     "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
@@ -139,6 +142,8 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
                 if unused is not None:
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **params)
+            if own.get("wrt") and not own["order"]:
+                raise click.UsageError("--wrt names what --order N differentiates by: --order 1 draws the first derivative.")
             source, values, argv = read_words(words, after, own.pop("values"))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gviz.errors import SourceError
 from gviz.passes.elements import agree, largest, plus, times
 from gviz.passes.expressions import inputs_first, operator_of
-from gviz.text import did_you_mean, excerpt, joined
+from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -170,7 +170,7 @@ def path_of(edges: tuple[Edge, ...], names: Mapping[str, str], start: Value) -> 
     for edge in edges:
         product = times(product, edge.local)
     passed = (names[edges[0].target], *(names[edge.source] for edge in edges)) if edges else ()
-    quotients = (f"∂{user}/∂{used}" for user, used in pairwise(passed))
+    quotients = (quotient_of(user, used) for user, used in pairwise(passed))
     symbols = tuple(edge.symbol or quotient for edge, quotient in zip(edges, quotients, strict=True))
     return Path(edges, passed, symbols, tuple(edge.local for edge in edges), product)
 

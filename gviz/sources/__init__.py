@@ -129,6 +129,9 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
 
     if not text.strip():
         raise SourceError(f"{file} is empty: it holds no graph")
+    if options.order:
+        hint = "name the expression or the script that it was saved from"
+        raise SourceError(f"--order {options.order}: a saved graph cannot be differentiated", hint=hint)
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")

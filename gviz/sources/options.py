@@ -39,6 +39,8 @@ class SourceOptions:
         saved: whether saved tensors become nodes.
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
+        order: how many times each root is differentiated; the graph is that of the derivatives then.
+        wrt: names of the tensors to differentiate by; empty for all leaves.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
         graph: name of the static graph that is wanted of a script; "" for the default one.
@@ -56,6 +58,8 @@ class SourceOptions:
     saved: bool = False
     details: bool = True
     flow: bool = False
+    order: int = 0
+    wrt: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     static: bool = False
     graph: str = ""
@@ -64,7 +68,7 @@ class SourceOptions:
         """Keep values as sources read them, names as tuples; SourceError for a value that is neither a number nor a list."""
         values = {name: value if _is_array(value) else value_text(name, value) for name, value in self.values.items()}
         object.__setattr__(self, "values", values)
-        for name in ("roots", "frozen", "retain", "argv"):
+        for name in ("roots", "frozen", "retain", "wrt", "argv"):
             words = getattr(self, name)
             object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
 

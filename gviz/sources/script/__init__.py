@@ -66,7 +66,7 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
     """
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
-    talk.say(*unused(options, INSTEAD))
+    talk.say(*unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order}))
     code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
     parsed = parse(text, file, code_file)
     talk.say(*parsed.notes)
@@ -178,7 +178,7 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
 
         return static_source.reading(left.static, talk, failed=left.error is not None)
     talk.say(note)
-    graph = _graph(roots, left, options)
+    graph = _graph(roots, left, options, talk)
     if left.error is not None:
         graph = replace(graph, error=left.error.in_short())
     return Reading(graph, tuple(talk.notes), failed=left.error is not None, aliases=find_aliases(left.names))
@@ -197,7 +197,7 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
     return {}, Note(missing.what, "warning")
 
 
-def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Graph:
+def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
     from gviz.walk import DETAILED, FEW, tensor_row, walk
 
@@ -207,6 +207,12 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
+    if options.order and roots:
+        from gviz.sources.order import derivatives, factors
+
+        roots, more = derivatives(roots, names, options)
+        talk.say(*more)
+        flow = factors(roots) if options.flow else {}
     detailed = DETAILED if options.details else FEW
     graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow)
     if options.flow:
