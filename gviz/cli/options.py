@@ -32,14 +32,28 @@ class SourceCommand(click.Command):
             if script is None:
                 advice = "An expression that begins with a minus sign comes after --."
                 if error.option_name.startswith("--"):
-                    raise
-            raise click.UsageError(f"{error.format_message()} {advice}") from None
+                    advice = nearest(
+                        error.option_name, [name for each in self.params for name in each.opts if name[:2] == "--"]
+                    )
+            raise click.UsageError(f"No such option '{error.option_name}'. {advice}".rstrip()) from None
         ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the parts of the usage line, with the words after ``--``."""
         return [*super().collect_usage_pieces(ctx), "[-- ARGUMENT...]"]
+
+
+def nearest(option: str, options: Sequence[str]) -> str:
+    """Return which option was probably meant.
+
+    >>> nearest("--output-file", ["--output", "--theme"]), nearest("--themes", ["--theme"]), nearest("--foo", ["--theme"])
+    ('Did you mean --output?', 'Did you mean --theme?', '')
+    """
+    from difflib import get_close_matches  # only an error needs it
+
+    alike = [other for other in options if other.startswith(option) or option.startswith(other)]
+    return "".join(f"Did you mean {meant}?" for meant in (alike or get_close_matches(option, options, 1))[:1])
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:

@@ -48,9 +48,10 @@ USUAL = {
 
 
 KEYWORDS = (
-    "requires_grad dtype device dim keepdim bias reduction retain_graph create_graph allow_unused gradient grad_outputs inputs "
-    "lr momentum weight_decay betas kernel_size stride padding in_features out_features input size generator"
-).split()
+    "requires_grad", "dtype", "device", "dim", "keepdim", "bias", "reduction", "retain_graph", "create_graph", "allow_unused",
+    "gradient", "grad_outputs", "inputs", "lr", "momentum", "weight_decay", "betas", "kernel_size", "stride", "padding",
+    "in_features", "out_features", "input", "size", "generator",
+)  # fmt: skip
 """Names of arguments that people mistype."""
 
 UNEXPECTED = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
@@ -192,7 +193,7 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
 def _attributes(error: BaseException) -> list[str]:
     """Return the attributes that there are, where another was asked for."""
     try:
-        return [name for name in dir(error.obj) if isinstance(name, str)] if isinstance(error, AttributeError) else []
+        return dir(error.obj) if isinstance(error, AttributeError) else []
     except Exception:  # noqa: BLE001 - a class's own __dir__ is the program's code, and may raise anything
         return []
 
