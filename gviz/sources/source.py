@@ -79,6 +79,11 @@ class Source:
         else:
             text, file = word, None
         kind: Kind = "expression" if file is None else kind_of(text, file)
+        if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
+            from gviz.sources.expression.latex import read_latex
+
+            text, notes = read_latex(text)
+            return cls(kind, text, file, notes)
         if kind != "expression" or not WRAPPED.search(text):
             return cls(kind, text, file)
         from gviz.sources.pasted import unwrap

@@ -118,6 +118,10 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     """Return notes on values that are missing, not used, or known without being given."""
     notes: list[Note] = []
     missing = [name for name in program.free if name not in options.values]
+    if any(len(name) > 1 for name in missing):
+        from gviz.sources.expression.advice import refuse_glued  # only such a name needs it
+
+        refuse_glued(program)
     if missing:
         called = [name for name in missing if len(name) > 1 and is_function(name)]
         more = f" (to call the function, write {called[0]}(...))" if called else ""
