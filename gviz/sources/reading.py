@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gviz.graph import Graph
+    from gviz.sources.notebook import Cells
     from gviz.sources.options import Note
 
 __all__ = ["Reading", "Talk", "find_aliases"]
@@ -71,10 +72,12 @@ class Talk:
     def __init__(self, listener: Callable[[Note], None] | None = None) -> None:
         self.notes: list[Note] = []
         self.listener = listener
+        self.cells: Cells | None = None  # of a notebook, whose lines the notes name
 
     def say(self, *notes: Note | None) -> None:
         """Take the notes, in order; None is nothing to say."""
-        for note in filter(None, notes):
+        for said in filter(None, notes):
+            note = said if self.cells is None else replace(said, text=self.cells.renamed(said.text))
             self.notes.append(note)
             if self.listener is not None:
                 self.listener(note)
