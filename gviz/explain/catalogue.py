@@ -164,13 +164,19 @@ def rows_in(start: Any) -> set[str]:
             todo += [called for _, called in function.public.declared]
         elif isinstance(function, FunctionType) and id(function) not in seen:
             seen.add(id(function))
-            space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
-            names = {name for code in codes(function.__code__) for name in code.co_names}
-            texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
-            spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
-            near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
-            todo += [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
+            todo += calls_in(function)
     return rows
+
+
+@cache
+def calls_in(function: FunctionType) -> list[Any]:
+    """Return the functions and rows of the engine that a function names."""
+    space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
+    names = {name for code in codes(function.__code__) for name in code.co_names}
+    texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
+    spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
+    near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
+    return [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
 
 
 def is_ours(value: Any) -> bool:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["derivatives", "factors"]
 
-FREED = "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out"
+HINTS = {
+    "second time": "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out",
+    "inplace": "a tensor of the graph was changed since, as optimizer.step() changes parameters: take that out",
+}
+"""What is in PyTorch's words, and what to do."""
 
 
 def derivatives(
@@ -90,7 +94,7 @@ def _grad(name: str, tensor: Any, by: list[Any], options: SourceOptions) -> Sequ
         grads: Sequence[Any] = engine.autograd.grad(tensor, by, start, create_graph=True, allow_unused=True)
     except RuntimeError as error:
         text = str(error).partition(". ")[0]
-        hint = FREED if "second time" in text else None
+        hint = next((hint for words, hint in HINTS.items() if words in text), None)
         if "scalar outputs" in text or "Mismatch in shape" in text:
             hint = f"{name} has shape {tuple(tensor.shape)}; --grad-output ones supplies a gradient"
         raise SourceError(f"--order {options.order}: {text}", hint=hint) from None

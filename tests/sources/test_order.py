@@ -131,6 +131,8 @@ def test_a_script_is_differentiated_from_its_root(gviz: Program) -> None:
     assert "∂y/∂x = 12\n" in done.out
     (gviz.folder / "net.py").write_text(head + "y.backward()\n")
     gviz("render", "net.py", "--order", 1).assert_refused("second time", "backward(retain_graph=True)", files=("net.py",))
+    (gviz.folder / "net.py").write_text(head + "y.backward(retain_graph=True)\nwith torch.no_grad():\n    x += 1\n")
+    gviz("render", "net.py", "--order", 1).assert_refused("inplace operation", "take that out", files=("net.py",))
 
 
 @pytest.mark.parametrize(
