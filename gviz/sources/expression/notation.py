@@ -265,6 +265,7 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"(?:ᵀ|⊤|\^ *T\b)(?= *[\w(])", ".T @ ", code)
+    code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
@@ -282,7 +283,7 @@ def _exponents(run: str) -> str:
 _GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 _POWER = r"\s*(?:\^|\*\*)\s*"
 _OF_E = re.compile(rf"(?<![\w.])([0-9.]*)e{_POWER}({_GROUP}|-?\s*[\w.]+(?:{_POWER}[\w.]+)*)")
-_OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({_GROUP}|[^\W\d]\w*)")
+_OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({_GROUP}|[0-9.]*[^\W\d]\w*)")
 _DENOMINATOR = re.compile(rf"/\s*([0-9.]+[^\W\d]\w*(?:{_POWER}\w+)?)(?![\w(])")
 
 

@@ -270,6 +270,8 @@ def test_a_name_with_a_value_or_of_other_letters_is_one_name(values: dict[str, o
         ("y=πr²", {"r": 2}, "y=π*r**2"),
         ("y=sin²(x)", {"x": 1}, "y=sin(x)**2"),
         ("y=sin^2 x + cos^2 x", {"x": 1}, "y=sin(x)**2 + cos(x)**2"),
+        ("y=sin²2x", {"x": 1}, "y=sin(2*x)**2"),
+        ("y=x²3", {"x": 1}, "y=x**2*3"),
         ("y=tan⁻¹(x)", {"x": 1}, "y=atan(x)"),
         ("y=xᵀW", {"x": "[1,2]", "W": "[[1,2],[3,4]]"}, "y=x.T @ W"),
         ("y=(x-w)/2w", {"x": 3, "w": 2}, "y=(x-w)/(2*w)"),
