@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gviz.graph import Value
     from gviz.walk import NodeLike, TensorLike
 
-__all__ = ["flow", "flow_of"]
+__all__ = ["engine_of", "flow", "flow_of"]
 
 MOST = 300
 """Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
@@ -116,9 +116,13 @@ def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, Flow]:
     )
     if not roots or not all(hasattr(root, "grad_fn") for root in roots):
         return {}
+    return flow(engine_of(roots[0]), roots, jacobians=jacobians)
+
+
+def engine_of(tensor: Any) -> Any:
+    """Return the module that a tensor is of: the real torch, or gviz's engine."""
     torch = sys.modules.get("torch")
-    is_torch = torch is not None and isinstance(roots[0], torch.Tensor)
-    return flow(torch if is_torch else import_module("gviz.engine"), roots, jacobians=jacobians)
+    return torch if torch is not None and isinstance(tensor, torch.Tensor) else import_module("gviz.engine")
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:

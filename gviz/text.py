@@ -9,11 +9,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "line_text", "printable",
+    "quotient_of",
     "shorten", "shorten_lines", "visible",
 ]  # fmt: skip
 
 ALIKE = 0.78
 """Two names are alike from here on, as difflib measures: ``lg`` is like ``log`` (0.8), ``foo`` not like ``floor`` (0.75)."""
+
+POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 UNDRAWABLE = frozenset("\ufeff\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that XML forbids, and those that turn around the text behind them."""
@@ -108,6 +111,17 @@ def joined(items: Iterable[str], most: int = 6) -> str:
     listed = list(items)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
+
+
+def quotient_of(of: str, by: str, order: int = 1) -> str:
+    """Return a derivative as it is written.
+
+    >>> quotient_of("y", "w"), quotient_of("y", "x", 2), quotient_of("∂y/∂x", "w"), quotient_of("a + b", "w")
+    ('∂y/∂w', '∂²y/∂x²', '∂(∂y/∂x)/∂w', '∂(a + b)/∂w')
+    """
+    power = "" if order == 1 else str(order).translate(POWERS)
+    of, by = (f"({name})" if "/" in name or " + " in name else name for name in (of, by))
+    return f"∂{power}{of}/∂{by}{power}"
 
 
 def closest(name: str, among: Iterable[str]) -> str | None:

@@ -25,6 +25,9 @@ __all__ = ["COMMANDS", "main", "run"]
 COMMANDS = ("render", "steps", "inspect", "why", "explain", "static", "compare", "ops", "formats")
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 
+MEANT = {"render": "draw graph make_dot plot show view", "steps": "animate play", "inspect": "list print table"}
+"""Words for the commands that people try."""
+
 EXIT_ERROR = 1
 EXIT_USAGE = 2
 
@@ -144,7 +147,8 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     from gviz.sources.source import looks_like_a_file
     from gviz.text import did_you_mean
 
-    hint = did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+    meant = next((command for command, others in MEANT.items() if name.lower() in others.split()), None)
+    hint = f"did you mean {meant}?" if meant else did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
     if "=" in name or looks_like_a_file(name):
         hint = f'to draw it: gviz render "{name}"'
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)

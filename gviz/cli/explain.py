@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, OneOf, SourceCommand, takes_source
+from gviz.cli.options import NAMES, READING, OneOf, SourceCommand, takes_source
 from gviz.errors import FileError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def page() -> Page:
 
 @click.command(cls=SourceCommand)
 @takes_words
-@takes_source()
+@takes_source(*READING)
 @click.option("--wrt", **NAMES, help="The tensor whose gradient is derived; repeatable. [default: each leaf]")
 @click.option(
     "--max-paths", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N",

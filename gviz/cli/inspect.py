@@ -22,7 +22,8 @@ __all__ = ["inspect"]
 def inspect(*, source: Source, options: SourceOptions, as_json: bool) -> int:
     """List the tensors of SOURCE, or the operations of a static graph.
 
-    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
+    standard input.
 
     \b
     Examples:

@@ -10,7 +10,7 @@ import click
 
 from gviz.text import did_you_mean
 
-__all__ = ["Command", "OneOf", "SourceCommand", "not_one_of", "pairs", "takes_source"]
+__all__ = ["READING", "Command", "OneOf", "SourceCommand", "not_one_of", "pairs", "takes_source"]
 
 Command: TypeAlias = Callable[..., int]
 
@@ -32,14 +32,28 @@ class SourceCommand(click.Command):
             if script is None:
                 advice = "An expression that begins with a minus sign comes after --."
                 if error.option_name.startswith("--"):
-                    raise
-            raise click.UsageError(f"{error.format_message()} {advice}") from None
+                    advice = nearest(
+                        error.option_name, [name for each in self.params for name in each.opts if name[:2] == "--"]
+                    )
+            raise click.UsageError(f"No such option '{error.option_name}'. {advice}".rstrip()) from None
         ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the parts of the usage line, with the words after ``--``."""
         return [*super().collect_usage_pieces(ctx), "[-- ARGUMENT...]"]
+
+
+def nearest(option: str, options: Sequence[str]) -> str:
+    """Return which option was probably meant.
+
+    >>> nearest("--output-file", ["--output", "--theme"]), nearest("--themes", ["--theme"]), nearest("--foo", ["--theme"])
+    ('Did you mean --output?', 'Did you mean --theme?', '')
+    """
+    from difflib import get_close_matches  # only an error needs it
+
+    alike = [other for other in options if other.startswith(option) or option.startswith(other)]
+    return "".join(f"Did you mean {meant}?" for meant in (alike or get_close_matches(option, options, 1))[:1])
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
@@ -108,12 +122,18 @@ OPTIONS = {
     "no_backward": click.option("--no-backward", is_flag=True, help="Compute the values only; do not run backward."),
     "grad_output": click.option("--grad-output", metavar="VALUE",
                                 help="The gradient of the root, such as ones, if it is not a scalar."),
+    "order": click.option("--order", type=click.IntRange(1, 9), metavar="N", callback=lambda *given: given[-1] or 0,
+                          help="The graph of the N-th derivative by each leaf, as create_graph=True records it."),
+    "wrt": click.option("--wrt", **NAMES, help="Differentiate by NAME only; repeatable. It goes with --order."),
     "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
                            help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
     "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip
 """The options of reading a source."""
+
+READING = tuple(name for name in OPTIONS if name not in ("order", "wrt"))
+"""Those for a command that is about the graph itself, not that of a derivative."""
 
 
 def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:
@@ -143,6 +163,8 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
                 if unused is not None:
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **params)
+            if own.get("wrt") and not own["order"]:
+                raise click.UsageError("--wrt names what --order N differentiates by: --order 1 draws the first derivative.")
             source, values, argv = read_words(words, after, own.pop("values"))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)

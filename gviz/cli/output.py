@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import sys
+import unicodedata
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -259,9 +260,12 @@ def default_stem(graph: Graph) -> str:
     >>> from gviz.graph import Graph, Node
     >>> default_stem(Graph(nodes=(Node("n0", "output", name="d['k']"),), roots=("n0",)))
     'd_k'
+    >>> default_stem(Graph(nodes=(Node("n0", "output", name="∂²y/∂x²"),), roots=("n0",)))
+    'd2y_dx2'
     """
     names = [graph.title] if graph.kind == "static" else [node.name or "" for node in graph.nodes if node.id in graph.roots]
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(names))[:LONGEST_STEM].strip("._-")
+    plain = unicodedata.normalize("NFKC", "-".join(names).replace("/", "_").replace("∂", "d"))
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", plain)[:LONGEST_STEM].strip("._-")
     if stem.upper() in {"AUX", "CON", "NUL", "PRN"}:  # devices, not files, on Windows
         stem += "_"
     return stem or "graph"

@@ -24,7 +24,8 @@ __all__ = ["render"]
 def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     """Draw the graph of SOURCE.
 
-    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
+    standard input.
 
     \b
     Examples:

@@ -161,7 +161,8 @@ def makes_series(command: Command) -> Command:
 def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     """Draw SOURCE step by step, forward and backward.
 
-    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
+    standard input.
 
     \b
     Examples:

@@ -53,11 +53,11 @@ def read_words(
 def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
     """Return the NAME=VALUE words behind the source's word, by name."""
     values: dict[str, str] = {}
-    for pair in pairs:
+    for pair in pairs if kind == "script" else _without_spaces(pairs):
         name, equals, text = pair.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier():
-            raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind, pairs)}')
+            raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind)}')
         if name in values:
             raise click.UsageError(f"{name} has two values: {name}={values[name]} and {pair}.")
         if text.startswith("="):
@@ -66,14 +66,33 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
     return values
 
 
-def _advice(word: str, pair: str, kind: str, pairs: Sequence[str]) -> str:
+def _without_spaces(pairs: Sequence[str]) -> list[str]:
+    """Return the words, those of one value put together.
+
+    >>> _without_spaces(["x", "=", "2", "w=", "1", "b＝3", "W=[1,", "2]"])
+    ['x=2', 'w=1', 'b=3', 'W=[1, 2]']
+    """
+    whole: list[str] = []
+    for pair in pairs:
+        name, equals, value = (whole[-1] if whole else "").partition("=")
+        word = pair if "=" in pair or pair[:1] == "-" else pair.replace("＝", "=", 1)
+        if (equals and not value) or (name.isidentifier() and not equals and word.startswith("=") and word[1:2] != "="):
+            whole[-1] += word
+        elif sum(map(value.count, "[(")) > sum(map(value.count, "])")):
+            whole[-1] += f" {word}"
+        else:
+            whole.append(word)
+    return whole
+
+
+def _advice(word: str, pair: str, kind: str) -> str:
     """Return a sentence on the word that was probably meant."""
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
+    if "." in pair[1:-1]:
+        return f" To name the file of the picture: -o {pair}"
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
         return " To write the picture to standard output: -o -" if pair == "-" else ' Put the expression in quotes: "y = x + w"'
-    if any(each.startswith("=") or each.endswith(("=", ",", "]", ")")) for each in pairs):
-        return ' Write a value without spaces, or in quotes: x=2 "W=[1, 2]"'
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, takes_source
+from gviz.cli.options import READING, SourceCommand, takes_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ WIDTH = 78
 
 
 @click.command(cls=SourceCommand)
-@takes_source(has_name=True)
+@takes_source(*READING, has_name=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the causes as JSON.")
 def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bool) -> int:
     """Say why a gradient is None, zero or NaN.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.static.errors import OpError
+from gviz.text import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ class Pair:
         recorded: the operations that a run records.
         computed: those that it computes.
         picture: the graph that a run records; None if it keeps none.
+        results: what each result is, as in "the gradient of a".
         in_tensorflow: a sentence on this program in the real TensorFlow.
     """
 
@@ -76,6 +78,7 @@ class Pair:
     recorded: int
     computed: int
     picture: Graph | None = None
+    results: Sequence[str] = ("the value",)
     in_tensorflow: str = ""
 
 
@@ -92,6 +95,7 @@ class Comparison:
         values: the count of the numbers that were compared.
         largest: the largest difference between two of them, relative to the largest number of their tensor.
         differs: the number of the first run (from 1) that differs; None if none does.
+        where: which of its tensors differs, and both of its values.
     """
 
     pair: Pair
@@ -102,6 +106,7 @@ class Comparison:
     values: int
     largest: float
     differs: int | None
+    where: str = ""
 
     @property
     def ratio(self) -> float:
@@ -120,10 +125,11 @@ def compare(pair: Pair) -> Comparison:
     try:
         static, build = timed_build(pair.build)
         values, largest, differs = check(static, pair)
+        where = "" if differs is None else mismatch(static, pair, pair.feeds[differs - 1])
     except (TypeError, ValueError, LookupError, NotImplementedError, RuntimeError, OpError) as error:
         raise SourceError(f"as a static graph: {error}") from None
     static_run, dynamic_run = timed_runs(static.run, pair.run, pair.feeds)
-    return Comparison(pair, static, build, static_run, dynamic_run, values, largest, differs)
+    return Comparison(pair, static, build, static_run, dynamic_run, values, largest, differs, where)
 
 
 def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
@@ -169,6 +175,15 @@ def check(static: Static, pair: Pair) -> tuple[int, float, int | None]:
             if not is_same and differs is None:
                 differs = number
     return count, largest, differs
+
+
+def mismatch(static: Static, pair: Pair, feed: Sequence[Any]) -> str:
+    """Return the first result of a run that differs, with both of its values."""
+    for name, ours, theirs in zip(pair.results, static.run(feed), pair.run(feed), strict=False):
+        if not distance(ours, theirs)[2]:
+            values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
+            return "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
+    return ""
 
 
 def distance(ours: Any, theirs: Any) -> tuple[int, float, bool]:

@@ -116,8 +116,10 @@ def of_expression(
     run = dynamic(program, values, wanted, options.roots[0] if options.roots else None)
     if not wanted:  # nothing requires a gradient, so nothing is recorded
         return Pair(text, "the value, no gradients", build, run, arrays, forward, forward), computed.notes
-    computes = f"the value and the gradients of {', '.join(name for i, name in enumerate(values) if i in wanted)}"
-    return Pair(text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture), computed.notes
+    names = [name for i, name in enumerate(values) if i in wanted]
+    computes = f"the value and the gradients of {', '.join(names)}"
+    results = ("the value", *(f"the gradient of {name}" for name in names))
+    return Pair(text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture, results), computed.notes
 
 
 def ready(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:

@@ -67,7 +67,7 @@ def same(comparison: Comparison) -> str:
     """Return whether the numbers are the same."""
     if comparison.differs is not None:
         return (
-            f"The numbers are NOT the same, first in run {comparison.differs}; the relative difference is "
+            f"The numbers are NOT the same, first in run {comparison.differs}: {comparison.where}; the relative difference is "
             f"{comparison.largest:.2g}. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
     size = f"{comparison.values} compared, the largest relative difference is {comparison.largest:.1g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import CodeType, FunctionType, ModuleType
@@ -45,8 +45,6 @@ class Operation:
     part_of: Texts = ()  # functions that make it among other operations
     derivative_of: Texts = ()  # rows whose derivatives use it
     saved: Texts = ()  # its _saved_* attributes
-    formulas: tuple[tuple[str, str], ...] = ()  # (inputs, derivative); several inputs may share one that gives all gradients
-    where: Texts = ()  # the meanings of names in these formulas
     source: str = ""  # the line of its definition: gviz/ops/arithmetic.py:40
     note: str = ""  # a sentence on it, if it is a node without a row
 
@@ -54,6 +52,17 @@ class Operation:
     def title(self) -> str:
         """``MulBackward0 (mul)``."""
         return self.key if self.note else f"{self.grad_fn or 'no grad_fn'} ({self.key})"
+
+    @cached_property
+    def formulas(self) -> tuple[tuple[str, str], ...]:
+        """The derivatives, ``(inputs, formula)``; several inputs may share one that gives all gradients."""
+        texts = ROWS[self.key].texts if self.key in ROWS else {}
+        return tuple((", ".join(name.split("__")), formula_text(text)) for name, text in texts.items())
+
+    @cached_property
+    def where(self) -> Texts:
+        """The meanings of names in these formulas."""
+        return tuple(meaning(name) for name in called_by(self.key) if name in COMPOSITES)
 
     def names(self) -> Iterator[str]:
         """Return every name that a pattern may mean."""
@@ -155,13 +164,19 @@ def rows_in(start: Any) -> set[str]:
             todo += [called for _, called in function.public.declared]
         elif isinstance(function, FunctionType) and id(function) not in seen:
             seen.add(id(function))
-            space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
-            names = {name for code in codes(function.__code__) for name in code.co_names}
-            texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
-            spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
-            near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
-            todo += [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
+            todo += calls_in(function)
     return rows
+
+
+@cache
+def calls_in(function: FunctionType) -> list[Any]:
+    """Return the functions and rows of the engine that a function names."""
+    space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
+    names = {name for code in codes(function.__code__) for name in code.co_names}
+    texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
+    spaces = [space, *(vars(space[name]) for name in names if isinstance(space.get(name), ModuleType))]
+    near = [one for space in spaces for name in names if is_ours(one := space.get(name))]
+    return [*near, *filter(is_ours, held), *(TENSORS[key] for key in texts & TENSORS.keys())]
 
 
 def is_ours(value: Any) -> bool:
@@ -199,23 +214,24 @@ def operations() -> tuple[Operation, ...]:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
             if called is ROWS[key]:
                 takes[key][form] = None
-    used = {
-        key: dict.fromkeys(name for formula in row.formulas.values() for name in formula.__code__.co_names)
-        for key, row in ROWS.items()
-    }
-    for user, calls in used.items():
-        for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in calls)) - {user}:
+    for user in ROWS:
+        for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in called_by(user))) - {user}:
             users[key][user] = None
     return tuple(
         Operation(
             key, row.node, tuple(sorted(forms[key], key=place)), tuple(takes[key]),
             tuple(sorted(parts[key].keys() - forms[key].keys(), key=place)), tuple(users[key]),
             tuple(sorted(name for name in vars(row.cls) if name.startswith("_saved_"))),
-            tuple((", ".join(name.split("__")), formula_text(text)) for name, text in row.texts.items()),
-            tuple(meaning(name) for name in used[key] if name in COMPOSITES), location(*row.place),
+            location(*row.place),
         )
         for key, row in sorted(ROWS.items())
     )  # fmt: skip
+
+
+def called_by(key: str) -> dict[str, None]:
+    """Return the names that the derivatives of a row call, in order."""
+    formulas = ROWS[key].formulas.values() if key in ROWS else ()
+    return dict.fromkeys(name for formula in formulas for name in formula.__code__.co_names)
 
 
 def place(form: str) -> tuple[int, str]:

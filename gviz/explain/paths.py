@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gviz.errors import SourceError
 from gviz.passes.elements import agree, largest, plus, sum_to, through, times
 from gviz.passes.expressions import inputs_first, operator_of
-from gviz.text import did_you_mean, excerpt, joined
+from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -183,7 +183,7 @@ def path_of(edges: tuple[Edge, ...], names: Mapping[tuple[str, int], str], start
         passed.append(along(passed[-1], edge))
     sources = (names.get((edge.source, edge.output)) or names[edge.source, 0] for edge in edges)
     tensors = (names[edges[0].target, 0], *sources) if edges else ()
-    quotients = (f"∂{user}/∂{used}" for user, used in pairwise(tensors))
+    quotients = (quotient_of(user, used) for user, used in pairwise(tensors))
     symbols = tuple(edge.symbol or quotient for edge, quotient in zip(edges, quotients, strict=True))
     return Path(edges, tensors, symbols, tuple(edge.local for edge in edges), passed[-1], tuple(passed[1:]))
 

@@ -31,7 +31,7 @@ from gviz.pictures.labels import (
     value_lines,
     value_text,
 )
-from gviz.text import line_text
+from gviz.text import line_text, quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -258,7 +258,7 @@ class _Telling:
             node = self.nodes[root]
             one = told(node.arrives, self.options.precision)
             name = short(node.name or "·", 20)
-            text = f"∂{name}/∂{name}" + (f" = {one}" if one else "")
+            text = quotient_of(name, name) + (f" = {one}" if one else "")
             lines.append(fitted([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
 
@@ -287,7 +287,7 @@ class _Telling:
         """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
         source, target = (short(self.nodes[end].name or "·", 20) for end in (edge.source, edge.target))
         root = target if edge.target in self.graph.roots and not self.uses[edge.target] else self.root
-        incoming, quotient = Span(f"∂{root}/∂{target}", "gradient"), f"∂{target}/∂{source}"
+        incoming, quotient = Span(quotient_of(root, target), "gradient"), quotient_of(target, source)
         arrives = self.nodes[edge.target].arrives
         if edge.local is not None and is_small(size_of(edge.local)):
             words = [incoming, Span(f" · {quotient} = ")]
@@ -405,10 +405,10 @@ def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
     arrived = [number for number in step.handed if telling.graph.edges[number].source == node.id]
     precision, is_short = telling.options.precision, telling.options.max_chars == SHORT
     if node.id in telling.graph.roots and step.has_started and node.arrives is not None and not uses:
-        quotient = "∂" if is_short else f"∂{node.name}/∂{node.name}"
+        quotient = "∂" if is_short else quotient_of(node.name or "·", node.name or "·")
         yield (Span(f"{quotient} = {boxed(node.arrives, telling.options)}", "gradient"),)
     elif uses and arrived:
-        head = "grad" if node.kind == "leaf" else "∂" if is_short else f"∂{telling.root}/∂{node.name or '·'}"
+        head = "grad" if node.kind == "leaf" else "∂" if is_short else quotient_of(telling.root, node.name or "·")
         parts = parts_text([telling.graph.edges[number].handed for number in arrived], precision)
         parts = "" if is_short and len(parts) > SHORT else parts
         total = telling.total(node.id)

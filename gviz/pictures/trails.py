@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gviz.explain.paths import MOST, find_paths
 from gviz.passes.elements import agree
 from gviz.pictures.labels import Span, decimal, is_small, norm, short, size_of, value_text
+from gviz.text import quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,7 +152,7 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
 
 def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
-    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else f"∂{' + '.join(chain.of)}/∂{chain.wrt}"
+    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else quotient(chain)
     if chain.grad is None:
         yield Span("there is no gradient to compare with: no numbers are claimed", "muted")
         return
@@ -191,8 +192,7 @@ def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
 
 def quotient(chain: Chain) -> str:
     """Return the derivative as it is written: ``∂y/∂w``."""
-    of = " + ".join(chain.of)
-    return f"∂({of})/∂{chain.wrt}" if len(chain.of) > 1 else f"∂{of}/∂{chain.wrt}"
+    return quotient_of(" + ".join(chain.of), chain.wrt)
 
 
 def size_text(name: str, value: Value, options: RenderOptions) -> str:

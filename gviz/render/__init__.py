@@ -75,6 +75,8 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
         return module
     known = sorted(known for module in _modules() for known in module.SUFFIXES)
     if not wanted:
+        first = ("pdf", "svg", "png")
+        known = [*first, *(word for word in known if word not in first)]
         hint = f"end it in one of {', '.join(known)}, or give a --format (in Python RenderOptions(format=...))"
         raise RenderError("the file's name has no suffix that tells the format", hint=hint)
     meant = closest(wanted, known)

@@ -37,10 +37,10 @@ def read(
     """Return the graph of a source: ``read("y=x*w", x=2, w=[1, 3])``.
 
     Args:
-        source: an expression (``"y=(x+w)*(w+1)"``); a script (``net.py``: it is executed); a saved graph (``.json``);
-            ``-`` for standard input; or what :meth:`Source.of` made of one of these. Standard input, and a file of another
-            suffix, is a graph if it begins with ``{``, a script if it imports, defines, loops, branches, prints or names
-            torch, else an expression.
+        source: an expression (``"y=(x+w)*(w+1)"``); a script (``net.py``: it is executed); a notebook (``net.ipynb``: its code
+            cells are); a saved graph (``.json``); ``-`` for standard input; or what :meth:`Source.of` made of one of these.
+            Standard input, and a file of another suffix, is a graph if it begins with ``{``, a script if it imports, defines,
+            loops, branches, prints or names torch, else an expression.
         options: how to read it.
         stdin: what ``-`` reads; None for the process's standard input.
         say: called with each note as it comes; the reading has them all. Without it warnings, such as of a value that the
@@ -79,9 +79,7 @@ def read(
     elif origin.kind == "graph":
         reading = _saved(origin.text, origin.file, options, talk, rootless=rootless)
     else:
-        from gviz.sources.script import run_script
-
-        reading = run_script(origin.text, origin.file, options, talk, rootless=rootless)
+        reading = _script(origin, origin.file, options, talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)
@@ -126,12 +124,29 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
 
 
+def _script(origin: Source, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
+    """Return the graph that a script recorded, or a notebook, of which all that is said names the cell and its line."""
+    from gviz.sources.script import run_script
+
+    cells = talk.cells = origin.cells
+    try:
+        reading = run_script(origin.text, file, options, talk, rootless=rootless)
+    except SourceError as error:
+        if cells is not None:
+            cells.rename_error(error)
+        raise
+    return reading if cells is None else replace(reading, graph=cells.rename_graph(reading.graph))
+
+
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
     """Return a saved graph; nothing is computed, so that values and the like change nothing."""
     from gviz.sources import saved
 
     if not text.strip():
         raise SourceError(f"{file} is empty: it holds no graph")
+    if options.order:
+        hint = "name the expression or the script that it was saved from"
+        raise SourceError(f"--order {options.order}: a saved graph cannot be differentiated", hint=hint)
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")

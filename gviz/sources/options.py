@@ -44,6 +44,8 @@ class SourceOptions:
         lines: whether it tells the line of each operation, for which a script takes up to 1.4 times as long.
         costs: whether it also tells how long each operation took, and how many bytes it keeps for backward.
         jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
+        order: how many times each root is differentiated; the graph is that of the derivatives then.
+        wrt: names of the tensors to differentiate by; empty for all leaves.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
         graph: name of the static graph that is wanted of a script; "" for the default one.
@@ -64,6 +66,8 @@ class SourceOptions:
     lines: bool = False
     costs: bool = False
     jacobians: bool = False
+    order: int = 0
+    wrt: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     static: bool = False
     graph: str = ""
@@ -72,7 +76,7 @@ class SourceOptions:
         """Keep values as sources read them, names as tuples; SourceError for a value that is neither a number nor a list."""
         values = {name: value if _is_array(value) else value_text(name, value) for name, value in self.values.items()}
         object.__setattr__(self, "values", values)
-        for name in ("roots", "frozen", "retain", "argv"):
+        for name in ("roots", "frozen", "retain", "wrt", "argv"):
             words = getattr(self, name)
             object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gviz.sources.options import Note
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from gviz.graph import Graph
+    from gviz.sources.notebook import Cells
 
 __all__ = ["Reading", "Talk", "find_aliases", "not_finite"]
 
@@ -103,10 +104,12 @@ class Talk:
     def __init__(self, listener: Callable[[Note], None] | None = None) -> None:
         self.notes: list[Note] = []
         self.listener = listener
+        self.cells: Cells | None = None  # of a notebook, whose lines the notes name
 
     def say(self, *notes: Note | None) -> None:
         """Take the notes, in order; None is nothing to say."""
-        for note in filter(None, notes):
+        for said in filter(None, notes):
+            note = said if self.cells is None else replace(said, text=self.cells.renamed(said.text))
             self.notes.append(note)
             if self.listener is not None:
                 self.listener(note)

@@ -22,7 +22,7 @@ def load(text: str, file: str) -> Graph:
     """
     data = parse_json(text, file)
     if isinstance(data, dict) and "nbformat" in data:
-        hint = f"save its code as a script: jupyter nbconvert --to script {file}"
+        hint = "give it the suffix .ipynb, and gviz runs its code"
         raise SourceError(f"{file} is a Jupyter notebook, not a graph of gviz", hint=hint)
     if isinstance(data, dict) and "format" not in data and isinstance(data.get("graph"), dict):
         data = data["graph"]  # `inspect --json` wraps the graph

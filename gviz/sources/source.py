@@ -13,6 +13,7 @@ from gviz.errors import SourceError
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from gviz.sources.notebook import Cells
     from gviz.sources.options import Note
 
 __all__ = ["Source", "kind_of", "looks_like_a_file"]
@@ -51,12 +52,14 @@ class Source:
         text: its text; of an expression without what surrounds pasted code.
         file: the file's name, :data:`gviz.files.STDIN` for standard input; None for an expression that is the word itself.
         notes: what was taken off the text.
+        cells: where the cells of a notebook are in its text, which is their code; None for anything else.
     """
 
     kind: Kind
     text: str
     file: str | None = None
     notes: tuple[Note, ...] = ()
+    cells: Cells | None = None
 
     @classmethod
     def of(cls, word: str, stdin: TextIO | None = None) -> Source:
@@ -68,7 +71,8 @@ class Source:
 
         Raises:
             FileError: a file that cannot be read, or is not a text.
-            SourceError: a pasted script in the place of an expression: a word on the command line is not executed.
+            SourceError: a notebook without code; a pasted script in the place of an expression: a word on the command line
+                is not executed.
         """
         if word == "-":
             import sys
@@ -78,7 +82,17 @@ class Source:
             text, file = files.decode(files.read_file(word), word), word
         else:
             text, file = word, None
+        if file and file.lower().endswith(".ipynb"):
+            from gviz.sources.notebook import read_notebook
+
+            text, notes, cells = read_notebook(text, file)
+            return cls("script", text, file, notes, cells)
         kind: Kind = "expression" if file is None else kind_of(text, file)
+        if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
+            from gviz.sources.expression.latex import read_latex
+
+            text, notes = read_latex(text)
+            return cls(kind, text, file, notes)
         if kind != "expression" or not WRAPPED.search(text):
             return cls(kind, text, file)
         from gviz.sources.pasted import unwrap
@@ -115,7 +129,7 @@ def kind_of(text: str, file: str) -> Kind:
     suffix = "" if file == files.STDIN else os.path.splitext(file)[1].lower()
     if suffix in {".py", ".pyw"}:
         return "script"
-    if suffix in {".json", ".ipynb"} or JSON.match(text):
+    if suffix == ".json" or JSON.match(text):
         return "graph"
     if WRAPPED.search(text):
         from gviz.sources.pasted import unwrap

@@ -14,6 +14,7 @@ from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.out import picture
 from gviz.static.session import Session
 from gviz.static.variables import Variable
+from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gviz.sources.options import Note
     from gviz.sources.reading import Talk
 
-__all__ = ["StaticSource", "drawn", "left_in", "plan_text", "reading", "with_gradients"]
+__all__ = ["StaticSource", "drawn", "left_in", "named_root", "plan_text", "reading", "with_gradients"]
 
 
 @dataclass(frozen=True)
@@ -117,25 +118,34 @@ def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
     source = read.static
     if source is None:
         raise SourceError("--plan needs the graph itself, not a saved picture of it")
+    fetches = _fetches(source, roots)
     operations = source.graph.get_operations()
     feeds = [op.outputs[0] for op in operations if op.type == "Placeholder" and op.context is None]
     try:
-        plan = Session(graph=source.graph).plan(_fetches(source, roots), feeds)
+        plan = Session(graph=source.graph).plan(fetches, feeds)
     except (ValueError, TypeError, RuntimeError, OpError) as error:
         raise SourceError(str(error)) from None
     counts = f"{len(plan.operations)} are computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared"
     return f"# {len(operations)} operations in the graph: {counts}\n{plan.source}"
 
 
+def named_root(source: StaticSource, name: str) -> Any:
+    """Return what a name of the source, or of an operation, stands for; SourceError if there is none."""
+    made = {operation.name: operation.outputs[0] for operation in source.graph.get_operations() if operation.outputs}
+    known = made | source.names
+    if name not in known:
+        hint = did_you_mean(name, known, f"there are {joined(dict.fromkeys([*source.names, *made]), 12) or 'none'}")
+        raise SourceError(f"--root {name}: there is no such name", hint=hint)
+    return known[name]
+
+
 def _fetches(source: StaticSource, roots: Sequence[str]) -> Any:
     """Return what a run computes; SourceError for a root that is not there."""
-    for name in roots:
-        if name not in source.names:
-            raise SourceError(f"--root {name}: there is no such name", hint=f"there are {', '.join(source.names) or 'none'}")
+    fetched = [named_root(source, name) for name in roots]
     if source.root is not None:
         return [source.root, *source.slopes] if source.slopes else source.root
-    if roots:
-        return [source.names[name] for name in roots]
+    if fetched:
+        return fetched
     operations = source.graph.get_operations()
     used = {tensor for op in operations for tensor in op.inputs}
     ends = [op for op in operations if op.context is None and op.type != "VariableV2"]

@@ -324,7 +324,7 @@ def test_the_plan_of_what_a_script_calls_by_a_name(gviz: Program) -> None:
     assert "exp" not in ok(gviz("static", net, "--plan", "--root", "y")).out
     assert re.search(r"state\[\w+\] = ", ok(gviz("static", net, "--plan", "--root", "step")).out)
     gviz("static", net, "--plan", "--root", "w").assert_refused(
-        "--root w: there is no such name", "x, W, y, z, step", files=(net,)
+        "--root w: there is no such name", "did you mean W?", files=(net,)
     )
 
 
@@ -456,3 +456,10 @@ def test_each_script_of_a_process_has_a_default_graph_of_its_own(gviz: Program) 
     for _ in range(2):
         reading = read(str(gviz.folder / net), SourceOptions(static=True))
         assert [node.name for node in reading.graph.nodes] == ["x"]
+
+
+def test_the_plan_is_that_of_an_operation_of_the_table_too(gviz: Program) -> None:
+    assert "\nmul " in gviz("static", "y=x*w+b", "--table").out
+    done = gviz("static", "y=x*w+b", "--plan", "--root", "mul")
+    assert (done.status, done.out.count(" + "), done.out.count(" * ")) == (0, 0, 1)
+    gviz("static", "y=x*w+b", "--plan", "--root", "add").assert_refused("there are x, w, b, y, mul")

@@ -56,8 +56,13 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render", "y", "=", "x"], "Put the expression in quotes"),
         (["render", "y=x", "2"], '"2" is not NAME=VALUE. Write a value as in x=2'),
         (["render", "-x+w"], "An expression that begins with a minus sign comes after --"),
-        (["render", "y=x*w", "x=[1,", "2]"], 'Write a value without spaces, or in quotes: x=2 "W=[1, 2]"'),
-        (["render", "y=x*w", "x", "=", "2"], "Write a value without spaces"),
+        (["draw", "y=x"], "did you mean render?"),
+        (["show", "y=x"], "did you mean render?"),
+        (["plot", "y=x"], "did you mean render?"),
+        (["render", "y=x", "--themes", "dark"], "No such option '--themes'. Did you mean --theme?"),
+        (["render", "y=x", "--colour", "value"], "No such option '--colour'. Did you mean --color-by?"),
+        (["render", "y=x", "--output-file", "y.pdf"], "No such option '--output-file'. Did you mean --output?"),
+        (["render", "y=x", "y.png"], '"y.png" is not NAME=VALUE. To name the file of the picture: -o y.png'),
         (["render", "train.py", "--epochs", "2"], "arguments come after --: gviz ... train.py -- --epochs"),
         (["render", "y=x", "2x=3"], '"2x=3" is not NAME=VALUE'),
         (["render", "y=x", "x=1", "x=2"], "x has two values"),
@@ -94,6 +99,16 @@ def test_what_follows_the_dashes_are_arguments_of_a_script(tmp_path: Path, monke
 
 def test_a_value_may_hold_equals_signs_and_brackets() -> None:
     assert read_words(["y=x"], ["x=ones(2,dtype=float64)"], None)[1] == {"x": "ones(2,dtype=float64)"}
+
+
+@pytest.mark.parametrize("words", [["x", "=", "2"], ["x=", "2"], ["x", "=2"], ["x＝2"], ["x = 2"]])
+def test_a_value_may_have_spaces_around_its_sign(gviz: Program, words: list[str]) -> None:
+    rows = gviz.inspect("y=x*w", *words, "W=[1,", "2]", "w=3")
+    assert (rows["x"]["value"], rows["w"]["value"]) == (2, 3)
+
+
+def test_a_file_without_a_suffix_is_told_of_the_usual_ones_first(gviz: Program) -> None:
+    gviz("render", "y=x", "-o", "foo").assert_refused("end it in one of pdf, svg, png, bmp, ")
 
 
 def test_names_are_split_at_commas_outside_brackets_and_quotes() -> None:

@@ -310,10 +310,10 @@ def test_an_empty_graph_is_refused(folder: Folder) -> None:
 
 
 def test_a_notebook_is_recognised(folder: Folder) -> None:
-    folder.write("net.ipynb", '{"nbformat": 4, "cells": []}')
-    assert report("net.ipynb") == (
-        "net.ipynb is a Jupyter notebook, not a graph of gviz\n"
-        "save its code as a script: jupyter nbconvert --to script net.ipynb"
+    folder.write("net.json", '{"nbformat": 4, "cells": []}')
+    assert (
+        report("net.json")
+        == "net.json is a Jupyter notebook, not a graph of gviz\ngive it the suffix .ipynb, and gviz runs its code"
     )
 
 

@@ -77,6 +77,9 @@ class Module(Portable, Hooks):
                 return held[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *(name for home in HOMES for name in self.__dict__.get(home, ()))]
+
     def __delattr__(self, name: str) -> None:
         for home in HOMES:
             if name in self.__dict__[home]:

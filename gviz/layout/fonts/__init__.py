@@ -73,7 +73,7 @@ def _read_clock() -> None:
         time.tzset()
 
 
-SIGNS = "↓↑→←↻□∂×÷·−²³…⚠✗"
+SIGNS = "↓↑→←↻□∂×÷·−²³⁴⁵⁶⁷⁸⁹…⚠✗"
 """What gviz itself writes besides ASCII: in the shipped font, so that hardly any text has to be looked at closely."""
 
 _SIGNS = str.maketrans("", "", SIGNS)

@@ -29,6 +29,7 @@ from gviz.pictures.labels import (
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.theme import THEMES, box_attributes, faded, with_alarm
 from gviz.pictures.trails import heading, trails_of, words
+from gviz.text import quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -168,7 +169,7 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
         number = ""
     told = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
-    quotient = f"∂{nodes[edge.target].name or '·'}/∂{name_along(edge, nodes[edge.source])}"
+    quotient = quotient_of(nodes[edge.target].name or "·", name_along(edge, nodes[edge.source]))
     if symbol and number and len(told) > LONGEST:
         return (quotient, symbol, f"= {number}")
     return (quotient, told) if told else ()
@@ -194,7 +195,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
-        text, quotient = short_value(node.arrives, options.precision), f"∂{root}/∂{node.name or '·'}" if root else "grad"
+        text, quotient = short_value(node.arrives, options.precision), quotient_of(root, node.name or "·") if root else "grad"
         if len(text) > options.max_chars:
             text = norm_text(node.arrives, options.precision)
         yield (Span(f"{quotient} = {text}", "gradient"),)

@@ -16,6 +16,7 @@ from gviz.pictures.labels import Span, is_small, short_value, size_of, value_lin
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
+from gviz.text import quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +81,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         yield Arrow(f"g{number}", edge.target, {}, way.out)
     for root in graph.roots:
         if nodes[root].arrives is not None:
-            name = nodes[root].name
-            text = f"{WAYS[options.direction].back} ∂{name}/∂{name} = {short_value(nodes[root].arrives, options.precision)}"
+            name = nodes[root].name or "·"
+            one = short_value(nodes[root].arrives, options.precision)
+            text = f"{WAYS[options.direction].back} {quotient_of(name, name)} = {one}"
             yield Shape(
                 f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
             )

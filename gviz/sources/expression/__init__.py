@@ -21,6 +21,7 @@ from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
+from gviz.sources.order import derivatives
 from gviz.text import did_you_mean, excerpt, joined
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     tensors = names.tensors
     roots = _find_roots(program, options, tensors, last)
     notes += _retain(options.retain, tensors)
+    if options.order:
+        roots, more = derivatives(roots, tensors, options)
+        tensors, notes = tensors | roots, notes + more
     flows = _flow(options, tuple(roots.values())) if options.flow else {}  # before backward frees the graph
     if options.backward:
         notes += _run_backward(program, options, roots)
@@ -107,7 +111,7 @@ def _normalized(options: SourceOptions) -> SourceOptions:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
     lists = {}
-    for key in ("roots", "frozen", "retain"):  # a name such as m.values is looked up as it is
+    for key in ("roots", "frozen", "retain", "wrt"):  # a name such as m.values is looked up as it is
         plain_names = (normalized(name) if name.isidentifier() else name for name in getattr(options, key))
         lists[key] = tuple(dict.fromkeys(plain_names))
     return replace(options, values=values, **lists)  # type: ignore[arg-type]
@@ -130,6 +134,10 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     """Return notes on values that are missing, not used, or known without being given."""
     notes: list[Note] = []
     missing = [name for name in program.free if name not in options.values]
+    if any(len(name) > 1 for name in missing):
+        from gviz.sources.expression.advice import refuse_glued  # only such a name needs it
+
+        refuse_glued(program)
     if missing:
         called = [name for name in missing if len(name) > 1 and is_function(name)]
         more = f" (to call the function, write {called[0]}(...))" if called else ""

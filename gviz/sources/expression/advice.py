@@ -15,22 +15,22 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
 from gviz.sources.expression.check import RefusedError, called_function, sign
-from gviz.sources.expression.notation import JOINING, Token, foreign, replacement, suggestion, tokens
+from gviz.sources.expression.notation import JOINING, Token, foreign, product, replacement, suggestion, tokens
 from gviz.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.parse import Text
 
-__all__ = ["answer", "refuse_characters"]
+__all__ = ["answer", "refuse_characters", "refuse_glued"]
 
 FILE = "gviz render file.py"
 
 # ------------------------------------------------------------------ what cannot be read
 MARKS = {
     "!": ("there is no factorial", "write the product: 3*2*1"),
-    "\\": ("\\ has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power"),
-    "$": ("$ has no meaning in an expression", "LaTeX is not read: write x/w for a fraction, x**2 for a power"),
+    "\\": ("\\ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
+    "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "'": ("this quote begins a text that does not end", "a prime cannot be in a name: write x1 or dx"),
 }
 
@@ -58,6 +58,16 @@ def answer(error: Exception, source: Text) -> SourceError:
     return _unreadable(source, error)
 
 
+def refuse_glued(program: Program) -> None:
+    """Refuse a name without a value that consists of names that have one: ``wx`` is not w*x."""
+    known = dict.fromkeys(program.assigned) | dict(program.source.given)
+    for free, node in program.free.items():
+        parts = product(free, known)
+        if parts is not None:
+            hint = f"{suggestion(program.source) or f'write {parts}'}; or give it a value, if it is a name: {free}=1"
+            raise SourceError(f"{free} is one name, and it has no value", place=program.source.place(node), hint=hint)
+
+
 def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
@@ -65,6 +75,9 @@ def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     for token in typed:
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
+        if token.kind == "name" and token.text[0] in "Σ∑" and len(token.text) > 1:
+            hint = "write sum(w*x), and give each name all of its numbers: w=[1,2] x=[3,4]"
+            return _on(source, token, "a sum has no index in an expression", hint)
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
@@ -192,7 +205,8 @@ def _syntax(node: ast.AST, source: Text) -> tuple[str, str]:  # noqa: PLR0911 - 
             change = f"{name} = {name} {operator} {source.segment(node.value)}"
             return "this changes a tensor in place", f"write {change}, which makes a new one"
         case ast.BinOp(left=ast.Name("e")):
-            return "^ is written ** in an expression, and e to a power exp(...)", f"write exp({source.segment(node.right)})"
+            hint = suggestion(source) or f"write exp({source.segment(node.right)})"
+            return "^ is written ** in an expression, and e to a power exp(...)", hint
         case ast.BinOp():
             return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
         case ast.Compare(ops=[_, _, *_]):

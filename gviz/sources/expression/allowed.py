@@ -56,6 +56,9 @@ CONSTANTS = {"pi": 3.141592653589793, "π": 3.141592653589793, "inf": float("inf
 DTYPES = words("bfloat16 float16 float32 float64 int16 int32 int64 int8 uint8")
 """Names of dtypes, for arguments such as ``dtype=float64``."""
 
+TORCHS_DTYPES = DTYPES | words("bool double float half int long short")
+"""Those that ``torch.long`` and the like name."""
+
 MODULES = ("torch", "F", "torch.nn.functional", "nn.functional")
 """Prefixes that people paste; ``torch.log(d)`` is ``log(d)``."""
 

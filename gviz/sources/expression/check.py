@@ -120,7 +120,7 @@ class Program:
         elif isinstance(node, ast.Call):
             return self._call(node)
         elif isinstance(node, ast.Attribute):
-            if node.attr in allowed.CONSTANTS.keys() | allowed.DTYPES and module_of(node.value, self.bound) is not None:
+            if node.attr in allowed.CONSTANTS.keys() | allowed.TORCHS_DTYPES and module_of(node.value, self.bound) is not None:
                 self.words[node] = node.attr
                 return []
             if node.attr not in allowed.ATTRIBUTES | allowed.FIELDS:

@@ -15,17 +15,21 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 from unicodedata import decomposition, normalize
 
-from gviz.sources.expression.allowed import OTHER_NAMES, functions
+from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions
+from gviz.sources.expression.check import Program, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from gviz.sources.expression.parse import Text
 
-__all__ = ["JOINING", "Token", "foreign", "replacement", "rewrite", "suggestion", "tokens"]
+__all__ = ["JOINING", "Token", "foreign", "is_right", "product", "replacement", "rewrite", "suggestion", "tokens"]
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
+
+MAX_GLUED = 40
+"""Characters of a name that may be several."""
 
 _PATTERN = re.compile(
     r"""(?P<space>[ \t]+|\\\n)
@@ -47,7 +51,7 @@ _MEANT = {
     "〔": "(", "〕": ")", "⟨": "(", "⟩": ")", "½": "(1/2)", "⅓": "(1/3)", "⅔": "(2/3)", "¼": "(1/4)", "¾": "(3/4)",
     "\N{ZERO WIDTH SPACE}": "", "\N{ZERO WIDTH JOINER}": "", "\N{ZERO WIDTH NON-JOINER}": "", "\N{WORD JOINER}": "",
     "\N{SOFT HYPHEN}": "", "\N{ZERO WIDTH NO-BREAK SPACE}": "", "\N{INVISIBLE TIMES}": "*", "\N{INVISIBLE SEPARATOR}": "",
-    "\N{LEFT-TO-RIGHT MARK}": "", "\N{RIGHT-TO-LEFT MARK}": "", "∥": "|", "‖": "||",
+    "\N{LEFT-TO-RIGHT MARK}": "", "\N{RIGHT-TO-LEFT MARK}": "", "∥": "|", "‖": "||", "∑": "sum", "∏": "prod",
 }  # fmt: skip
 """Characters of typeset mathematics -> how an expression writes them; full-width ones and superscripts follow from Unicode."""
 
@@ -101,7 +105,7 @@ class Token:
 
 
 def suggestion(source: Text, but: str = "") -> str | None:
-    """Return the hint with the source as it should be written, None if no rewriting of it can be read.
+    """Return the hint with the source as it should be written, None if gviz itself could not read what it is rewritten to.
 
     Args:
         source: what was typed.
@@ -111,15 +115,23 @@ def suggestion(source: Text, but: str = "") -> str | None:
     >>> suggestion(Text("y=2x")), suggestion(Text("y=2*("))
     ('write y=2*x', None)
     """
-    code, text = source.code.strip(), rewrite(source.code, functions() - {but})
+    code, text = source.code.strip(), rewrite(source.code, functions() - {but}, source.given)
     if len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{":  # what follows is not known
         return None
+    return f"write {source.prefix}{text}" if is_right(text, source) else None
+
+
+def is_right(text: str, source: Text) -> bool:
+    """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's."""
+    typed = normalize("NFKC", source.code).replace("_", "")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return f"write {source.prefix}{text}" if ast.parse(text).body else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+            program = Program(source, ast.parse(text).body, source.given)
+    except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    free = program.free.keys() - source.given.keys()
+    return bool(program.statements) and all(name.replace("_", "") in typed and name not in functions() for name in free)
 
 
 def tokens(code: str) -> list[Token]:
@@ -172,7 +184,28 @@ def foreign(code: str) -> Iterator[tuple[int, int, str]]:
                 yield number, column, character
 
 
-def rewrite(code: str, known: Collection[str] | None = None) -> str:
+def product(name: str, given: Mapping[str, object]) -> str | None:
+    """Return a name as the product of names that have a value, and of π; None if it is none, or has a value itself.
+
+    >>> product("wx", {"w": 2, "x": 1}), product("Wx", {"W": "[[1, 2]]", "x": "[3, 4]"}), product("πr", {})
+    ('w*x', 'W @ x', 'π*r')
+    """
+    if name in given or not 1 < len(name) <= MAX_GLUED:
+        return None
+    ways: dict[int, list[str]] = {0: []}  # how much of the name is read -> the names in it
+    for end in range(1, len(name) + 1):
+        for start in [start for start in ways if name[start:end] in given or name[start:end] == "π"]:
+            ways[end] = [*ways[start], name[start:end]]
+    parts = ways.get(len(name), [name[0], name[1:]] if name[0] == "π" and name[1:].isidentifier() else [])
+    is_matrix = [str(given.get(part, "")).replace(" ", "").startswith("[[") for part in parts]
+    signs = [
+        " @ " if left and str(given.get(right, "")).startswith("[") else "*"
+        for left, right in zip(is_matrix, parts[1:], strict=False)
+    ]
+    return "".join(part + sign for part, sign in zip(parts, [*signs, ""], strict=True)) if parts else None
+
+
+def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str, object] | None = None) -> str:
     """Return the source as an expression would have it: signs replaced, products and calls written out, brackets closed.
 
     The result is a suggestion; whoever shows it has to see whether it can be read.
@@ -180,7 +213,8 @@ def rewrite(code: str, known: Collection[str] | None = None) -> str:
     >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
-    typed = _with_functions(tokens(_bars(_plain(code))), functions() if known is None else known)
+    known = functions() if known is None else known
+    typed = _with_functions(tokens(_mathematics(_bars(_plain(code)), known, given or {})), known)
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
     for at, token in enumerate(typed):
@@ -194,7 +228,9 @@ def rewrite(code: str, known: Collection[str] | None = None) -> str:
         elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))
-        text += "=" if token.text == "==" and is_top else _OPERATORS.get(token.text, token.text)
+        starts_next = token.text == "," and not open_brackets and [after.text for after in typed[at + 2 : at + 3]] == ["="]
+        sign = ";" if starts_next and "=" in text.rpartition(";")[2] else _OPERATORS.get(token.text, token.text)
+        text += "=" if token.text == "==" and is_top else sign
         if is_applied:
             text += "("
             applied.append(len(open_brackets))
@@ -228,6 +264,8 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
+    code = re.sub(r"(?:ᵀ|⊤|\^ *T\b)(?= *[\w(])", ".T @ ", code)
+    code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
@@ -242,7 +280,37 @@ def _exponents(run: str) -> str:
     return "".join(powers)
 
 
+_GROUP = r"\((?:[^()]|\([^()]*\))*\)"
+_POWER = r"\s*(?:\^|\*\*)\s*"
+_OF_E = re.compile(rf"(?<![\w.])([0-9.]*)e{_POWER}({_GROUP}|-?\s*[\w.]+(?:{_POWER}[\w.]+)*)")
+_OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({_GROUP}|[0-9.]*[^\W\d]\w*)")
+_DENOMINATOR = re.compile(rf"/\s*([0-9.]+[^\W\d]\w*(?:{_POWER}\w+)?)(?![\w(])")
+
+
+def _mathematics(code: str, known: Collection[str], given: Mapping[str, object]) -> str:
+    """Return the text as it is meant: ``exp(x)`` for ``e^x``, ``sin(x)**2`` for ``sin^2(x)``, ``/(2w)`` for ``/2w``."""
+
+    def of_function(match: re.Match[str]) -> str:
+        name, power, argument = match.groups()
+        if OTHER_NAMES.get(name, name) not in known or name in given:
+            return match.group()
+        argument = argument if argument.startswith("(") else f"({argument})"
+        return f"a{name}{argument}" if power == "-1" and f"a{name}" in known else f"{name}{argument}**{power}"
+
+    def split(match: re.Match[str]) -> str:
+        name = match.group()
+        parts = None if name in CONSTANTS or name in known else product(name, given)
+        return name if parts is None else f"({parts})" if re.search(r"[/^]\s*$|\*\*\s*$", code[: match.start()]) else parts
+
+    if "e" not in given:
+        code = _OF_E.sub(lambda match: f"{match[1]}exp({match[2].strip('()') if match[2].count('(') == 1 else match[2]})", code)
+    code = _DENOMINATOR.sub(r"/(\1)", _OF_FUNCTION.sub(of_function, code))
+    return re.sub(r"(?<![.'\"])[^\W\d]\w*", split, code)
+
+
 def _bars(code: str) -> str:
     """Return the text with ``|x|`` as ``abs(x)`` and ``||x||`` as ``norm(x)``."""
-    code = re.sub(r"\|\|([^|\n]+)\|\|", r"norm(\1)", code)
-    return re.sub(r"\|([^|\n]+)\|", r"abs(\1)", code)
+    for bars, name in ((r"\|\|", "norm"), (r"\|", "abs")):
+        code = re.sub(rf"(?<=\w){bars}([^|\n]+){bars}", rf" {name}(\1)", code)
+        code = re.sub(rf"{bars}([^|\n]+){bars}", rf"{name}(\1)", code)
+    return code

@@ -15,7 +15,7 @@ from gviz.sources.expression.check import Program, RefusedError
 from gviz.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping
 
 __all__ = ["MAX_CHARACTERS", "Text", "read_program"]
 
@@ -42,6 +42,7 @@ class Text:
     def __init__(self, text: str, prefix: str = "") -> None:
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
         self.prefix = prefix
+        self.given: Mapping[str, object] = {}  # the values of names, known when it is read
         self.lines = text.split("\n")
         self.code = "\n".join(line.lstrip() for line in self.lines)
         """The text to parse: no line of it is indented, since an expression has no blocks."""
@@ -76,18 +77,19 @@ class Text:
         return place.text[column : column + place.length]
 
 
-def read_program(source: Text, given: Collection[str] = (), limit: int = MAX_CHARACTERS) -> Program:
+def read_program(source: Text, given: Mapping[str, object] | None = None, limit: int = MAX_CHARACTERS) -> Program:
     """Return a source's statements, looked through.
 
     Args:
         source: the text.
-        given: names that have a value, which win over functions and constants.
+        given: the values of names, which win over functions and constants.
         limit: how many characters it may have.
 
     Raises:
         SourceError: it is empty, cannot be read, or has something that is not a part of an expression; with its place.
     """
     _check_characters(source, limit)
+    source.given = given = given or {}
     try:
         if not source.code.isascii():
             from gviz.sources.expression.advice import refuse_characters

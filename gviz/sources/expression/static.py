@@ -24,7 +24,7 @@ from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, takes_number
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
-from gviz.sources.static import StaticSource
+from gviz.sources.static import StaticSource, named_root
 from gviz.static.build import constant
 from gviz.static.graph import Graph, Tensor
 
@@ -119,11 +119,9 @@ class StaticForm:
                 if isinstance(statement.value, ast.Name):
                     self.copies[target] = last
         self.root = roots[0] if roots else last
-        names = [*program.free, *program.assigned]
-        if roots and self.root not in names:
-            raise SourceError(f"--root {self.root}: there is no such name", hint=f"there are {', '.join(names)}")
+        is_name = self.root in program.free or self.root in program.assigned
         functions = {piece: self.find(word, piece) for piece, word in program.words.items()}
-        self.forward = compiled(program, functions, self.assign, self.root)
+        self.forward = compiled(program, functions, self.assign, self.root if is_name else None)
 
     def define(self, values: Mapping[str, Value]) -> StaticSource:
         """Return the graph, with placeholders for values of these shapes; nothing else is done here, so that it can be timed.
@@ -147,7 +145,8 @@ class StaticForm:
                     root = constant(root, name=in_ascii(title) if title else "Const")
             except ENGINE_ERRORS as error:
                 raise engine_error(error, self.source) from None
-        return StaticSource(graph, names, root, feeds, title=title)
+        source = StaticSource(graph, names, root, feeds, title=title)
+        return replace(source, root=named_root(source, self.root)) if self.root and self.root not in names else source
 
     def assign(self, piece: ast.expr, value: object) -> object:
         """Note what a name stands for; the copy of another name is an operation of its own."""

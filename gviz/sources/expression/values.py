@@ -30,6 +30,9 @@ __all__ = ["find_dtype", "make_leaves", "make_value", "normalized"]
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
 """A value that need not be read as an expression."""
 
+INTEGERS = re.compile(r"(dtype *= *(torch\.)?(u?int\d+|long|int|short|bool) *\)|\.(long|int|short|bool)\(\)) *$")
+"""The end of a value that asks for whole numbers, as those of classes are; without it arange(3) is one of real ones."""
+
 FLOATING = ("float32", "float64", "float16", "bfloat16")
 """Dtypes that have gradients."""
 
@@ -105,7 +108,7 @@ def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, 
         leaf = engine.tensor(float(text), dtype=dtype)
     else:
         leaf = _computed(Text(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget())
-    leaf.requires_grad_(requires_grad)
+    leaf.requires_grad_(requires_grad and leaf.is_floating_point())
     return leaf
 
 
@@ -131,7 +134,9 @@ def _computed(source: Text, dtype: Any, budget: Budget) -> Any:
     _check_numbers(value, source, first.value)
     try:
         # A result of reshape would be a view, with a base in the picture: its numbers are what was asked for.
-        return value.detach().to(dtype).clone() if isinstance(value, Tensor) else engine.tensor(value, dtype=dtype)
+        if not isinstance(value, Tensor):
+            return engine.tensor(value, dtype=dtype)
+        return value.detach().to(value.dtype if INTEGERS.search(source.code) else dtype).clone()
     except ENGINE_ERRORS as error:
         raise engine_error(error, source, _uneven(first.value)) from error
 

@@ -67,7 +67,7 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
     """
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
-    talk.say(*unused(options, INSTEAD))
+    talk.say(*unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order}))
     code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
     parsed = parse(text, file, code_file)
     talk.say(*parsed.notes)
@@ -195,7 +195,7 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
 
         return static_source.reading(left.static, talk, failed=left.error is not None)
     talk.say(note)
-    graph = _graph(roots, left, options)
+    graph = _graph(roots, left, options, talk)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
         talk.say(*not_finite(left.names, {}, "gviz why tells where it began"))
     if left.error is not None:
@@ -216,7 +216,7 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
     return {}, Note(missing.what, "warning")
 
 
-def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Graph:
+def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
     from gviz.walk import DETAILED, FEW, tensor_row, walk
 
@@ -230,6 +230,12 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
         from gviz.flow import flow_of
 
         flow = flow_of(dict(roots), jacobians=True)
+    if options.order and roots:
+        from gviz.sources.order import derivatives, factors
+
+        roots, more = derivatives(roots, names, options)
+        talk.say(*more)
+        flow = factors(roots) if options.flow else {}
     detailed = DETAILED if options.details else FEW
     lines = left.lines.of if left.lines else None
     graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow, line_of=lines)

@@ -36,12 +36,33 @@ ENGINE = ("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")
 UNCALLED = re.compile(r"'(builtin_function_or_)?method'|^'function' object|not (builtin_function_or_)?method$")
 """What messages of Python and PyTorch call a function that is not a number, a tensor or a list."""
 
+WITHOUT = "'type' object does not support the context manager protocol"
+"""Python's words for ``with torch.no_grad:``."""
+
 USUAL = {
     "torch": "import torch", "nn": "from torch import nn", "F": "import torch.nn.functional as F",
     "optim": "from torch import optim", "np": "import numpy as np", "Variable": "from torch.autograd import Variable",
     "make_dot": "from torchviz import make_dot",
 }  # fmt: skip
 """Names that articles leave out the import of."""
+
+
+KEYWORDS = (
+    "requires_grad", "dtype", "device", "dim", "keepdim", "bias", "reduction", "retain_graph", "create_graph", "allow_unused",
+    "gradient", "grad_outputs", "inputs", "lr", "momentum", "weight_decay", "betas", "kernel_size", "stride", "padding",
+    "in_features", "out_features", "input", "size", "generator",
+)  # fmt: skip
+"""Names of arguments that people mistype."""
+
+UNEXPECTED = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
+
+PACKAGES = {
+    "PIL": "pillow", "cv2": "opencv-python", "matplotlib": "matplotlib", "networkx": "networkx", "pandas": "pandas",
+    "scipy": "scipy", "seaborn": "seaborn", "sklearn": "scikit-learn", "sympy": "sympy", "tqdm": "tqdm",
+} | {name: name.replace("_", "-") for name in torch_names.BUILT_ON_TORCH}  # fmt: skip
+"""What scripts import, and what it is installed by; only these are named, since any package can have a mistyped name."""
+
+TENSORFLOW = "gviz has TensorFlow 1's graph mode only (placeholder, Session); write this in PyTorch"
 
 
 @dataclass(frozen=True)
@@ -87,7 +108,7 @@ def describe(error: BaseException, script: Script) -> tuple[SourceError, int | N
         message = error
     else:
         what = _message(error)
-        message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error))
+        message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error, what, place))
     is_elsewhere = place is not None and here is not None and place.file != script.file
     hints = [f"called from {script.file}:{here}" if is_elsewhere else None, message.hint]
     return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
@@ -134,10 +155,10 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
         return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
     home, name = _name_of_torch(error, message)
     if not name:
-        return None
+        return _not_of_torch(error, message)
     from gviz.sources.script.missing import pytorch_names
 
-    pytorchs = pytorch_names().get(home, dir(error.obj) if isinstance(error, AttributeError) else ())
+    pytorchs = pytorch_names().get(home, _attributes(error))
     if name not in pytorchs:
         meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
         if meant:
@@ -147,8 +168,34 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     from shlex import quote
 
     more = "" if script.file == STDIN else f"\nall that it lacks: gviz ops --missing {quote(script.file)}"
-    mend = "run with --engine torch" if torch_names.has_torch() else f"PyTorch is needed: {torch_names.INSTALL}"
+    mend = "run with --engine torch"
+    if not torch_names.has_torch():
+        mend = f"with PyTorch beside gviz, --engine torch runs it:\n{torch_names.install('torch')}"
     return f"{home}.{name} is not in gviz's engine; {mend}{more}"
+
+
+def _not_of_torch(error: BaseException, message: str) -> str | None:
+    """Return what to do about a package that is missing, an attribute of something else than torch, or a keyword argument."""
+    keyword = UNEXPECTED.search(message) if isinstance(error, TypeError) else None
+    if keyword:
+        return did_you_mean(keyword["name"], KEYWORDS) or None
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        if package in PACKAGES:
+            return f"install it where gviz is, or take the import out:\n{torch_names.install(PACKAGES[package])}"
+        return did_you_mean(package, PACKAGES.keys() | {"torch", "numpy", "torchviz", "math", "random"}) or None
+    if not isinstance(error, AttributeError) or not error.name:
+        return None
+    is_tensorflow = isinstance(error.obj, ModuleType) and vars(error.obj).get("__name__") == "gviz.static"
+    return did_you_mean(error.name, _attributes(error), TENSORFLOW if is_tensorflow else "") or None
+
+
+def _attributes(error: BaseException) -> list[str]:
+    """Return the attributes that there are, where another was asked for."""
+    try:
+        return dir(error.obj) if isinstance(error, AttributeError) else []
+    except Exception:  # noqa: BLE001 - a class's own __dir__ is the program's code, and may raise anything
+        return []
 
 
 def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
@@ -167,8 +214,10 @@ def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
     return (home, name) if home.partition(".")[0] == "torch" else ("", "")
 
 
-def _lacks_brackets(error: BaseException) -> str | None:
-    """Return a hint if a function was used where its result was meant: ``loss = y.sum``."""
+def _lacks_brackets(error: BaseException, message: str, place: Place | None) -> str | None:
+    """Return a hint if a function was used where its result was meant: ``loss = y.sum``, ``with torch.no_grad:``."""
+    if place is not None and WITHOUT in message and place.text.startswith("with ") and place.text.endswith(":"):
+        return f"write its brackets: {place.text[:-1]}():"
     if not isinstance(error, AttributeError | TypeError) or not UNCALLED.search(str(error)):
         return None
     return "a function was used without a call: are its brackets missing? x.sum is the function, x.sum() what it gives"

@@ -21,7 +21,7 @@ from gviz.text import joined
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["binding_names", "choose", "files_of", "imports", "is_torch", "lacking_part", "load", "used_names"]
+__all__ = ["binding_names", "choose", "files_of", "imports", "install", "is_torch", "lacking_part", "load", "used_names"]
 
 BUILT_ON_TORCH = frozenset({
     "accelerate", "kornia", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchaudio", "torchmetrics",
@@ -32,7 +32,6 @@ BUILT_ON_TORCH = frozenset({
 MAKERS = frozenset({"arange", "eye", "full", "linspace", "ones", "rand", "randn", "tensor", "zeros"})
 """Functions of torch whose result surely is a tensor, so that its methods can be looked up."""
 
-INSTALL = "pip install torch"
 MAX_FILES = 50
 """Neighbours that are looked into; what more there is shows when it runs."""
 
@@ -56,13 +55,26 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
     names = (name for _, part in files_of(tree, folder) for name, _ in used_names(part))
     missing = dict.fromkeys(filter(None, map(lacking_part, names)))
     if wanted == "torch":
-        raise MissingError("PyTorch is not installed here", hint=INSTALL + ("" if missing else ", or run with --engine gviz"))
+        raise MissingError(
+            "PyTorch is not installed here", hint=install("torch") + ("" if missing else ", or run with --engine gviz")
+        )
     if not missing:
         return "gviz", Note("engine: gviz's own", "dim")
     lacks = joined(missing, 3)
     if has_torch():
         return "torch", Note(f"engine: PyTorch (gviz's own has no {lacks})", "dim")
     return "gviz", Note(f"engine: gviz's own (it has no {lacks}, and PyTorch is not installed)", "dim")
+
+
+def install(package: str) -> str:
+    """Return the command that installs a package into the environment that gviz itself runs in."""
+    from shlex import quote
+
+    if "pipx" in sys.prefix.split(os.sep):
+        return f"pipx inject gviz {package}"
+    if os.path.join("uv", "tools") in sys.prefix:
+        return f"uv tool install --with {package} gviz"
+    return f"{quote(sys.executable)} -m pip install {package}"
 
 
 def has_torch() -> bool:
@@ -82,7 +94,9 @@ def load(name: str) -> Any:
     try:
         return importlib.import_module("torch")
     except ImportError as error:
-        raise MissingError(f"PyTorch cannot be imported: {error}", hint=f"{INSTALL}, or run with --engine gviz") from None
+        raise MissingError(
+            f"PyTorch cannot be imported: {error}", hint=f"{install('torch')}, or run with --engine gviz"
+        ) from None
 
 
 def lacking_part(name: str) -> str | None:

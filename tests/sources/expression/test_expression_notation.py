@@ -6,7 +6,10 @@ import pytest
 
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.notation import rewrite
+from gviz.sources.expression.notation import is_right, rewrite
+from gviz.sources.expression.parse import Text
+from gviz.sources.options import SourceOptions
+from gviz.sources.source import Source
 
 
 def refusal(text: str) -> SourceError:
@@ -231,3 +234,104 @@ def test_an_empty_expression_is_refused(text: str) -> None:
 )
 def test_notation_is_rewritten(text: str, written: str) -> None:
     assert rewrite(text) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "written"),
+    [
+        ("y=wx+b", {"w": 2, "x": 3}, "y=w*x+b"),
+        ("y=Wx+b", {"W": "[[1,2]]", "x": "[3,4]"}, "y=W @ x+b"),
+        ("y=Wx+b", {"W": 2, "x": 3}, "y=W*x+b"),
+        ("y=w1x1+w2x2+b", {"w1": 1, "x1": 2, "w2": 3, "x2": 4}, "y=w1*x1+w2*x2+b"),
+        ("y=1/wx", {"w": 2, "x": 3}, "y=1/(w*x)"),
+        ("y=2πr", {"r": 2}, "y=2*π*r"),
+        ("y=πr*2", {}, "y=π*r*2"),
+        ("a=x*2; y=ax", {"x": 2}, "a*x"),
+    ],
+)
+def test_names_that_are_glued_are_no_new_input(text: str, values: dict[str, object], written: str) -> None:
+    with pytest.raises(SourceError) as error:
+        evaluate(text, SourceOptions(values=values))
+    assert error.value.hint is not None
+    assert error.value.hint.partition(";")[0] == f"write {written}".partition(";")[0]
+    assert "^" in str(error.value)
+
+
+@pytest.mark.parametrize("values", [{"wx": 2, "w": 1, "x": 1}, {"q": 1}, {"l": 1, "o": 1}])
+def test_a_name_with_a_value_or_of_other_letters_is_one_name(values: dict[str, object]) -> None:
+    assert evaluate("y=wx*2 + loss", SourceOptions(values=values)).names.keys() >= {"wx", "loss"}
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "written"),
+    [
+        ("y=e^(-x)", {"x": 1}, "y=exp(-x)"),
+        ("y=2e^-x^2 + 1", {"x": 1}, "y=2*exp(-x**2) + 1"),
+        ("y=πr²", {"r": 2}, "y=π*r**2"),
+        ("y=sin²(x)", {"x": 1}, "y=sin(x)**2"),
+        ("y=sin^2 x + cos^2 x", {"x": 1}, "y=sin(x)**2 + cos(x)**2"),
+        ("y=sin²2x", {"x": 1}, "y=sin(2*x)**2"),
+        ("y=x²3", {"x": 1}, "y=x**2*3"),
+        ("y=tan⁻¹(x)", {"x": 1}, "y=atan(x)"),
+        ("y=xᵀW", {"x": "[1,2]", "W": "[[1,2],[3,4]]"}, "y=x.T @ W"),
+        ("y=(x-w)/2w", {"x": 3, "w": 2}, "y=(x-w)/(2*w)"),
+        ("a=x+w, b=w+1", {"x": 3, "w": 2}, "a=x+w; b=w+1"),
+    ],
+)
+def test_what_is_to_be_written_can_be_read(text: str, values: dict[str, object], written: str) -> None:
+    with pytest.raises(SourceError) as error:
+        evaluate(text, SourceOptions(values=values))
+    hint = error.value.hint or ""
+    assert hint in (f"write {written}", f"write {written.removeprefix('y=')}")
+    assert evaluate(written, SourceOptions(values=values)).names.keys() - values.keys() - set("abcdefy") == set()
+
+
+@pytest.mark.parametrize("text", ["y=Σ_i w_i*x_i", "y=Σ_i w_i x_i"])
+def test_a_sum_over_an_index_is_no_product_with_a_name(text: str) -> None:
+    error = refusal(text)
+    assert (error.what, "write sum(w*x)" in (error.hint or "")) == ("a sum has no index in an expression", True)
+
+
+@pytest.mark.parametrize("text", ["y=sin**2*x 3", "y=x.TW 2"])
+def test_a_correction_that_gviz_would_refuse_is_not_proposed(text: str) -> None:
+    assert is_right("y = x*2", Text("y = 2x"))
+    assert not is_right(rewrite(text), Text(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("max(0, x)", "for max(0, x) write relu(x), or clamp(x, min=0)"),
+        ("maximum(x, 0)", "for max(0, x) write relu(x), or clamp(x, min=0)"),
+        ("min(1, x)", "for min(1, x) write clamp(x, max=1)"),
+        ("cross_entropy(ones(2, 3)*x, ones(2)*x)", "write t.long() for t"),
+        ("gather(ones(2)*x, 0, ones(2)*x)", "write t.long() for t"),
+    ],
+)
+def test_a_call_that_pytorch_refuses_gets_the_way_out(text: str, hint: str) -> None:
+    with pytest.raises(SourceError) as error:
+        evaluate(f"y = {text}", SourceOptions(values={"x": 2}))
+    assert hint in (error.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("latex", "written"),
+    [
+        (r"$y=(x+w)\times w_{1}$", "y=(x+w)*w_1"),
+        (r"\[ y = \frac{1}{1+e^{-x}} \]", "y=(1/(1+exp(-x)))"),
+        (r"\(y = \left(x + w\right)^{2} \ln x\)", "y=(x+w)**2*log(x)"),
+        (r"$$\hat{y} = \sigma(\mathbf{w}^\top x + b)$$", "y_hat=sigmoid(w.T @ x+b)"),
+        (r"y=\sqrt{\frac{x^2}{w}} + \sin^{2} x", "y=sqrt((x**2/w))+sin(x)**2"),
+        (r"$y=\lambda|x| + \|w\|$", "y=lam*abs(x)+norm(w)"),
+    ],
+)
+def test_pasted_latex_is_read(latex: str, written: str) -> None:
+    source = Source.of(latex)
+    assert (source.text, [note.text for note in source.notes]) == (written, [f"read the LaTeX as {written}"])
+
+
+@pytest.mark.parametrize("latex", [r"$y=\int x dx$", r"y = \sum_{i} w_i x_i", r"y=\frac{\partial x}{w}", "y=x$2"])
+def test_latex_that_means_more_is_refused_as_it_was_typed(latex: str) -> None:
+    source = Source.of(latex)
+    assert (source.text, source.notes) == (latex, ())
+    assert "has no meaning in an expression" in refusal(source.text).what

@@ -158,3 +158,19 @@ def test_what_a_terminal_cannot_show_is_not_shown() -> None:
 def test_values_that_are_not_used_are_read_all_the_same() -> None:
     with pytest.raises(SourceError, match="abc is not a value"):
         evaluate("y=x", SourceOptions(values={"x": "1", "z": "abc"}))
+
+
+@pytest.mark.parametrize("text", ["tensor([2, 1], dtype=torch.long)", "tensor([2,1]).long()", "tensor([2,1], dtype=int64)"])
+def test_a_value_that_is_made_of_integers_stays_one_and_has_no_gradient(text: str) -> None:
+    names = evaluate("y=cross_entropy(x,t)", SourceOptions(values={"x": "[[1,2,3],[1,2,3]]", "t": text})).names
+    assert (str(names["t"].dtype), names["t"].requires_grad, names["x"].grad is None) == ("torch.int64", False, False)
+
+
+def test_other_values_of_integers_are_real_numbers() -> None:
+    names = evaluate("y=(x*w).sum()", SourceOptions(values={"x": "arange(3)", "w": "[1, 2, 3]"})).names
+    assert {str(names[name].dtype) for name in "xw"} == {"torch.float32"}
+
+
+def test_a_dtype_of_pytorch_is_one_of_an_expression() -> None:
+    result = evaluate("y=cross_entropy(x, tensor([2, 1], dtype=torch.long))", SourceOptions(values={"x": "ones(2,3)"}))
+    assert result.roots["y"].item() == pytest.approx(1.0986, abs=1e-4)

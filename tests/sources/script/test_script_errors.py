@@ -162,8 +162,9 @@ def test_what_the_engine_lacks_is_said_in_pytorchs_words(
     report = refusal(folder, f"import torch\n{line}\n", engine="gviz")
     name = line.removeprefix("import ") if line.startswith("import") else "torch.no_such_thing"
     assert report.partition("\n")[0] == f"net.py:2: {message}"
-    assert report.split("\n")[-2:] == [
-        f"{name} is not in gviz's engine; PyTorch is needed: pip install torch",
+    assert report.split("\n")[-3:] == [
+        f"{name} is not in gviz's engine; with PyTorch beside gviz, --engine torch runs it:",
+        torch_names.install("torch"),
         "all that it lacks: gviz ops --missing net.py",
     ]
     assert "gviz.engine" not in report
@@ -280,3 +281,48 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
         folder.run("raise ValueError('z' * 5000)")
     assert "... (5,000 characters in all)" in caught.value.what
     assert len(caught.value.what) < 2100
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("z = torch.tensor(2.0, require_grad=True)\n", "did you mean requires_grad?"),
+        ("z = torch.nn.Linear(2, 3, bais=False)\n", "did you mean bias?"),
+        ("y.backwrd()\n", "did you mean backward?"),
+        ("with torch.no_grad:\n    pass\n", "write its brackets: with torch.no_grad():"),
+        ("net = torch.nn.Linear(2, 3)\nnet.wieght\n", "did you mean weight?"),
+        ("class Net(torch.nn.Module):\n    hidden = 1\nNet().hiden\n", "did you mean hidden?"),
+        ("import tensorflow as tf\ntf.GradientTape()\n", "gviz has TensorFlow 1's graph mode only (placeholder, Session)"),
+        ("import tensorflow as tf\ntf.placehoder()\n", "did you mean placeholder?"),
+        ("import nunpy\n", "did you mean numpy?"),
+        ("import cv2\n", f"install it where gviz is, or take the import out:\n{torch_names.install('opencv-python')}"),
+    ],
+)
+def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str, hint: str) -> None:
+    (error,) = texts(folder.run(HEAD + "y = x * 2\n" + text, engine="gviz"), "error")
+    assert f"\n{hint}" in error
+    assert "--engine torch" not in error
+
+
+@pytest.mark.parametrize("use", ["torch.nn.LSTM(2, 3)", "from torch.utils.data import DataLoader"])
+def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    monkeypatch.setattr(torch_names, "has_torch", lambda: False)
+    (error,) = texts(folder.run(f"{HEAD}y = x * 2\n{use}\n", engine="gviz"), "error")
+    assert "with PyTorch beside gviz, --engine torch runs it:\n" in error
+    assert f"\n{torch_names.install('torch')}\n" in error
+
+
+@pytest.mark.parametrize(
+    ("prefix", "command"),
+    [
+        ("/home/a/.local/pipx/venvs/gviz", "pipx inject gviz torch"),
+        ("/home/a/.local/share/uv/tools/gviz", "uv tool install --with torch gviz"),
+        ("/usr", "'/my env/bin/python' -m pip install torch"),
+    ],
+)
+def test_a_package_goes_into_gvizs_own_environment(monkeypatch: pytest.MonkeyPatch, prefix: str, command: str) -> None:
+    monkeypatch.setattr("sys.prefix", prefix)
+    monkeypatch.setattr("sys.executable", "/my env/bin/python")
+    assert torch_names.install("torch") == command

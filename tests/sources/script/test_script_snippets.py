@@ -28,6 +28,7 @@ def report(text: str) -> str:
         ),
         (">> x = 1\n>> x\n1", "x = 1\nx\n", "took the prompts (>>) off, and left out 1 line of output"),
         ("In [1]: x = 1\nIn [2]: y = x", "x = 1\ny = x", "took the prompts (In [1]:) off"),
+        ("In [1]:  x = 1\n\nIn [2]:  y = x", "x = 1\n\ny = x", "took the prompts (In [1]:) off"),
         (">>>x = 1\n>>>x", "x = 1\nx", "took the prompts (>>>) off"),
         (
             "In [1]: import torch\n\nIn [2]: x = (1,\n   ...:      2)\n\nIn [3]: x\nOut[3]: (1, 2)\n",

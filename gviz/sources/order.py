@@ -1,0 +1,111 @@
+"""The graph of a derivative: ``--order 1`` draws dy/dx as ``torch.autograd.grad(y, x, create_graph=True)`` records it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.flow import engine_of, flow
+from gviz.sources.options import Note
+from gviz.sources.reading import find_aliases
+from gviz.text import did_you_mean, joined, quotient_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gviz.sources.options import SourceOptions
+
+__all__ = ["derivatives", "factors"]
+
+HINTS = {
+    "second time": "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out",
+    "inplace": "a tensor of the graph was changed since, as optimizer.step() changes parameters: take that out",
+}
+"""What is in PyTorch's words, and what to do."""
+
+
+def derivatives(
+    roots: Mapping[str, Any], names: Mapping[str, Any], options: SourceOptions
+) -> tuple[dict[str, Any], list[Note]]:
+    """Return the derivatives of the roots, each differentiated ``options.order`` times by one and the same tensor.
+
+    Args:
+        roots: name -> tensor, of gviz's engine or of the real torch.
+        names: the tensors that have a name; all leaves among them are taken, unless ``options.wrt`` names others.
+        options: order, wrt, and what a root that is not a scalar starts from.
+
+    Returns:
+        The derivatives by their names, and a note for each one that has no graph.
+
+    Raises:
+        SourceError: no derivative has a graph; the graph has been freed; a root needs ``--grad-output``; a wrong name.
+    """
+    wanted = _wanted(names, options.wrt)
+    found: dict[str, Any] = {}
+    lacking: list[str] = []
+    for name, root in roots.items():
+        firsts = _grad(name, root, list(wanted.values()), options)  # all at once: what they have in common is there once
+        for (by, tensor), first in zip(wanted.items(), firsts, strict=True):
+            grad, order = first, 1
+            if grad is None and not options.wrt:
+                continue
+            while order < options.order and grad is not None and grad.requires_grad:
+                (grad,), order = _grad(quotient_of(name, by, order), grad, [tensor], options), order + 1
+            if grad is not None and grad.requires_grad and order == options.order:
+                found[quotient_of(name, by, order)] = grad
+            elif grad is None:
+                before = name if order == 1 else quotient_of(name, by, order - 1)
+                lacking.append(f"{before} does not depend on {by}, so {quotient_of(name, by, order)} is 0 and has no graph")
+            else:
+                value = f" = {grad.item():g}" if grad.numel() == 1 else ""
+                lacking.append(f"{quotient_of(name, by, order)}{value} is constant: it does not require grad, and has no graph")
+    if found:
+        return found, list(map(Note, lacking))
+    none = f"{joined(roots)} depends on no leaf that has a name"
+    hint = "without --order the graph of the root itself is drawn" if options.order == 1 else "take a smaller --order"
+    raise SourceError(lacking[0] if lacking else none, hint=hint)
+
+
+def factors(roots: Mapping[str, Any]) -> Mapping[Any, Any]:
+    """Return the local derivatives in the graphs of derivatives that no backward is going to run from, as in a script."""
+    listed = list(roots.values())
+    return flow(engine_of(listed[0]), listed, has_gradient=False)
+
+
+def _wanted(names: Mapping[str, Any], wrt: Sequence[str]) -> dict[str, Any]:
+    """Return the tensors to differentiate by, each once; SourceError for a name of none, or of one without gradients."""
+    if not wrt:
+        leaves = {name: tensor for name, tensor in names.items() if tensor.is_leaf and tensor.requires_grad}
+        aliases = find_aliases(leaves)
+        return {name: leaf for name, leaf in leaves.items() if name not in aliases}
+    for name in wrt:
+        if name not in names:
+            raise SourceError(f"--wrt {name}: there is no tensor of that name", hint=did_you_mean(name, names, joined(names)))
+        if not names[name].requires_grad:
+            raise SourceError(f"--wrt {name}: {name} requires no gradient", hint="it is frozen, a constant, or cut off")
+    return {name: names[name] for name in wrt}
+
+
+def _grad(name: str, tensor: Any, by: list[Any], options: SourceOptions) -> Sequence[Any]:
+    """Return the gradients of a tensor, with their graph; None for what it was not made from."""
+    engine = engine_of(tensor)
+    try:
+        start = _start(engine, tensor, options.grad_output)
+        grads: Sequence[Any] = engine.autograd.grad(tensor, by, start, create_graph=True, allow_unused=True)
+    except RuntimeError as error:
+        text = str(error).partition(". ")[0]
+        hint = next((hint for words, hint in HINTS.items() if words in text), None)
+        if "scalar outputs" in text or "Mismatch in shape" in text:
+            hint = f"{name} has shape {tuple(tensor.shape)}; --grad-output ones supplies a gradient"
+        raise SourceError(f"--order {options.order}: {text}", hint=hint) from None
+    return grads
+
+
+def _start(engine: Any, tensor: Any, given: str | None) -> Any:
+    """Return what differentiation of a tensor starts from; None for a scalar's 1."""
+    if given is None or given == "ones":
+        return given and engine.ones_like(tensor)
+    from gviz.sources.expression.values import find_dtype, make_value
+
+    value = make_value("--grad-output ", given, find_dtype("float64"), requires_grad=False)
+    return None if tensor.numel() == 1 != value.numel() else engine.tensor(value.tolist(), dtype=tensor.dtype)
