@@ -6,11 +6,13 @@ needs no gradient, is a node of its own, as far as the expression of its operati
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
 from gviz.passes.expressions import UNKNOWN, constant_of, words_of
+from gviz.passes.formulas import read
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
@@ -41,7 +43,7 @@ def dataflow(graph: Graph) -> Graph:
 
     def add_constant(text: str, user: Node, slot: int) -> None:
         row = rows.get(text)
-        name, kind = f"c{len(edges)}", "constant" if row is None else "frozen"
+        name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         made.append(Node(name, kind, name=text, shape=row and row.shape, value=row and row.value))
         edges.append(Edge(name, user.id, slot))
 
@@ -68,3 +70,13 @@ def dataflow(graph: Graph) -> Graph:
             edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
     made_by = {result.id: node for node, result in results.items()}
     return replace(graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots))
+
+
+def has_names(text: str) -> bool:
+    """Return whether an operand is computed from something with a name, such as h.detach(), or is it.
+
+    >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("1e-5")
+    (True, False, False)
+    """
+    tree = read(text)
+    return tree is not None and any(isinstance(part, ast.Name) for part in ast.walk(tree))

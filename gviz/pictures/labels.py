@@ -247,15 +247,23 @@ def box_of(
 ) -> Box:
     """Return what one box says; ``is_born`` if nan or inf begin there."""
     if node.state == REPEATED:
-        return Box("repeat", ((Span(short(node.name or "", LONGEST_NAME)),),))
-    found = lines(node, options, has_box=has_box, table=table)
-    if node.state.startswith(f"{USED} "):
-        found.append((Span(node.state, "muted"),))
+        return Box("repeat", (name_line(node),))
+    found = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
     if is_born:
         text = next(item for item in elements(node.value) if item in _NOT_FINITE)
         found.append((Span(f"{text} begins here", "error", is_bold=True),))
     is_error = any(span.ink == "error" for line in found for span in line)
     return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)
+
+
+def name_line(node: Node) -> Line:
+    """Return all that a leaf's box says beside a later use."""
+    return (Span(short(node.name or "", LONGEST_NAME)),)
+
+
+def uses_line(node: Node) -> list[Line]:
+    """Return the line that says how often a leaf is used, if it is drawn again."""
+    return [(Span(node.state, "muted"),)] if node.state.startswith(f"{USED} ") else []
 
 
 def not_finite_first(graph: Graph) -> set[str]:

@@ -126,7 +126,8 @@ class RenderOptions:
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
         is_bare = self.view == "torchviz" and not self.show
         names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
-        names += ("repeat_leaves",) if is_bare or self.view != "torchviz" else ()
+        names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()
+        names += ("ghosts",) if is_bare or self.view != "torchviz" else ()
         names += ("show",) if self.view == "micrograd" else ()
         names += ("path", "by", "symbols") if self.view != "dataflow" else ()
         own = type(self)

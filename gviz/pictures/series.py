@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Shape, html, slide
-from gviz.pictures.labels import Span, text_of
+from gviz.pictures.labels import REPEATED, Span, name_line, text_of
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.repeat import with_repeats
 from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
@@ -105,16 +107,21 @@ def series(
 def _set(
     graph: Graph, options: RenderOptions, steps: Sequence[Step], page: Page, write: Callable[[Picture], str]
 ) -> tuple[_Scene, Layout]:
-    """Return the scene and its layout: without texts on the lines, and with short ones in the boxes, if that is too wide."""
+    """Return the scene and its layout, in the direction that gives the larger type.
+
+    If it is too small even so, there are no texts on the lines, and short ones in the boxes.
+    """
     captions = max(len(step.caption) for step in steps)
-    scene = _Scene(graph, options, steps)
-    layout = scene.laid_out(write)
-    size = slide.scale_of(layout, page, captions, FOOT)
-    if options.font_size * size >= slide.LEAST_TYPE:
-        return scene, layout
-    smaller = _Scene(graph, options, steps, compact=True)
-    other = smaller.laid_out(write)
-    return (smaller, other) if slide.scale_of(other, page, captions, FOOT) > size else (scene, layout)
+    found: list[tuple[float, _Scene, Layout]] = []
+    for compact, rankdir in product((False, True), [options.rankdir] if options.rankdir else ["LR", "TB"]):
+        most = max((size for size, *_ in found), default=0.0)
+        if most >= (slide.LEAST_TYPE if compact else slide.GOOD_TYPE):
+            break
+        scene = _Scene(graph, replace(options, rankdir=rankdir), steps, compact=compact)
+        layout = scene.laid_out(write, page, captions)
+        found.append((slide.scale_of(layout, page, captions, FOOT) * options.font_size, scene, layout))
+    _, scene, layout = max(found, key=lambda one: one[0])
+    return scene, layout
 
 
 def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -> str:
@@ -137,18 +144,19 @@ class _Scene:
     """The boxes and the lines of all slides."""
 
     def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step], *, compact: bool = False) -> None:
-        self.graph, self.options, self.steps, self.theme = graph, options, steps, THEMES[options.theme]
-        self.nodes = {node.id: node for node in graph.nodes}
+        self.graph, self.options, self.steps, self.theme = with_repeats(graph, options), options, steps, THEMES[options.theme]
+        self.nodes = {node.id: node for node in self.graph.nodes}
+        self.leaf_of = [edge.source for edge in graph.edges]
         self.lines = lines_at(graph, options, steps, compact=compact)
         self.plates = {} if compact else dict(self.texts_on_lines())
         self.note = f"∂ = ...: the gradient ∂{root_name(graph)}/∂..." if compact and has_backward(graph) else ""
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""
-        told = [(number, derivative(edge, self.nodes, self.options)) for number, edge in enumerate(self.graph.edges)]
-        is_two = sum(1 for _, text in told if text) > MOST_EDGES
-        is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for _, text in told)
-        for number, text in told:
+        texts = [derivative(edge, self.nodes, self.options) for edge in self.graph.edges]
+        is_two = sum(map(bool, texts)) > MOST_EDGES
+        is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for text in texts)
+        for number, text in enumerate(texts):
             if text and self.nodes[self.graph.edges[number].source].kind not in ("constant", "frozen"):
                 yield number, text if is_two else (" = ".join(text),)
 
@@ -156,14 +164,16 @@ class _Scene:
         """Return the picture of a step."""
         return themed(self.graph, self.options, SPACE, [*self.boxes(at), *self.arrows(at), *self.bridges(at)])
 
-    def laid_out(self, write: Callable[[Picture], str]) -> Layout:
+    def laid_out(self, write: Callable[[Picture], str], page: Page, captions: int) -> Layout:
         """Return the layout of all steps: each line of a box is as long as the longest that will stand there."""
         longest = {
-            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*told, strict=True)]
-            for node, told in self.lines.items()
+            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*series, strict=True)]
+            for node, series in self.lines.items()
         }
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
-        layout = slide.laid_out(themed(self.graph, self.options, SPACE, statements), write, self.options.graphviz)
+        picture = themed(self.graph, self.options, SPACE, statements)
+        layout = slide.laid_out(picture, write, self.options.graphviz)
+        layout = slide.folded(layout, page, captions, FOOT, picture)
         return layout._replace(
             arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
         )
@@ -176,8 +186,12 @@ class _Scene:
     def boxes(self, at: int, lines: Mapping[str, Sequence[Line]] | None = None) -> Iterator[Statement]:
         """Yield the boxes at a step, with the lines of that step unless others are given."""
         step = self.steps[at]
-        reached = {edge.source for number, edge in enumerate(self.graph.edges) if is_lit(number, edge, step)}
+        lit = [number for number, edge in enumerate(self.graph.edges) if is_lit(number, edge, step)]
+        reached = {end for number in lit for end in (self.graph.edges[number].source, self.leaf_of[number])}
         for node in self.graph.nodes:
+            if node.state == REPEATED:
+                yield Shape(node.id, {**box_attributes("repeat", self.theme), "label": html.box([name_line(node)], self.theme)})
+                continue
             said = (lines or {}).get(node.id) or self.lines[node.id][at]
             if node.kind == "operation":
                 yield Shape(node.id, self.operation(node, said, step))
@@ -195,7 +209,8 @@ class _Scene:
         """Return the look of an operation: lit, known, or faint until it is computed."""
         is_known = node.id in step.computed
         is_root = node.id in self.graph.roots
-        look = circle(node, lines, self.theme, is_root=is_root, ink="" if is_known else "faint")
+        ink = "" if is_known else "faint"
+        look = circle(node, lines, self.theme, is_root=is_root, ink=ink, is_upright=not self.is_across)
         if not is_known:
             style = ",".join(dict.fromkeys([*look.get("style", "filled").split(","), "dashed"]))
             return {**look, "fillcolor": self.theme.page, "color": self.theme.faint, "style": style, "penwidth": "1.2"}
@@ -269,7 +284,13 @@ def turned(place: str, *, has_arrow: bool) -> str:
     's,0.00,0.00 9.00,0.00 14.40,0.00 20.00,0.00 40.00,0.00'
     >>> turned("0,0 10,0 20,0 34,0", has_arrow=False)
     '0.00,0.00 10.00,0.00 20.00,0.00 34.00,0.00'
+
+    One in several pieces has its arrow at the beginning of the first.
     """
+    first, *others = place.split(";")
+    if others:
+        rest = [turned(other, has_arrow=False) for other in others]
+        return ";".join([turned(first, has_arrow=has_arrow), *rest])
     points = []
     tip = None
     for word in place.split():

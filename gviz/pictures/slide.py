@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Frame, Picture, Shape
+from gviz.pictures import Arrow, Frame, Picture, Shape, wrap
 from gviz.pictures.html import BARE, Html
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gviz.pictures import Statement
 
-__all__ = ["PAGES", "Layout", "Page", "laid_out", "on_page"]
+__all__ = ["PAGES", "Layout", "Page", "folded", "laid_out", "on_page"]
 
 
 class Page(NamedTuple):
@@ -44,19 +44,26 @@ MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
 MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
 
-LEAST_TYPE = 10
-"""Points below which a reader in the last row is lost."""
+LEAST_TYPE, GOOD_TYPE = 10, 13
+"""Points below which a reader in the last row is lost; and those with which a graph stays in one piece."""
+
+WORTH = 1.1
+"""How many times larger the type has to get for another row or column."""
 
 _SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
 
 
 class Layout(NamedTuple):
-    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it."""
+    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it.
+
+    The marks are texts with their places: the ends of lines that go on in another row have the same number.
+    """
 
     shapes: Mapping[str, Mapping[str, str]]
     arrows: Sequence[Mapping[str, str]]
     frames: Mapping[str, Mapping[str, str]]
     bounds: tuple[float, float, float, float]
+    marks: Sequence[tuple[str, float, float]] = ()
 
 
 def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
@@ -156,10 +163,22 @@ def on_page(
         Shape(f"__corner{i}", {**corner, "pos": place(x, y)})
         for i, (x, y) in enumerate([(inset, inset), (page.width - inset, page.height - inset)])
     ]
+    texts += [
+        Shape(f"__joint{number}", {**joint(picture), "label": text, "pos": f"{x:.3f},{y:.3f}"})
+        for number, (text, x, y) in enumerate(layout.marks)
+    ]
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
     inches = f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!"
     size = {"size": inches, "dpi": f"{144 * zoom:g}", "pad": "0", "margin": "0"}
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
+
+
+def joint(picture: Picture) -> dict[str, str]:
+    """Return the look of a number at the end of a line that goes on in another row or column."""
+    round_ = {"shape": "circle", "style": "filled", "fixedsize": "true", "width": "0.19", "height": "0.19", "margin": "0"}
+    muted = picture.graph.get("fontcolor", "black")
+    return {**round_, "fontsize": "9", "penwidth": "0.8", "fillcolor": picture.graph.get("bgcolor", "white"), "color": muted,
+            "fontcolor": muted}  # fmt: skip
 
 
 def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Picture], str]) -> float:
@@ -172,6 +191,19 @@ def scale_of(layout: Layout, page: Page, captions: int, foot: float) -> float:
     x0, y0, x1, y1 = layout.bounds
     room = page.height - sum(_space(page, captions, foot))
     return min((page.width - 2 * MARGIN) / max(x1 - x0, 1), max(room, 1) / max(y1 - y0, 1), MOST_SCALE)
+
+
+def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture) -> Layout:
+    """Return the layout, in several rows or columns if its type is small and gets much larger so."""
+    kept, most = layout, scale_of(layout, page, captions, foot)
+    direction = picture.graph.get("rankdir", "TB")
+    size = float(picture.node["fontsize"])
+    for parts in range(2, wrap.MOST_PARTS + 1):
+        other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
+        scale = 0.0 if other is None else scale_of(other, page, captions, foot)
+        if other is not None and scale > most * WORTH:
+            kept, most = other, scale
+    return kept
 
 
 def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:

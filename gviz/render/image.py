@@ -119,16 +119,19 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
 
     page = slide.PAGES[options.fit]
     typed = [html.escaped(line) for line in html.caption_lines(options.caption)]
-    drawn: list[tuple[float, int, str, Picture, slide.Layout]] = []
+    drawn: list[tuple[tuple[float, ...], str, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
         layout = slide.laid_out(picture, dot.text_of, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
         foot = slide.height_of(legend, page, picture, dot.text_of)
-        scale = slide.scale_of(layout, page, len(picture.caption) + len(typed), foot)
-        drawn.append((scale, -len(drawn), legend, picture, layout))
-    *_, legend, picture, layout = max(drawn, key=lambda one: one[:2])
+        captions = len(picture.caption) + len(typed)
+        layout = slide.folded(layout, page, captions, foot, picture)
+        scale = slide.scale_of(layout, page, captions, foot)
+        good = min(scale * options.font_size, slide.GOOD_TYPE)  # in one piece, if the type is good so
+        drawn.append(((good, -len(layout.marks), scale, -len(drawn)), legend, picture, layout))
+    _, legend, picture, layout = max(drawn, key=lambda one: one[0])
     dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
     title = (options.title or picture.heading or graph.title).replace("\n", " ")
     title = html.escaped(shorten(title, html.fitting(title, LONGEST_TITLE), mark=" …"))
