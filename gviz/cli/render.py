@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import makes_picture
+from gviz.cli.output import makes_picture, title_of
 from gviz.cli.reading import read_source
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     look = picture.options
     options = replace(options, saved="saved" in look.show, flow=look.needs_flow, details=picture.has_details)
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if source.kind == "expression" and not (look.title or look.path):
-        picture = picture.titled(source.text)
-    picture.write(reading.graph)
+    if not (look.title or look.path):
+        picture = picture.titled(title_of(source, reading.graph))
+    picture.with_first_names(reading.aliases).write(reading.graph)
     return int(reading.failed)

@@ -172,7 +172,7 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     """
     series.check(source)
     reading = read_source(source, replace(options, flow=True), product_on_stdout="-" in series.files)
-    if source.kind == "expression" and not series.options.title:
-        series = series._replace(options=replace(series.options, title=title_of(source.text)))
+    if not series.options.title:
+        series = series._replace(options=replace(series.options, title=title_of(source, reading.graph)))
     series.write(reading.graph)
     return int(reading.failed)

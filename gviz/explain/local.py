@@ -269,10 +269,10 @@ def with_symbols(graph: Graph) -> Graph:
     nodes = {node.id: node for node in graph.nodes}
 
     def named(edge: Edge) -> Edge:
-        node, told = nodes[edge.target], words.get(edge.target)
-        if edge.kind != "data" or told is None:
+        node, said = nodes[edge.target], words.get(edge.target)
+        if edge.kind != "data" or said is None:
             return edge
-        found = local_derivative(node.label, edge.slot, told.operands, told.result or UNKNOWN, dict(node.attrs))
+        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, dict(node.attrs))
         if found is None:
             return edge._replace(local=None)
         return edge._replace(symbol=found.symbol, local=edge.local if found.is_factor else None)

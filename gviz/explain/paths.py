@@ -139,7 +139,8 @@ def target_of(graph: Graph, name: str) -> Node:
     if row.expression is not None:
         hint = f"{ways}; --by operation draws it"
         raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=hint)
-    raise SourceError(f"{where}: {' and '.join(roots)} is not made from it", hint=ways)
+    cut = "it is not made from it, or the way is cut off: detach(), item() and torch.no_grad() end a graph"
+    raise SourceError(f"{where}: {cut}", hint=ways)
 
 
 def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]]) -> Iterator[tuple[Edge, ...]]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
 
 __all__ = [
-    "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "number", "outputs_line",
-    "shape_text", "value_text",
+    "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "name_line", "outputs_line", "shape_text",
+    "uses_line", "value_text",
 ]  # fmt: skip
 
 OPERATIONS = ("operation", "accumulate")
@@ -308,7 +308,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     else:
         found += value_lines(node, options)
         found += gradient_line(node, options) if "grad" in show else []
-    if "state" in show and node.state:
+    if "state" in show and node.state and (node.kind, node.state) != ("output", "not retained"):  # no root keeps it
         found.append((Span(node.state, "muted"),))
     if "attrs" in show and is_operation:
         found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]

@@ -289,8 +289,7 @@ def turned(place: str, *, has_arrow: bool) -> str:
     """
     first, *others = place.split(";")
     if others:
-        rest = [turned(other, has_arrow=False) for other in others]
-        return ";".join([turned(first, has_arrow=has_arrow), *rest])
+        return ";".join([turned(first, has_arrow=has_arrow), *(turned(other, has_arrow=False) for other in others)])
     points = []
     tip = None
     for word in place.split():

@@ -109,6 +109,7 @@ def on_page(
     title: str = "",
     caption: Sequence[str] = (),
     legend: str = "",
+    larger: str = "a part of the graph, --root NAME",
     scale: float = 1,
     write: Callable[[Picture], str],
 ) -> Picture:
@@ -121,6 +122,7 @@ def on_page(
         title: HTML-like text above.
         caption: lines of HTML-like text below.
         legend: the HTML-like table at the foot.
+        larger: what makes the type larger.
         scale: how many times 1920 pixels an image is wide.
         write: returns a picture as DOT.
     """
@@ -129,7 +131,7 @@ def on_page(
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
     zoom, scale = scale, scale_of(layout, page, len(caption), foot_height)
-    warn_of_small_type(float(picture.node["fontsize"]) * scale)
+    warn_of_small_type(least_type(picture) * scale, larger)
     left, low = (x0 + x1) / 2 * scale - page.width / 2, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
     def place(x: float, y: float) -> str:
@@ -244,8 +246,16 @@ def _size(table: str, points: float, picture: Picture, write: Callable[[Picture]
     return float(shape["width"]) * 72, float(shape["height"]) * 72
 
 
-def warn_of_small_type(points: float) -> None:
+def least_type(picture: Picture) -> float:
+    """Return the smallest type of the texts in a picture, before it is put on a page."""
+    usual = float(picture.node["fontsize"])
+    sizes = [float(one.look.get("fontsize", usual)) for one in picture.statements if isinstance(one, Shape)]
+    labels = [float(picture.edge["fontsize"]) for one in picture.statements if isinstance(one, Arrow) and "label" in one.look]
+    return min([usual, *sizes, *labels])
+
+
+def warn_of_small_type(points: float, larger: str) -> None:
     """Say that a page will be hard to read, and what helps."""
     if points < LEAST_TYPE:
-        remark = f"the type on this page has {points:.0f} points, too small for a room; a part of the graph is larger"
+        remark = f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
         warnings.warn(remark, RenderWarning, stacklevel=2)

@@ -1,6 +1,6 @@
-"""A long, thin graph in several rows, or columns, as a text is: it is cut between its ranks, and its lines go on in the next one.
+"""A long, thin graph in several rows, or columns, as a text is: cut between its ranks, and its lines go on in the next one.
 
-A layout goes in, a layout comes out; only places change. Graphviz draws a line in several pieces if its place has a ``;`` between.
+A layout goes in, a layout comes out; only places change. Graphviz draws a line in pieces if its place has a ``;`` between.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def part_at(points: Sequence[Point], places: Sequence[float]) -> int:
 
 
 def halves(segment: Sequence[Point], place: float) -> tuple[list[Point], list[Point]]:
-    """Return the two parts of a Bezier curve that crosses a place once: after de Casteljau, at a parameter that is halved in."""
+    """Return the two parts of a Bezier curve that crosses a place once: de Casteljau's, at a parameter found by halving."""
     low, high = 0.0, 1.0
     is_rising = segment[0][0] < segment[3][0]
     for _ in range(40):

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
-    from gviz.pictures.repeat import with_repeats
-from gviz.pictures.theme import Theme
+    from gviz.pictures.theme import Theme
 
 __all__ = ["picture"]
 

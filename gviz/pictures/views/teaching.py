@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import REPEATED, Span, is_finite, is_small, name_line, norm_text, short_value, size_of, uses_line, value_lines
+from gviz.pictures.labels import (
+    REPEATED,
+    Span,
+    is_finite,
+    is_small,
+    name_line,
+    norm_text,
+    short_value,
+    size_of,
+    uses_line,
+    value_lines,
+)
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
