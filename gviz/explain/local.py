@@ -289,11 +289,12 @@ def symbol_of(text: str) -> Symbol:
 
 
 def _value(text: str) -> Any:
-    """Return an option from its text."""
+    """Return an option from its text; PyTorch's getters tell -1 as 2**64 - 1."""
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
+    return value - 2**64 if isinstance(value, int) and value >= 2**63 else value
 
 
 def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:

@@ -285,7 +285,8 @@ def banner(error: str, theme: Theme) -> str:
     lines = wrap(message, BANNER, max_lines=MOST_LINES, placeholder=" …")
     head = f"<B>✗ {escaped(shorten(place, BANNER, mark=' …'))}</B>"
     text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
-    look = f'ALIGN="LEFT" CELLPADDING="6" BGCOLOR="{theme.boxes["error"].fill}"'
+    fill, pen = theme.boxes["error"]
+    look = f'ALIGN="LEFT" CELLPADDING="6" BORDER="1" COLOR="{pen}" BGCOLOR="{fill}"'
     return f'<TR><TD {look}><FONT COLOR="{theme.ink}">{text}</FONT></TD></TR><TR><TD HEIGHT="2"></TD></TR>'
 
 

@@ -45,7 +45,7 @@ MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
 
 LEAST_TYPE, GOOD_TYPE = 10, 13
-"""Points below which a reader in the last row is lost; and those with which a graph stays in one piece."""
+"""Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any further."""
 
 WORTH = 1.1
 """How many times larger the type has to get for another row or column."""
@@ -196,11 +196,11 @@ def scale_of(layout: Layout, page: Page, captions: int, foot: float) -> float:
 
 
 def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture) -> Layout:
-    """Return the layout, in several rows or columns if its type is small and gets much larger so."""
+    """Return the layout, in several rows or columns if its type is too small and gets larger so."""
     kept, most = layout, scale_of(layout, page, captions, foot)
     direction = picture.graph.get("rankdir", "TB")
     size = float(picture.node["fontsize"])
-    for parts in range(2, wrap.MOST_PARTS + 1):
+    for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot)
         if other is not None and scale > most * WORTH:

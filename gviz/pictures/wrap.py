@@ -26,6 +26,9 @@ SPACE = 22.0
 STUB = 12.0
 """Points that a line is longer where it is cut."""
 
+LABEL = 30.0
+"""Points that the text of a line takes, about: Graphviz does not tell."""
+
 NEAR = 0.25
 """How far from its ideal place a cut may be, as a part of a row, to strike fewer lines."""
 
@@ -78,8 +81,10 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     turn = TURNS[direction]
     boxes = {name: box_of(shape, turn) for name, shape in layout.shapes.items()}
     curves = [curve_of(arrow.get("pos", ""), turn) for arrow in layout.arrows]
-    places = cuts(boxes, curves, count)
-    if places is None or layout.frames or any("lp" in arrow for arrow in layout.arrows):
+    labels = [curve_of(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
+    texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
+    places = None if layout.frames else cuts([*boxes.values(), *texts], curves, count)
+    if places is None:
         return None
     part_of = {name: sum(place < along for place in places) for name, ((along, _), _) in boxes.items()}
     lines = [Line(with_stubs(list(split(points, places))), start, end) for points, start, end in curves]
@@ -100,10 +105,11 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
         return f"{x:.3f},{y:.3f}"
 
     shapes = {name: {**shape, "pos": moved(boxes[name][0], part_of[name])} for name, shape in layout.shapes.items()}
-    arrows = [
-        {**arrow, "pos": place_of(line, moved)} if line.pieces else arrow
-        for arrow, line in zip(layout.arrows, lines, strict=True)
-    ]
+    arrows = []
+    for arrow, line, label in zip(layout.arrows, lines, labels, strict=True):
+        pos = {"pos": place_of(line, moved)} if line.pieces else {}
+        lp = {"lp": moved(label[0], part_at(label, places))} if label else {}
+        arrows.append({**arrow, **pos, **lp})
     ends = [*places, max(along + width / 2 for (along, _), (width, _) in boxes.values())]
     joints = [(str(number), part, end) for number, joint in enumerate(joints_of(lines), 1) for part, end in joint]
     marks = [(number, *turn.back((x + shifts[part][0], y + shifts[part][1]))) for number, part, (x, y) in joints]
@@ -133,12 +139,12 @@ def curve_of(place: str, turn: Turn) -> Curve:
     return points, tips.get("s,"), tips.get("e,")
 
 
-def cuts(boxes: Mapping[str, tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:
+def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:
     """Return where to cut, between boxes, so that the parts are about as long and few lines are struck; None if that fails.
 
     No arrowhead is cut off: it begins where the points of the curve end.
     """
-    intervals = sorted((along - width / 2, along + width / 2) for (along, _), (width, _) in boxes.values())
+    intervals = sorted((along - width / 2, along + width / 2) for (along, _), (width, _) in boxes)
     free, reach = [], intervals[0][1]
     for low, high in intervals:
         if low > reach:

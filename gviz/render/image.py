@@ -131,8 +131,8 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
         captions = len(picture.caption) + len(typed)
         layout = slide.folded(layout, page, captions, foot, picture)
         scale = slide.scale_of(layout, page, captions, foot)
-        good = min(scale * options.font_size, slide.GOOD_TYPE)  # in one piece, if the type is good so
-        drawn.append(((good, -len(layout.marks), scale, -len(drawn)), legend, picture, layout))
+        enough = min(scale * options.font_size, slide.LEAST_TYPE)  # then in one piece
+        drawn.append(((enough, -len(layout.marks), scale, -len(drawn)), legend, picture, layout))
     _, legend, picture, layout = max(drawn, key=lambda one: one[0])
     dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
     title = (options.title or picture.heading or graph.title).replace("\n", " ")

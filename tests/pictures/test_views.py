@@ -251,7 +251,7 @@ def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore::gviz.GvizWarning")
-@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "micrograd"])
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(("x", "is_told"), [("-1", True), ("2", False)])
 def test_what_holds_nan_has_the_look_of_an_error(view: str, x: str, is_told: bool) -> None:
     drawn = str(render(read(("y=log(x)*w", {"x": x, "w": "2"})), "dot", RenderOptions(view=view)))

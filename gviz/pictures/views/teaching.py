@@ -143,8 +143,9 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
-    kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
     nodes = {node.id: node for node in graph.nodes}
+    kinds = {node.kind for node in graph.nodes} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
+    kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
     products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
     notes: list[Line] = [(Span(f"{WAYS[options.direction].data} data"),)]
     if any(products):
