@@ -107,8 +107,8 @@ class Output:
         if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
-        ignored = self.options.differs(*getattr(module, "IGNORES", ())) if is_alone and not self.others else ()
-        if ignored:
+        names = getattr(module, "IGNORES", ()) if is_alone and not self.others else ()
+        if names and (ignored := self.options.differs(*names)):
             warnings.warn(f"the format {self.format} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2)
         for other in self.others:
             other.check(source, is_alone=False)
@@ -136,9 +136,7 @@ class Output:
             other.write(graph)
 
     def titled(self, text: str) -> Output:
-        """Return the same picture with a title, on a page."""
-        if self.options.fit == "none":
-            return self
+        """Return the same picture with a title."""
         others = tuple(other.titled(text) for other in self.others)
         return replace(self, options=replace(self.options, title=text), others=others)
 

@@ -40,7 +40,9 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     look = picture.options
     options = replace(options, saved="saved" in look.show, flow=look.needs_flow, details=picture.has_details)
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if not (look.title or look.path):
+    if look.fit != "none" and not (look.title or look.path):
         picture = picture.titled(title_of(source, reading.graph))
-    picture.with_first_names(reading.aliases).write(reading.graph)
+    if look.path:
+        picture = picture.with_first_names(reading.aliases)
+    picture.write(reading.graph)
     return int(reading.failed)

@@ -123,15 +123,20 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     """
     nodes = {node.id: node for node in graph.nodes}
     found: dict[str, str] = {}
-    todo = [(node, node.expression) for node in graph.nodes if node.kind == "operation" and node.expression]
+    operations = [node for node in graph.nodes if node.kind == "operation"]
+    if not any(len(inputs[node.id]) < node.slots and not node.expression for node in operations):
+        return found  # all is known
+    texts = (node for node in operations if 0 < len(node.expression) <= LONGEST_STATEMENT)
+    todo = [(node, tree) for node in texts if (tree := read(node.expression))]
     while todo:
-        node, statement = todo.pop()
-        tree = read(statement) if len(statement) <= LONGEST_STATEMENT else None
-        for edge, part in operands_in(tree, node, inputs[node.id], nodes, inputs) if tree else ():
+        node, tree = todo.pop()
+        operands = operands_in(tree, node, inputs[node.id], nodes, inputs)
+        if operands and not node.expression:
+            found[node.id] = ast.unparse(tree)
+        for edge, part in operands:
             source = nodes[edge.source]
-            if source.kind == "operation" and not known_name(edge, nodes, inputs) and source.id not in found:
-                found[source.id] = ast.unparse(part)
-                todo.append((source, found[source.id]))
+            if source.kind == "operation" and not (source.expression or source.id in found or known_name(edge, nodes, inputs)):
+                todo.append((source, part))
     return found
 
 

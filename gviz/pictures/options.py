@@ -114,6 +114,8 @@ class RenderOptions:
     """From where to where the data flows: ``rankdir``, or the view's own."""
     needs_flow: bool = field(init=False, repr=False, default=False)
     """Whether the picture shows local derivatives, or gradients on their way."""
+    unused: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+    """Options that were given and that the view has no use for."""
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
@@ -126,6 +128,13 @@ class RenderOptions:
         object.__setattr__(self, "view", self.view or ("dataflow" if is_formula else "torchviz"))
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
+        is_bare = self.view == "torchviz" and not self.show
+        names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
+        names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()
+        names += ("ghosts",) if is_bare or self.view != "torchviz" else ()
+        names += ("show",) if self.view == "micrograd" else ()
+        names += ("path", "by", "symbols") if self.view != "dataflow" else ()
+        object.__setattr__(self, "unused", self.differs(*names))
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
@@ -143,25 +152,14 @@ class RenderOptions:
                     hint = did_you_mean(word, known) or None
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
 
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Options that were given and that the view has no use for."""
-        is_bare = self.view == "torchviz" and not self.show
-        names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
-        names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()
-        names += ("ghosts",) if is_bare or self.view != "torchviz" else ()
-        names += ("show",) if self.view == "micrograd" else ()
-        names += ("path", "by", "symbols") if self.view != "dataflow" else ()
-        return self.differs(*names)
-
     def differs(self, *names: str) -> tuple[str, ...]:
         """Return those of these options that are not as they are if nobody says anything.
 
         >>> RenderOptions(theme="dark", fit="slide").differs("theme", "title")
         ('theme',)
         """
-        usual = type(self)()
-        return tuple(name for name in names if getattr(self, name) != getattr(usual, name))
+        usual = {"view": next(iter(VIEWS))}  # of the other fields the class has what they are without a word
+        return tuple(name for name in names if getattr(self, name) != usual.get(name, getattr(type(self), name)))
 
     def has_foot(self, error: str) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""

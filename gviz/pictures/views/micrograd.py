@@ -84,11 +84,11 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
 def circle(node: Node, theme: Theme) -> dict[str, str]:
     """Return the look of an operation."""
     sign = operator_of(node.label)
-    look = {"label": sign, "fillcolor": theme.page, "color": theme.line, "fontsize": "17" if len(sign) == 1 else "11"}
-    size = {"width": "0.4", "height": "0.4"}
-    if len(sign) <= 3:
-        return {**look, **size, "shape": "circle", "fixedsize": "true"}
-    return {**look, **size, "style": "rounded,filled"}
+    look = {"label": sign, "fillcolor": theme.page, "color": theme.line}
+    if len(sign) > 3:
+        return {**look, "style": "rounded,filled"}
+    size = {"width": "0.4", "height": "0.4", "fontsize": "17" if len(sign) == 1 else "11"}
+    return {**look, **size, "shape": "circle", "fixedsize": "true"}
 
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
