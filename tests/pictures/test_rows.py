@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from io import BytesIO
 
 import pytest
+from pypdf import PdfReader
 
 from gviz import Graph, GvizWarning, RenderOptions, SourceOptions, read
 from gviz.pictures import Picture, picture_of, slide
 from gviz.pictures.slide import Layout
 from gviz.pictures.wrap import TURNS, wrapped
-from gviz.render import dot, render
+from gviz.render import dot, render, series
 
 STEPS = 5
 RNN = "; ".join(["h0=tanh(w*x+b)", *(f"h{step}=tanh(u*h{step - 1}+b)" for step in range(1, STEPS)), f"y=h{STEPS - 1}**2"])
@@ -96,6 +98,13 @@ def said_of(source: str, **options: str) -> list[str]:
 
 def test_a_chain_of_nine_operations_can_be_read_on_a_slide() -> None:
     assert said_of(CHAIN, view="dataflow") == said_of(CHAIN) == []
+
+
+def test_a_page_has_one_size_whoever_makes_it() -> None:
+    graph, options = graph_of(CHAIN), RenderOptions(fit="slide", view="dataflow", format="pdf")
+    files = render(graph, "pdf", options), series.render(graph, "pdf", options, [1, 2])
+    pages = [page for file in files for page in PdfReader(BytesIO(bytes(file))).pages]  # type: ignore[arg-type]
+    assert [[float(side) for side in page.mediabox] for page in pages] == [[0, 0, 960, 540]] * 3
 
 
 def test_small_type_is_said_in_tenths_of_a_point_with_what_makes_it_larger() -> None:

@@ -141,7 +141,7 @@ def grad_fn(node: Node, kept: str, theme: Theme) -> Shape:
 
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
-    total: Value = None
+    total: Value = None if uses else leaf.grad
     for number, edge in enumerate(uses):
         total = plus(total, edge.handed) if number else edge.handed
     text = "…" if total is None else small_text(total, options)
