@@ -285,11 +285,11 @@ def turned(place: str, *, has_arrow: bool) -> str:
     >>> turned("0,0 10,0 20,0 34,0", has_arrow=False)
     '0.00,0.00 10.00,0.00 20.00,0.00 34.00,0.00'
 
-    One in several pieces has its arrow at the beginning of the first.
+    One in several pieces has its arrow at the beginning of the first, which Graphviz wants last then.
     """
     first, *others = place.split(";")
     if others:
-        return ";".join([turned(first, has_arrow=has_arrow), *(turned(other, has_arrow=False) for other in others)])
+        return ";".join([*(turned(other, has_arrow=False) for other in others), turned(first, has_arrow=has_arrow)])
     points = []
     tip = None
     for word in place.split():

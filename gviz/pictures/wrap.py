@@ -238,7 +238,10 @@ def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:
 
 
 def place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
-    """Return the place of a line as Graphviz reads it: its pieces with a ``;`` between."""
+    """Return the place of a line as Graphviz reads it: its pieces with a ``;`` between.
+
+    The piece with an arrowhead at its start comes last: all that come after it would get one as well.
+    """
     texts = []
     for number, (part, points) in enumerate(line.pieces):
         words = [moved(point, part) for point in points]
@@ -247,4 +250,4 @@ def place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
         if line.end is not None and number == len(line.pieces) - 1:
             words.insert(0, f"e,{moved(line.end, part)}")
         texts.append(" ".join(words))
-    return ";".join(texts)
+    return ";".join(texts if line.start is None else reversed(texts))

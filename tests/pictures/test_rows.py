@@ -78,6 +78,17 @@ def test_a_line_that_is_cut_has_the_same_number_at_both_ends_and_one_arrowhead(d
         assert (len(last.split()) - last.count("e,")) % 3 == 1
 
 
+@pytest.mark.parametrize("view", ["dataflow", "torchviz", "autograd"])
+def test_each_line_has_one_arrowhead_cut_or_not(view: str) -> None:
+    heads = {}
+    for fit in ("none", "slide"):
+        drawn = str(render(graph_of(CHAIN), "svg", RenderOptions(view=view, fit=fit)))
+        edges = re.findall(r'class="edge">.*?</g>', drawn, re.DOTALL)
+        heads[fit] = sorted(edge.count("<polygon") for edge in edges if "<path" in edge)
+    assert sum(heads["none"]) > 8
+    assert heads["slide"] == heads["none"]
+
+
 def test_a_page_is_cut_only_where_its_type_would_be_too_small() -> None:
     page = slide.PAGES["slide"]
     for source, is_cut in (("y=(x+w)*(w+1)", False), (CHAIN, True)):
