@@ -48,7 +48,7 @@ LEAST_TYPE, GOOD_TYPE = 10, 13
 """Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any further."""
 
 WORTH = 1.1
-"""How many times larger the type has to get for another row or column."""
+"""How many times larger the type has to get for another row or column, once it can be read."""
 
 _SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
 
@@ -203,7 +203,7 @@ def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Pict
     for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot)
-        if other is not None and scale > most * WORTH:
+        if other is not None and scale > most * (WORTH if size * most >= LEAST_TYPE else 1):
             kept, most = other, scale
     return kept
 
