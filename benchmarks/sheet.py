@@ -44,6 +44,7 @@ SAMPLES = (
     Sample(str(ROOT / "samples" / "five_neurons_twice.py"), {}),
     Sample("L=((W@x-t)**2).sum()", {"W": [[1, 2], [3, 4]], "x": [5, 6], "t": [1, 1]}, ("t",)),
     Sample("y=log(x)*w", {"x": -1, "w": 3}),
+    Sample("h=tanh(w*x+b); g=tanh(u*h+b); f=tanh(u*g+b); e=tanh(u*f+b); y=tanh(u*e+b)", {"w": 0.5, "u": 0.8}),
 )
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import unicodedata
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -17,12 +18,14 @@ import click
 from gviz.cli import streams
 from gviz.cli.options import NAMES, OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
+from gviz.files import STDIN
+from gviz.layout import RenderWarning
 from gviz.pictures.options import ENGINES, FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, THEMES, VIEWS
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gviz.cli.options import Command
     from gviz.graph import Graph
@@ -88,8 +91,11 @@ class Output:
             raise FileError(f"{self.file} is a folder", hint=hint)
         return suffix
 
-    def check(self, source: Source | None) -> None:
-        """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs."""
+    def check(self, source: Source | None, *, is_alone: bool = True) -> None:
+        """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs.
+
+        Of several files some may well have no use for what the others need.
+        """
         streams.hear_warnings()
         with suppress(OSError, ValueError):  # one is not there
             if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
@@ -102,8 +108,11 @@ class Output:
         if on_terminal and self.format not in module.TEXTS:
             ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
+        names = getattr(module, "IGNORES", ()) if is_alone and not self.others else ()
+        if names and (ignored := self.options.differs(*names)):
+            warnings.warn(f"the format {self.format} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2)
         for other in self.others:
-            other.check(source)
+            other.check(source, is_alone=False)
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
@@ -127,12 +136,16 @@ class Output:
         for other in self.others:
             other.write(graph)
 
-    def titled(self, formula: str) -> Output:
-        """Return the same picture with a formula as its title, on a page."""
-        if self.options.fit == "none":
-            return self
-        others = tuple(other.titled(formula) for other in self.others)
-        return replace(self, options=replace(self.options, title=title_of(formula)), others=others)
+    def titled(self, text: str) -> Output:
+        """Return the same picture with a title."""
+        others = tuple(other.titled(text) for other in self.others)
+        return replace(self, options=replace(self.options, title=text), others=others)
+
+    def with_first_names(self, aliases: Mapping[str, str]) -> Output:
+        """Return the same picture with paths to tensors by the names that the graph has for them."""
+        others = tuple(other.with_first_names(aliases) for other in self.others)
+        path = tuple(aliases.get(name, name) for name in self.options.path)
+        return replace(self, options=replace(self.options, path=path), others=others)
 
     def with_caption(self, text: str) -> Output:
         """Return the same picture with a text below it, besides the user's own."""
@@ -241,10 +254,18 @@ def for_terminal(options: RenderOptions) -> RenderOptions:
     return replace(options, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
 
 
-def title_of(formula: str) -> str:
-    """Return a formula as a title.
+def title_of(source: Source, graph: Graph) -> str:
+    """Return what stands above a page: the formula as it was typed, or the script and the root."""
+    if source.kind == "expression":
+        return formula_of(source.text)
+    name = os.path.basename(source.file or "") if source.kind == "script" and source.file not in (None, STDIN) else ""
+    return shorten(": ".join(filter(None, [name, graph.title])), LONGEST_TITLE, mark="…")
 
-    >>> title_of("y=(x+w)*(w+1)")
+
+def formula_of(formula: str) -> str:
+    """Return a formula as mathematics writes it.
+
+    >>> formula_of("y=(x+w)*(w+1)")
     'y = (x + w) × (w + 1)'
     """
     with suppress(SyntaxError):  # notation that gviz alone reads stays as it was typed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import makes_picture
+from gviz.cli.output import makes_picture, title_of
 from gviz.cli.reading import read_source
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         details=picture.has_details,
     )
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if source.kind == "expression" and not (look.title or look.path):
-        picture = picture.titled(source.text)
+    if look.fit != "none" and not (look.title or look.path):
+        picture = picture.titled(title_of(source, reading.graph))
+    if look.path:
+        picture = picture.with_first_names(reading.aliases)
     picture.write(reading.graph)
     return int(reading.failed)

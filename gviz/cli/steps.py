@@ -175,10 +175,11 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     """
     series.check(source)
     is_by_line = series.options.every == "line"
+    lined = source
     if is_by_line and source.kind == "expression":
-        source = replace(source, text=source.text.replace(";", "\n"))  # a line for each statement
-    reading = read_source(source, replace(options, flow=True, lines=is_by_line), product_on_stdout="-" in series.files)
-    if source.kind == "expression" and not series.options.title:
-        series = series._replace(options=replace(series.options, title=title_of(source.text)))
+        lined = replace(source, text=source.text.replace(";", "\n"))  # a line for each statement
+    reading = read_source(lined, replace(options, flow=True, lines=is_by_line), product_on_stdout="-" in series.files)
+    if not series.options.title:
+        series = series._replace(options=replace(series.options, title=title_of(source, reading.graph)))
     series.write(reading.graph)
     return int(reading.failed)

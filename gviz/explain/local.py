@@ -272,10 +272,10 @@ def with_symbols(graph: Graph) -> Graph:
     nodes = {node.id: node for node in graph.nodes}
 
     def named(edge: Edge) -> Edge:
-        node, told = nodes[edge.target], words.get(edge.target)
-        if edge.kind != "data" or told is None:
+        node, said = nodes[edge.target], words.get(edge.target)
+        if edge.kind != "data" or said is None:
             return edge
-        found = local_derivative(node.label, edge.slot, told.operands, told.result or UNKNOWN, dict(node.attrs))
+        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, dict(node.attrs))
         if found is None:
             return edge._replace(local=None)
         local = edge.local if found.is_factor else None
@@ -294,11 +294,12 @@ def symbol_of(text: str) -> Symbol:
 
 
 def _value(text: str) -> Any:
-    """Return an option from its text."""
+    """Return an option from its text; PyTorch's getters tell -1 as 2**64 - 1."""
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
+    return value - 2**64 if isinstance(value, int) and value >= 2**63 else value
 
 
 def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:

@@ -5,6 +5,7 @@ A graph of n operations may have 2^n paths, so they are counted, and their produ
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -151,7 +152,12 @@ def target_of(graph: Graph, name: str) -> Node:
     if row.expression is not None:
         hint = f"{ways}; --by operation draws it"
         raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=hint)
-    raise SourceError(f"{where}: {' and '.join(roots)} is not made from it", hint=ways)
+    made, word = " and ".join(roots), re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    others = [node.name for node in graph.nodes if node.kind == "frozen" and node.name and word.search(node.name)]
+    if others:
+        raise SourceError(f"{where}: {made} is made from {joined(others)}, through which no gradient flows", hint=ways)
+    cut = "or the way is cut off: detach(), item() and torch.no_grad() end a graph"
+    raise SourceError(f"{where}: {made} is not made from it, {cut}", hint=ways)
 
 
 def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]]) -> Iterator[tuple[Edge, ...]]:

@@ -10,14 +10,11 @@ import warnings
 from contextlib import suppress
 from threading import RLock
 
-from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded, system
+from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, embedded, system
 from gviz.layout.child import draw_in_child
 from gviz.layout.fonts import needs_more, warn_of_missing
 
-__all__ = ["ENGINES", "DrawingError", "NoEngineError", "draw", "engines"]
-
-ENGINES = {"auto": ("embedded", "system"), "embedded": ("embedded",), "system": ("system",)}
-"""The words of ``--graphviz``, each with the engines that are tried, in order."""
+__all__ = ["DrawingError", "NoEngineError", "draw", "engines"]
 
 _WITHOUT = "DOT, JSON and the tree need no Graphviz: graph.dot"
 
@@ -38,7 +35,7 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     Args:
         dot: the graph in Graphviz's language.
         output: one of Graphviz's formats, with its renderer if need be: ``pdf``, ``ps:cairo``.
-        using: one of :data:`ENGINES`.
+        using: one of :data:`gviz.layout.ENGINES`.
         program: which layout: ``dot``, or ``nop2`` for a graph that has its positions already.
 
     Returns:

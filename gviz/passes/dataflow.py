@@ -6,11 +6,13 @@ needs no gradient, is a node of its own, as far as the expression of its operati
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
 from gviz.passes.expressions import UNKNOWN, constant_of, words_of
+from gviz.passes.formulas import read
 from gviz.text import line_text
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def dataflow(graph: Graph) -> Graph:
 
     def add_constant(text: str, user: Node, slot: int) -> None:
         row = rows.get(text)
-        name, kind = f"c{len(edges)}", "constant" if row is None else "frozen"
+        name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         state = outside(row) if row else ""
         made.append(Node(name, kind, name=text, shape=row and row.shape, value=row and row.value, state=state))
         edges.append(Edge(name, user.id, slot))
@@ -86,3 +88,13 @@ def outside(row: TensorRow) -> str:
         return f"{why}, {row.cut_at}"
     why = row.dtype if "float" not in row.dtype else "requires_grad=False"
     return f"{why}, {line_text(row.line, row.file)}" if row.line else ""
+
+
+def has_names(text: str) -> bool:
+    """Return whether an operand is computed from something with a name, such as h.detach(), or is it.
+
+    >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("1e-5")
+    (True, False, False)
+    """
+    tree = read(text)
+    return tree is not None and any(isinstance(part, ast.Name) for part in ast.walk(tree))

@@ -13,6 +13,8 @@ from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
+from gviz.passes.formulas import read
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
@@ -35,6 +37,14 @@ MINUS, WHOLE = 3, 5
 MOST_OPERANDS = 3
 LONGEST_PART = 16
 """Characters of an operation without a name, when it stands inside the expression of another one."""
+
+LONGEST_STATEMENT = 300
+"""Characters of a statement that is taken apart."""
+
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "−", ast.Mult: "×", ast.Div: "÷", ast.MatMult: "@", ast.Pow: "^",
+}  # fmt: skip
+"""Python's operators, each with the sign that :func:`operator_of` has for it."""
 
 _GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -79,7 +89,9 @@ def words_of(graph: Graph) -> dict[str, Words]:
                 outputs[edge.source] = kinds[edge.target].name or ""
     texts: dict[str, Text] = {}
     words: dict[str, Words] = {}
-    for node in inputs_first(graph, inputs):
+    pieces = pieces_of(graph, inputs)
+    for each in inputs_first(graph, inputs):
+        node = each._replace(expression=each.expression or pieces.get(each.id, ""))
         operands = {edge.slot: named(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         text = Text(node.name or "")
         if node.kind == "accumulate":
@@ -87,7 +99,8 @@ def words_of(graph: Graph) -> dict[str, Words]:
         elif node.kind == "operation":
             parts_of = (kinds[edge.source] for edge in inputs[node.id])
             is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
-            found = Text(node.expression) if is_told else expression_of(node, operands)
+            level = 0 if node.id in pieces else WHOLE
+            found = Text(node.expression, level) if is_told else expression_of(node, operands)
             parts = [(operands[slot].text or UNKNOWN) if slot in operands else UNKNOWN for slot in range(node.slots)]
             words[node.id] = Words(
                 found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
@@ -96,6 +109,75 @@ def words_of(graph: Graph) -> dict[str, Words]:
                 text = found
         texts[node.id] = text
     return words
+
+
+def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
+    """Return the part of a statement that each operation without a name of its own computes, as far as the two are alike.
+
+    >>> from gviz.graph import Edge, Graph, Node
+    >>> nodes = Node("n0", "operation", "AddBackward0", name="h", slots=2, expression="w * x + b"), \
+            Node("n1", "operation", "MulBackward0", slots=2), Node("n2", "leaf", name="w"), Node("n3", "leaf", name="b")
+    >>> edges = [Edge("n1", "n0"), Edge("n3", "n0", 1), Edge("n2", "n1")]
+    >>> pieces_of(Graph(nodes, tuple(edges)), {"n0": edges[:2], "n1": edges[2:], "n2": [], "n3": []})
+    {'n1': 'w * x'}
+    """
+    nodes = {node.id: node for node in graph.nodes}
+    found: dict[str, str] = {}
+    operations = [node for node in graph.nodes if node.kind == "operation"]
+    if not any(len(inputs[node.id]) < node.slots and not node.expression for node in operations):
+        return found  # all is known
+    texts = (node for node in operations if 0 < len(node.expression) <= LONGEST_STATEMENT)
+    todo = [(node, tree) for node in texts if (tree := read(node.expression))]
+    while todo:
+        node, tree = todo.pop()
+        operands = operands_in(tree, node, inputs[node.id], nodes, inputs)
+        if operands and not node.expression:
+            found[node.id] = ast.unparse(tree)
+        for edge, part in operands:
+            source = nodes[edge.source]
+            if source.kind == "operation" and not (source.expression or source.id in found or known_name(edge, nodes, inputs)):
+                todo.append((source, part))
+    return found
+
+
+def operands_in(
+    tree: ast.expr, node: Node, inputs: list[Edge], nodes: Mapping[str, Node], made_from: Mapping[str, list[Edge]]
+) -> list[tuple[Edge, ast.expr]]:
+    """Return the inputs of an operation, each with the part of an expression that it is; none if the two are not alike."""
+
+    def fits(edge: Edge, part: ast.expr) -> bool:
+        name = known_name(edge, nodes, made_from)
+        return name == ast.unparse(part) if name else not isinstance(part, ast.Name | ast.Constant)
+
+    sign = operator_of(node.label)
+    match tree:
+        case ast.BinOp(left, op, right) if OPERATORS.get(type(op)) == sign:
+            ways: list[tuple[ast.expr, ...]] = [(left, right), (right, left)]  # PyTorch has the number of 2 * x on the right
+        case ast.UnaryOp(ast.USub(), operand) if node.label.startswith("Neg"):
+            ways = [(operand,)]
+        case ast.Call(ast.Attribute(value, name), [first, *_]) if name == sign:
+            ways = [(value,), (first,)]
+        case ast.Call(ast.Attribute(value, name), []) if name == sign:
+            ways = [(value,)]
+        case ast.Call(ast.Name(name), [first, *_]) if name == sign:
+            ways = [(first,)]
+        case _:
+            return []
+    for parts in ways:
+        slots = [(edge, parts[edge.slot]) for edge in inputs if edge.slot < len(parts)]
+        if len(slots) == len(inputs) and all(fits(*pair) for pair in slots):
+            return slots
+    return []
+
+
+def known_name(edge: Edge, nodes: Mapping[str, Node], inputs: Mapping[str, list[Edge]]) -> str:
+    """Return the program's own name for what goes along an edge; "" if it has none."""
+    source = nodes[edge.source]
+    if source.kind == "accumulate" and inputs[source.id]:
+        source = nodes[inputs[source.id][0].source]
+    if edge.output < len(source.outputs):
+        return source.outputs[edge.output]
+    return "" if source.is_letter else source.name or ""
 
 
 def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.graph import Edge
 from gviz.passes.elements import agree, plus, times
-from gviz.passes.expressions import inputs_first
+from gviz.passes.expressions import UNKNOWN, inputs_first
 from gviz.passes.formulas import product, read, replaced, total, written
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gviz.graph import Graph, Node, Value
 
 __all__ = ["by_statement"]
+
+HOLE = "_unknown"
+"""What stands for an operand that is not known where a formula is taken apart, since □ is no name."""
 
 LONGEST = 100
 """Characters of a formula: a longer one is none any more."""
@@ -106,14 +109,14 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, ast.expr]:
     formulas: dict[str, ast.expr] = {}
     for node in order:
         if node.id in inner and node.name:
-            formula = None if "□" in node.expression else read(node.expression)
-            formulas[node.name] = (limited(replaced(formula, formulas)) if formula else None) or ast.Name("□")
+            formula = read_with_hole(node.expression)
+            formulas[node.name] = (limited(replaced(formula, formulas)) if formula else None) or ast.Name(HOLE)
     return formulas
 
 
 def along(part: Part, edge: Edge) -> Part:
     """Return the derivative for an input of an operation from that for the operation."""
-    symbol, is_factor = read(edge.symbol), edge.local is not None or GRAD not in edge.symbol
+    symbol, is_factor = read_with_hole(edge.symbol), edge.local is not None or GRAD not in edge.symbol
     handed = edge.handed
     if symbol is None or part.symbol is None:
         return Part(None, is_factor, times(part.local, edge.local), handed)
@@ -124,7 +127,7 @@ def along(part: Part, edge: Edge) -> Part:
 
 def of_gradient(part: Part) -> ast.expr:
     """Return what a part makes of the gradient that arrives at the statement."""
-    symbol = part.symbol or ast.Name("□")
+    symbol = part.symbol or ast.Name(HOLE)
     return product(ast.Name(GRAD), symbol) if part.is_factor else symbol
 
 
@@ -144,17 +147,25 @@ def limited(formula: ast.expr) -> ast.expr | None:
 
 
 def edge_of(source: str, target: Node, slot: int, part: Part, formulas: Mapping[str, ast.expr]) -> Edge:
-    """Return the edge of a derivative; its number is left out where the engine's gradient is another."""
-    text = "" if part.symbol is None else written(replaced(part.symbol, formulas))
+    """Return the edge of a derivative; its number is left out where the engine's gradient is another.
+
+    Several operands that are not known may be different ones: such a formula would say less than none.
+    """
+    text = "" if part.symbol is None else written(replaced(part.symbol, formulas)).replace(HOLE, UNKNOWN)
     is_checked = target.arrives is None or agree(times(target.arrives, part.local), part.handed)
-    symbol = "" if len(text) > LONGEST or "□" in text else text
+    symbol = "" if len(text) > LONGEST or text.count(UNKNOWN) > 1 else text
     return Edge(source, target.id, slot, symbol=symbol, local=part.local if is_checked else None, handed=part.handed)
 
 
 def whole(node: Node, formulas: Mapping[str, ast.expr]) -> Node:
     """Return an operation with the whole of its statement as its expression."""
-    formula = read(node.expression) if node.kind == "operation" and node.expression else None
+    formula = read_with_hole(node.expression) if node.kind == "operation" and node.expression else None
     if formula is None:
         return node
-    text = ast.unparse(replaced(formula, formulas))
-    return node._replace(expression=text if len(text) <= LONGEST and "□" not in text else node.expression)
+    text = ast.unparse(replaced(formula, formulas)).replace(HOLE, UNKNOWN)
+    return node._replace(expression=text if len(text) <= LONGEST else node.expression)
+
+
+def read_with_hole(text: str) -> ast.expr | None:
+    """Return the syntax of a formula in which an operand may be unknown."""
+    return read(text.replace(UNKNOWN, HOLE))

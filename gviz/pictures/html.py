@@ -231,10 +231,10 @@ def legend(
         cells, texts = [*cells, *(f'<TD></TD><TD ALIGN="LEFT">{text}  </TD>' for text in texts)], []
     across = COLUMNS[options.direction] if options.fit == "none" else max(len(cells), 1)
     rows = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
-    told = caption([*words, *((Span(line),) for line in caption_lines(options.caption))], theme)
-    told = told if options.fit == "none" else []  # a page has a place of its own for it
-    head = banner(error, theme) + "".join(caption_row(line, theme) for line in told)
-    if rows and (error or told or texts):  # in one table with it a long text would make its column broad
+    captions = caption([*words, *((Span(line),) for line in caption_lines(options.caption))], theme)
+    captions = captions if options.fit == "none" else []  # a page has a place of its own for it
+    head = banner(error, theme) + "".join(caption_row(line, theme) for line in captions)
+    if rows and (error or captions or texts):  # in one table with it a long text would make its column broad
         rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
     rows += "".join(f'<TR><TD ALIGN="LEFT">{text}</TD></TR>' for text in texts)
     return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
@@ -285,7 +285,8 @@ def banner(error: str, theme: Theme) -> str:
     lines = wrap(message, BANNER, max_lines=MOST_LINES, placeholder=" …")
     head = f"<B>✗ {escaped(shorten(place, BANNER, mark=' …'))}</B>"
     text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
-    look = f'ALIGN="LEFT" CELLPADDING="6" BGCOLOR="{theme.boxes["error"].fill}"'
+    fill, pen = theme.boxes["error"]
+    look = f'ALIGN="LEFT" CELLPADDING="6" BORDER="1" COLOR="{pen}" BGCOLOR="{fill}"'
     return f'<TR><TD {look}><FONT COLOR="{theme.ink}">{text}</FONT></TD></TR><TR><TD HEIGHT="2"></TD></TR>'
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
 
 __all__ = [
-    "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "number", "outputs_line",
-    "shape_text", "value_text",
+    "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "name_line", "outputs_line", "shape_text",
+    "uses_line", "value_text",
 ]  # fmt: skip
 
 OPERATIONS = ("operation", "accumulate")
@@ -237,15 +237,23 @@ def box_of(
 ) -> Box:
     """Return what one box says; ``is_born`` if nan or inf begin there."""
     if node.state == REPEATED:
-        return Box("repeat", ((Span(short(node.name or "", LONGEST_NAME)),),))
-    found = lines(node, options, has_box=has_box, table=table)
-    if node.state.startswith(f"{USED} "):
-        found.append((Span(node.state, "muted"),))
+        return Box("repeat", (name_line(node),))
+    found = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
     if is_born:
         text = next(item for item in elements(node.value) if item in NOT_FINITE)
         found.append((Span(f"{text} begins here", "error", is_bold=True),))
     is_error = any(span.ink == "error" for line in found for span in line)
     return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)
+
+
+def name_line(node: Node) -> Line:
+    """Return all that a leaf's box says beside a later use."""
+    return (Span(short(node.name or "", LONGEST_NAME)),)
+
+
+def uses_line(node: Node) -> list[Line]:
+    """Return the line that says how often a leaf is used, if it is drawn again."""
+    return [(Span(node.state, "muted"),)] if node.state.startswith(f"{USED} ") else []
 
 
 def not_finite_first(graph: Graph) -> set[str]:
@@ -290,7 +298,9 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     else:
         found += value_lines(node, options)
         found += gradient_line(node, options) if "grad" in show else []
-    if node.state and ("state" in show or (node.kind == "frozen" and node.state != node.kind)):
+    is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
+    is_reason = node.kind == "frozen" and node.state != node.kind
+    if node.state and (is_reason or ("state" in show and not is_root)):
         found.append((Span(node.state, "muted"),))
     if "line" in show and node.line:
         found.append((Span(place_text(node), "muted"),))

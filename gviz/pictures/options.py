@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gviz.errors import RenderError
+from gviz.layout import ENGINES
 from gviz.pictures.theme import THEMES
 from gviz.text import did_you_mean
 
 __all__ = [
-    "ENGINES", "EVERY", "FITS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS",
+    "ENGINES", "EVERY", "FITS", "LOOKS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS",
     "RenderOptions",
 ]  # fmt: skip
 
@@ -19,13 +20,8 @@ SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs
 RANKDIRS = ("TB", "BT", "LR", "RL")
 """From the leaves to the root: top to bottom, bottom to top, left to right, right to left."""
 
-ENGINES = ("auto", "embedded", "system")
-"""The program that makes images: the first that works, Graphviz in this process, the system's ``dot``."""
-
-
 VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "autograd": "TB", "micrograd": "LR"}
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
-
 
 MEASURES = ("grad-norm", "value", "memory", "time")
 """What boxes may be shaded by."""
@@ -46,6 +42,13 @@ FITS = ("none", "slide", "a4")
 """The page of a picture: as large as it is, 16:9, or A4 across."""
 
 
+LOOKS = (
+    "theme", "fit", "title", "caption", "legend", "font_size", "transparent", "scale", "rankdir", "repeat_leaves", "ghosts",
+    "color_by", "graph", "node", "edge",
+)  # fmt: skip
+"""Options that pictures alone have a use for."""
+
+
 @dataclass(frozen=True)
 class RenderOptions:
     """How to draw a graph.
@@ -53,7 +56,7 @@ class RenderOptions:
     Args:
         show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
         rankdir: one of :data:`RANKDIRS`; "" takes that of the view, on a page the one that gives the larger type.
-        graphviz: one of :data:`ENGINES`.
+        graphviz: one of :data:`gviz.layout.ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
         width: columns of the terminal.
         ascii: draw the tree with ASCII alone.
@@ -128,7 +131,7 @@ class RenderOptions:
         """Refuse what no format would understand."""
         show: object = self.show
         object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
-        object.__setattr__(self, "rankdir", self.rankdir.upper())
+        object.__setattr__(self, "rankdir", (self.rankdir or dict(self.graph).get("rankdir", "")).upper())
         path: object = self.path
         object.__setattr__(self, "path", (path,) if isinstance(path, str) else tuple(self.path))
         is_formula = bool(self.path or self.by != "operation" or self.symbols != "both")
@@ -139,11 +142,11 @@ class RenderOptions:
         object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
         is_bare = self.view == "torchviz" and not self.show
         names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
-        names += ("repeat_leaves",) if is_bare or self.view != "torchviz" else ()
+        names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()
+        names += ("ghosts",) if is_bare or self.view != "torchviz" else ()
         names += ("show",) if self.view == "micrograd" else ()
         names += ("path", "by", "symbols") if self.view != "dataflow" else ()
-        own = type(self)
-        object.__setattr__(self, "unused", tuple(name for name in names if getattr(self, name) != getattr(own, name)))
+        object.__setattr__(self, "unused", self.differs(*names))
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
@@ -161,6 +164,15 @@ class RenderOptions:
                 if word not in known:
                     hint = did_you_mean(word, known) or None
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
+
+    def differs(self, *names: str) -> tuple[str, ...]:
+        """Return those of these options that are not as they are if nobody says anything.
+
+        >>> RenderOptions(theme="dark", fit="slide").differs("theme", "title")
+        ('theme',)
+        """
+        usual = {"view": next(iter(VIEWS))}  # of the other fields the class has what they are without a word
+        return tuple(name for name in names if getattr(self, name) != usual.get(name, getattr(type(self), name)))
 
     def has_foot(self, error: str) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""

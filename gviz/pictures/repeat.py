@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
 from gviz.layout.plan import spans
+from gviz.pictures import LARGE
 from gviz.pictures.labels import REPEATED, USED
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
+    from gviz.pictures.options import RenderOptions
 
 __all__ = ["with_repeats"]
 
@@ -19,13 +21,21 @@ MOST_USES, FAR = 2, 4
 """Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""
 
 
-def with_repeats(graph: Graph, *, always: bool = False) -> Graph:
+def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with a box of its own for each use of a leaf after the second that is far from it; or for each such use.
 
-    The boxes have the leaf's name alone; its own box says how often it is used.
+    The boxes have the leaf's name alone; its own box says how often it is used. The edges stay in their order.
+
+    Args:
+        graph: PyTorch's graph, or the formula's, in which leaves are used without an AccumulateGrad between.
+        options: ``repeat_leaves`` is read.
     """
+    if options.repeat_leaves == "never" or len(graph.nodes) > LARGE:
+        return graph
+    always = options.repeat_leaves == "always"
     nodes = {node.id: node for node in graph.nodes}
     leaf_of = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
+    leaf_of |= {node.id: node.id for node in graph.nodes if node.kind == "leaf" and node.id not in leaf_of.values()}
     uses = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)
     if not any(count > MOST_USES for count in uses.values()):
         return graph

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Shape, html, slide
-from gviz.pictures.labels import Span, text_of
+from gviz.pictures.labels import REPEATED, Span, name_line, text_of
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.repeat import with_repeats
 from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
@@ -112,19 +114,20 @@ def series(
 def _set(
     graph: Graph, options: RenderOptions, steps: Sequence[Step], page: Page, write: Callable[[Picture], str]
 ) -> tuple[_Scene, Layout]:
-    """Return the scene and its layout: without texts on the lines, and with short ones in the boxes, if that is too wide."""
+    """Return the scene and its layout, in the direction that gives the larger type.
+
+    If it is too small even so, there are no texts on the lines, and short ones in the boxes.
+    """
     captions, has_side = max(len(step.caption) for step in steps), options.every == "line"
-    turned = (
-        [replace(options, rankdir="TB")] if has_side and not options.rankdir else []
-    )  # what is left is rather high than wide
     found: list[tuple[float, _Scene, Layout]] = []
-    for is_compact in (False, True):
-        for each in (options, *turned):
-            scene = _Scene(graph, each, steps, compact=is_compact)
-            layout = scene.laid_out(write)
-            found.append((slide.scale_of(layout, page, captions, FOOT, has_side=has_side), scene, layout))
-        if options.font_size * max(size for size, *_ in found) >= slide.LEAST_TYPE:
+    for compact, rankdir in product((False, True), [options.rankdir] if options.rankdir else ["LR", "TB"]):
+        most = max((size for size, *_ in found), default=0.0)
+        if most >= (slide.LEAST_TYPE if compact else slide.GOOD_TYPE):
             break
+        scene = _Scene(graph, replace(options, rankdir=rankdir), steps, compact=compact)
+        layout = scene.laid_out(write, page, captions)
+        size = slide.scale_of(layout, page, captions, FOOT, has_side=has_side)
+        found.append((size * options.font_size, scene, layout))
     _, scene, layout = max(found, key=itemgetter(0))
     return scene, layout
 
@@ -165,18 +168,19 @@ class _Scene:
     """The boxes and the lines of all slides."""
 
     def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step], *, compact: bool = False) -> None:
-        self.graph, self.options, self.steps, self.theme = graph, options, steps, THEMES[options.theme]
-        self.nodes = {node.id: node for node in graph.nodes}
+        self.graph, self.options, self.steps, self.theme = with_repeats(graph, options), options, steps, THEMES[options.theme]
+        self.nodes = {node.id: node for node in self.graph.nodes}
+        self.leaf_of = [edge.source for edge in graph.edges]
         self.lines = lines_at(graph, options, steps, compact=compact)
         self.plates = {} if compact else dict(self.texts_on_lines())
         self.note = f"∂ = ...: the gradient ∂{root_name(graph)}/∂..." if compact and has_backward(graph) else ""
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""
-        told = [(number, derivative(edge, self.nodes, self.options)) for number, edge in enumerate(self.graph.edges)]
-        is_two = sum(1 for _, text in told if text) > MOST_EDGES
-        is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for _, text in told)
-        for number, text in told:
+        texts = [derivative(edge, self.nodes, self.options) for edge in self.graph.edges]
+        is_two = sum(map(bool, texts)) > MOST_EDGES
+        is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for text in texts)
+        for number, text in enumerate(texts):
             if text and self.nodes[self.graph.edges[number].source].kind not in ("constant", "frozen"):
                 yield number, text if is_two else (" = ".join(text),)
 
@@ -184,14 +188,16 @@ class _Scene:
         """Return the picture of a step."""
         return themed(self.graph, self.options, SPACE, [*self.boxes(at), *self.arrows(at), *self.bridges(at)])
 
-    def laid_out(self, write: Callable[[Picture], str]) -> Layout:
+    def laid_out(self, write: Callable[[Picture], str], page: Page, captions: int) -> Layout:
         """Return the layout of all steps: each line of a box is as long as the longest that will stand there."""
         longest = {
-            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*told, strict=True)]
-            for node, told in self.lines.items()
+            node: [max(rows, key=lambda row: len(text_of(row))) for rows in zip(*series, strict=True)]
+            for node, series in self.lines.items()
         }
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
-        layout = slide.laid_out(themed(self.graph, self.options, SPACE, statements), write, self.options.graphviz)
+        picture = themed(self.graph, self.options, SPACE, statements)
+        layout = slide.laid_out(picture, write, self.options.graphviz)
+        layout = slide.folded(layout, page, captions, FOOT, picture, has_side=self.options.every == "line")
         return layout._replace(
             arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
         )
@@ -204,8 +210,12 @@ class _Scene:
     def boxes(self, at: int, lines: Mapping[str, Sequence[Line]] | None = None) -> Iterator[Statement]:
         """Yield the boxes at a step, with the lines of that step unless others are given."""
         step = self.steps[at]
-        reached = {edge.source for number, edge in enumerate(self.graph.edges) if is_lit(number, edge, step)}
+        lit = [number for number, edge in enumerate(self.graph.edges) if is_lit(number, edge, step)]
+        reached = {end for number in lit for end in (self.graph.edges[number].source, self.leaf_of[number])}
         for node in self.graph.nodes:
+            if node.state == REPEATED:
+                yield Shape(node.id, {**box_attributes("repeat", self.theme), "label": html.box([name_line(node)], self.theme)})
+                continue
             said = (lines or {}).get(node.id) or self.lines[node.id][at]
             if node.kind == "operation":
                 yield Shape(node.id, self.operation(node, said, step))
@@ -300,7 +310,12 @@ def turned(place: str, *, has_arrow: bool) -> str:
     's,0.00,0.00 9.00,0.00 14.40,0.00 20.00,0.00 40.00,0.00'
     >>> turned("0,0 10,0 20,0 34,0", has_arrow=False)
     '0.00,0.00 10.00,0.00 20.00,0.00 34.00,0.00'
+
+    One in several pieces has its arrow at the beginning of the first, which Graphviz wants last then.
     """
+    first, *others = place.split(";")
+    if others:
+        return ";".join([*(turned(other, has_arrow=False) for other in others), turned(first, has_arrow=has_arrow)])
     points = []
     tip = None
     for word in place.split():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Frame, Picture, Shape
+from gviz.pictures import Arrow, Frame, Picture, Shape, wrap
 from gviz.pictures.html import BARE, Html
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gviz.pictures import Statement
 
-__all__ = ["PAGES", "Layout", "Page", "laid_out", "on_page", "rows_beside"]
+__all__ = ["PAGES", "Layout", "Page", "folded", "laid_out", "on_page", "rows_beside"]
 
 
 class Page(NamedTuple):
@@ -47,19 +47,26 @@ SIDE = 372.0
 MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
 
-LEAST_TYPE = 10
-"""Points below which a reader in the last row is lost."""
+LEAST_TYPE, GOOD_TYPE = 10, 13
+"""Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any further."""
+
+WORTH = 1.1
+"""How many times larger the type has to get for another row or column, once it can be read."""
 
 _SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
 
 
 class Layout(NamedTuple):
-    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it."""
+    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it.
+
+    The marks are texts with their places: the ends of lines that go on in another row have the same number.
+    """
 
     shapes: Mapping[str, Mapping[str, str]]
     arrows: Sequence[Mapping[str, str]]
     frames: Mapping[str, Mapping[str, str]]
     bounds: tuple[float, float, float, float]
+    marks: Sequence[tuple[str, float, float]] = ()
 
 
 def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
@@ -106,6 +113,7 @@ def on_page(
     caption: Sequence[str] = (),
     legend: str = "",
     side: str = "",
+    larger: str = "a part of the graph, --root NAME",
     scale: float = 1,
     write: Callable[[Picture], str],
 ) -> Picture:
@@ -119,6 +127,7 @@ def on_page(
         caption: lines of HTML-like text below.
         legend: the HTML-like table at the foot.
         side: the HTML-like table to the left of the graph.
+        larger: what makes the type larger.
         scale: how many times 1920 pixels an image is wide.
         write: returns a picture as DOT.
     """
@@ -127,7 +136,7 @@ def on_page(
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
     zoom, scale = scale, scale_of(layout, page, len(caption), foot_height, has_side=bool(side))
-    warn_of_small_type(float(picture.node["fontsize"]) * scale)
+    warn_of_small_type(least_type(picture) * scale, larger)
     middle = (page.width + (SIDE if side else 0)) / 2
     left, low = (x0 + x1) / 2 * scale - middle, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
@@ -164,10 +173,22 @@ def on_page(
         Shape(f"__corner{i}", {**corner, "pos": place(x, y)})
         for i, (x, y) in enumerate([(inset, inset), (page.width - inset, page.height - inset)])
     ]
+    texts += [
+        Shape(f"__joint{number}", {**joint(picture), "label": text, "pos": f"{x:.3f},{y:.3f}"})
+        for number, (text, x, y) in enumerate(layout.marks)
+    ]
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
     inches = f"{page.width / 72 + 0.003:.4f},{page.height / 72 + 0.002:.4f}!"
     size = {"size": inches, "dpi": f"{144 * zoom:g}", "pad": "0", "margin": "0"}
     return replace(picture, graph={**bare, **size}, statements=[*placed(picture.statements, layout), *texts])
+
+
+def joint(picture: Picture) -> dict[str, str]:
+    """Return the look of a number at the end of a line that goes on in another row or column."""
+    round_ = {"shape": "circle", "style": "filled", "fixedsize": "true", "width": "0.19", "height": "0.19", "margin": "0"}
+    muted = picture.graph.get("fontcolor", "black")
+    return {**round_, "fontsize": "9", "penwidth": "0.8", "fillcolor": picture.graph.get("bgcolor", "white"), "color": muted,
+            "fontcolor": muted}  # fmt: skip
 
 
 def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Picture], str]) -> float:
@@ -186,6 +207,19 @@ def scale_of(layout: Layout, page: Page, captions: int, foot: float, *, has_side
 def rows_beside(page: Page, captions: int, foot: float) -> int:
     """Return how many lines find room beside a graph."""
     return int((page.height - sum(_space(page, captions, foot))) / (page.legend * LINE))
+
+
+def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, has_side: bool = False) -> Layout:
+    """Return the layout, in several rows or columns if its type is too small and gets larger so."""
+    kept, most = layout, scale_of(layout, page, captions, foot, has_side=has_side)
+    direction = picture.graph.get("rankdir", "TB")
+    size = float(picture.node["fontsize"])
+    for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
+        other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
+        scale = 0.0 if other is None else scale_of(other, page, captions, foot, has_side=has_side)
+        if other is not None and scale > most * (WORTH if size * most >= LEAST_TYPE else 1):
+            kept, most = other, scale
+    return kept
 
 
 def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:
@@ -226,8 +260,16 @@ def _size(table: str, points: float, picture: Picture, write: Callable[[Picture]
     return float(shape["width"]) * 72, float(shape["height"]) * 72
 
 
-def warn_of_small_type(points: float) -> None:
+def least_type(picture: Picture) -> float:
+    """Return the smallest type of the texts in a picture, before it is put on a page."""
+    usual = float(picture.node["fontsize"])
+    sizes = [float(one.look.get("fontsize", usual)) for one in picture.statements if isinstance(one, Shape)]
+    labels = [float(picture.edge["fontsize"]) for one in picture.statements if isinstance(one, Arrow) and "label" in one.look]
+    return min([usual, *sizes, *labels])
+
+
+def warn_of_small_type(points: float, larger: str) -> None:
     """Say that a page will be hard to read, and what helps."""
     if points < LEAST_TYPE:
-        remark = f"the type on this page has {points:.0f} points, too small for a room; a part of the graph is larger"
+        remark = f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
         warnings.warn(remark, RenderWarning, stacklevel=2)

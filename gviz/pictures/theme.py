@@ -165,7 +165,7 @@ _SHAPES: dict[str, dict[str, str]] = {
     "saved": {"shape": "note", "fontsize": "10"},
     "frozen": {"style": "rounded,dashed,filled", "penwidth": "1.2"},
     "constant": {"style": "dashed,filled", "penwidth": "1.2"},
-    "repeat": {"style": "rounded,dashed,filled", "fontsize": "10", "height": "0.22", "margin": "0.08,0.03"},
+    "repeat": {"style": "rounded,dashed,filled", "height": "0.22", "margin": "0.08,0.03"},
     "placeholder": {"style": "rounded,filled", "penwidth": "2"},
     "variable": {"penwidth": "2"},
 }

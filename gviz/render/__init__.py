@@ -6,6 +6,7 @@ A format is a module with
   ``NEVER``, if it takes any word that is asked for, those excepted
 - ``DESCRIPTION``: one line for ``gviz formats``
 - ``TEXTS``: those of its suffixes for which it makes text; for all others it makes bytes
+- ``IGNORES``, if there are options that it does not read: their names
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
 - ``save(path, data)``, if its data goes elsewhere than into the file of that name; returns the path as text
 - ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz itself

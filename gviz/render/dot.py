@@ -27,6 +27,7 @@ __all__ = ["quote", "render", "statements", "text_of"]
 SUFFIXES = ("dot", "gv")
 TEXTS = SUFFIXES
 DESCRIPTION = "Graphviz's language; dot and other programs draw it"
+IGNORES = ("fit", "scale")
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*|[0-9]+(\.[0-9]+)?")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))

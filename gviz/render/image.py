@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gviz.render.marks import mark
 
@@ -42,6 +42,9 @@ SUFFIXES = tuple(FORMATS)
 RASTER = ("png", "jpg", "jpeg", "jpe", "gif", "webp", "tif", "tiff", "bmp", "wbmp")
 """Formats whose size is counted in pixels."""
 
+OPAQUE = ("jpg", "jpeg", "jpe", "bmp", "wbmp", "ps", "eps", "ps2")
+"""Formats whose page hides what is behind it."""
+
 _POSITIONS = ("plain", "plain-ext", "xdot", "xdot1.2", "xdot1.4", "canon", "json0", "dot_json", "xdot_json")
 TEXTS = ("svg", "svg_inline", "pic", "pov", *_POSITIONS)
 
@@ -67,6 +70,9 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
     Raises:
         RenderError: there is no Graphviz that makes this, or it fails.
     """
+    if options.transparent and options.format in OPAQUE:
+        warn(f"a {options.format} is never transparent: its page has the colour of the theme")
+        options = replace(options, transparent=False)
     picture = finished(_drawn(graph, options, output_of(options.format)))
     return picture.decode("utf-8", "replace") if options.format in TEXTS else picture
 
@@ -78,17 +84,13 @@ def output_of(suffix: str) -> str:
 
 def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
-    import warnings
-
-    from gviz.layout import RenderWarning
     from gviz.layout.graphviz import draw
     from gviz.layout.plan import make_plan
     from gviz.pictures import LARGE, Arrow, Shape, picture_of
     from gviz.render import dot
 
     if options.fit != "none" and len(graph.nodes) > LARGE:
-        remark = f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part"
-        warnings.warn(remark, RenderWarning, stacklevel=2)
+        warn(f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part")
         options = replace(options, fit="none")
     if options.fit != "none":
         return draw(dot.text_of(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
@@ -119,21 +121,26 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
 
     page = slide.PAGES[options.fit]
     typed = [html.escaped(line) for line in html.caption_lines(options.caption)]
-    drawn: list[tuple[float, int, str, Picture, slide.Layout]] = []
+    drawn: list[tuple[tuple[float, ...], str, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
         layout = slide.laid_out(picture, dot.text_of, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
         foot = slide.height_of(legend, page, picture, dot.text_of)
-        scale = slide.scale_of(layout, page, len(picture.caption) + len(typed), foot)
-        drawn.append((scale, -len(drawn), legend, picture, layout))
-    *_, legend, picture, layout = max(drawn, key=lambda one: one[:2])
+        captions = len(picture.caption) + len(typed)
+        layout = slide.folded(layout, page, captions, foot, picture)
+        scale = slide.scale_of(layout, page, captions, foot)
+        enough = min(scale * options.font_size, slide.LEAST_TYPE)  # then in one piece
+        drawn.append(((enough, -len(layout.marks), scale, -len(drawn)), legend, picture, layout))
+    _, legend, picture, layout = max(drawn, key=lambda one: one[0])
     dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
     title = (options.title or picture.heading or graph.title).replace("\n", " ")
     title = html.escaped(shorten(title, html.fitting(title, LONGEST_TITLE), mark=" …"))
     caption = [*picture.caption, *typed]
-    return slide.on_page(picture, layout, page, title=title, caption=caption, legend=legend, scale=dots, write=dot.text_of)
+    texts: dict[str, Any] = {"title": title, "caption": caption, "legend": legend}
+    ways = "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
+    return slide.on_page(picture, layout, page, **texts, larger=ways, scale=dots, write=dot.text_of)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:
@@ -144,16 +151,17 @@ def with_straight(placed: bytes, arrows: list[str]) -> str:
 
 def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
     """Warn that this takes long, before it does, and name the formats that do not."""
+    remark = f"; {straight} of its arrows are so long that they are drawn straight" if straight else ""
+    warn(f"this graph has {boxes} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; {at_once}")
+
+
+def warn(remark: str) -> None:
+    """Say something worth knowing about a picture."""
     import warnings
 
     from gviz.layout import RenderWarning
 
-    remark = f"; {straight} of its arrows are so long that they are drawn straight" if straight else ""
-    warnings.warn(
-        f"this graph has {boxes} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; {at_once}",
-        RenderWarning,
-        stacklevel=2,
-    )
+    warnings.warn(remark, RenderWarning, stacklevel=3)
 
 
 def finished(data: bytes) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gviz.pictures.options import LOOKS
+
 if TYPE_CHECKING:
     from gviz.graph import Graph
     from gviz.pictures.options import RenderOptions
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 SUFFIXES = ("json",)
 TEXTS = SUFFIXES
 DESCRIPTION = "the graph itself: gviz draws it again without running anything"
+IGNORES = tuple(name for name in LOOKS if name != "color_by")  # for which gradients on their way are saved
 
 
 def render(graph: Graph, _options: RenderOptions) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gviz import events
 from gviz.events import write_events as save
 from gviz.pictures.labels import is_small, size_of, value_text
+from gviz.pictures.options import LOOKS
 
 if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
@@ -21,6 +22,7 @@ __all__ = ["DESCRIPTION", "SUFFIXES", "TEXTS", "operations", "render", "save"]
 SUFFIXES = ("tensorboard",)
 TEXTS = ()
 DESCRIPTION = "a folder for TensorBoard: tensorboard --logdir DIR"
+IGNORES = (*LOOKS, "view", "path", "by", "symbols")
 
 TYPES = {"leaf": "Placeholder", "frozen": "Placeholder", "constant": "Const", "saved": "Const"}
 """TensorFlow's names of operations that hold a tensor; one that passes it on is an Identity."""

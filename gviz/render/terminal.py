@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.pictures.labels import boxes, describe
 from gviz.pictures.look import ANSI, WRONG
+from gviz.pictures.options import LOOKS
 from gviz.text import display_width, visible
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = ["render"]
 SUFFIXES = ("txt", "tree", "terminal")
 TEXTS = SUFFIXES
 DESCRIPTION = "a tree for the terminal, root on top"
+IGNORES = (*LOOKS, "view", "path", "by", "symbols")
 
 
 class Guides(NamedTuple):

@@ -36,6 +36,27 @@ def test_what_a_script_s_own_pictures_warn_of_is_one_line_each(gviz: Program) ->
     assert "port nowhere" in warned[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "remark"),
+    [
+        (("-o", "y.txt", "--theme", "dark", "--view", "dataflow"), "the format txt has no use for theme and view"),
+        (("-o", "y.txt", "--by", "statement"), "the format txt has no use for view and by"),
+        (("-o", "y.json", "--view", "dataflow", "--fit", "slide"), "the format json has no use for fit"),
+        (("-o", "y.dot", "--fit", "a4"), "the format dot has no use for fit"),
+        (("-o", "y.jpg", "--transparent"), "a jpg is never transparent: its page has the colour of the theme"),
+        (("-o", "y.svg", "--view", "teaching", "--ghosts"), "the view teaching has no use for ghosts"),
+    ],
+)
+def test_what_a_format_does_not_use_is_named(gviz: Program, words: tuple[str, ...], remark: str) -> None:
+    done = gviz("render", "y=x*w", "x=2", "w=3", *words)
+    assert (done.status, done.err) == (0, f"warning: {remark}\n")
+
+
+def test_of_several_files_none_is_blamed_for_what_another_one_needs(gviz: Program) -> None:
+    done = gviz("render", "y=x*w", "x=2", "w=3", "--theme", "dark", "-o", "y.svg", "-o", "y.txt")
+    assert (done.status, done.err) == (0, "")
+
+
 def test_a_script_s_own_warning_keeps_its_place(gviz: Program) -> None:
     (gviz.folder / "asks.py").write_text(ASKS, encoding="utf-8")
     done = gviz("render", "asks.py", "-o", "y.json")

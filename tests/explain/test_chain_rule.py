@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gviz import SourceOptions, read
+from gviz import engine as torch
 from gviz.errors import SourceError
+from gviz.explain.local import with_formula
 from gviz.explain.paths import Chain, find_paths
 from gviz.graph import Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement
+from gviz.walk import walk
 
 ARTICLE = "y=(x+w)*(w+1)"
 FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
@@ -123,6 +126,20 @@ def test_a_path_to_what_the_root_is_not_made_from_is_refused() -> None:
     with pytest.raises(SourceError, match="no path from y to z: y is not made from it") as refused:
         chain("z=x*3; y=x*2", "z", x=1)
     assert refused.value.hint == "there are paths to x"
+
+
+def test_a_statement_with_an_operand_that_is_not_known_keeps_its_formula_with_a_hole() -> None:
+    w, b = (torch.tensor(value, requires_grad=True) for value in (2.0, 1.0))
+    h = w * torch.tensor(3.0) + b
+    y = h * torch.tensor(4.0)
+    graph = by_statement(dataflow(with_formula(walk({"y": y}, {"w": w, "b": b, "h": h, "y": y}))))
+    names = {node.id: node.name for node in graph.nodes}
+    assert {(names[edge.source], names[edge.target]): edge.symbol for edge in graph.edges} == {
+        ("h", "y"): "□",
+        ("w", "h"): "□",
+        ("b", "h"): "1",
+    }
+    assert {node.expression for node in graph.nodes if node.kind == "operation"} == {"h * □", "w * □ + b"}
 
 
 def test_a_part_of_a_statement_has_no_path_by_statement() -> None:

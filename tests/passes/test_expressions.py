@@ -98,7 +98,35 @@ def test_a_statement_of_the_program_stands_for_what_it_computes() -> None:
     y = x * 3 + 1
     graph = walk({"y": y}, {"x": x, "y": y}, statements={"y": "x * 3 + 1", "z": "none"})
     said = [word.expression for word in words_of(graph).values()]
-    assert sorted(said) == ["x * 3 + 1", "x * □"]
+    assert sorted(said) == ["x * 3", "x * 3 + 1"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "operands"),
+    [
+        ("w * k + b", [("w", "k"), ("w * k", "b")]),
+        ("b + k * w", [("b", "k * w"), ("k", "w")]),
+        ("(w - k) ** 2", [("w", "k"), ("w - k",)]),
+        ("torch.exp(w / k).sum()", [("w", "k"), ("w / k",), ("torch.exp(w / k)",)]),
+        ("-(w @ fake.detach())", [("w", "fake.detach()"), ("□",)]),
+    ],
+)
+def test_an_operand_that_the_graph_lacks_is_read_off_the_statement_around_it(
+    statement: str, operands: list[tuple[str, ...]]
+) -> None:
+    names = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(2.0, requires_grad=True)}
+    k = torch.tensor([3.0, 4.0])
+    made = eval(statement, {"torch": torch, "k": k, "fake": k, **names})  # noqa: S307 its texts are above
+    graph = walk({"y": made}, {**names, "y": made}, statements={"y": statement})
+    assert sorted(words.operands for words in words_of(graph).values()) == sorted(operands)
+
+
+def test_a_statement_of_another_form_names_no_operand() -> None:
+    w, k = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+    y = (w * k) + (w * 5)
+    for other in ("f(w, k) + g(w)", "w / k + w", "(v * k) + (v * 5)", "y"):
+        graph = walk({"y": y}, {"w": w, "y": y}, statements={"y": other})
+        assert all("□" in words.operands for words in words_of(graph).values() if "w" in words.operands), other
 
 
 def test_the_number_that_the_graph_lacks_is_read_off_a_statement() -> None:

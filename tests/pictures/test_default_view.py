@@ -113,6 +113,22 @@ def test_a_weight_of_every_step_is_drawn_beside_its_later_uses_and_says_how_ofte
     assert always >= shapes
 
 
+def test_no_root_says_that_it_keeps_no_gradient() -> None:
+    def states(retain: tuple[str, ...]) -> str:
+        graph = gviz.read("a=x*w; y=a*x", SourceOptions(values={"x": "2"}, retain=retain)).graph
+        return str(render(graph, "dot", RenderOptions(show=("value", "state"))))
+
+    assert "retained" not in states(())
+    assert states(("a",)).count("retained") == 1
+
+
+def test_a_direction_for_graphviz_alone_is_that_of_the_legend_too() -> None:
+    graph = gviz.read("y=x*w").graph
+    assert "→ data; gradients flow back ←" in str(render(graph, "dot", RenderOptions(graph=(("rankdir", "LR"),))))
+    with pytest.raises(gviz.GvizError, match="rankdir is one of TB, BT, LR, RL, not 'XY'"):
+        RenderOptions(graph=(("rankdir", "xy"),))
+
+
 def test_a_picture_of_more_boxes_than_anybody_reads_has_plain_labels() -> None:
     small, large = (str(render(repeated_weights(steps), "dot", RenderOptions(repeat_leaves="never"))) for steps in (3, LARGE))
     assert "<TABLE" in small

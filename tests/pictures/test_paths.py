@@ -11,6 +11,11 @@ from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of
 
 ARTICLE = "y=(x+w)*(w+1)"
 FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
+LEAVES = """\
+import torch
+x = torch.tensor(2., requires_grad=True)
+w = torch.tensor(1., requires_grad=True)
+"""
 VALUES = {"a": 2, "w1": 1, "w2": 2, "w3": 3, "w4": 4}
 
 
@@ -127,6 +132,26 @@ def test_another_view_says_that_it_draws_no_paths(gviz: Program) -> None:
     done = gviz("render", "h=w*x+b", "--path", "w", "--view", "micrograd", "-o", "h.svg")
     assert done.status == 0
     assert "the view micrograd has no use for path" in done.err
+
+
+def test_a_second_name_of_a_tensor_leads_to_it(gviz: Program) -> None:
+    text = f"{LEAVES}p = w\ny = x * w\ny.backward()\n"
+    (gviz.folder / "two.py").write_text(text, encoding="utf-8")
+    first, second = (gviz("render", "two.py", "--path", name, "-o", "-", "--format", "dot") for name in ("w", "p"))
+    assert first.status == second.status == 0, second.err
+    assert first.out == second.out
+
+
+def test_a_path_that_is_cut_off_is_told_so(gviz: Program) -> None:
+    text = LEAVES + "h = x * 2\nd = {}\ny = {} * w\ny.backward()\n"
+    for cut, used, remark in (
+        ("1", "h.detach()", "y is made from h.detach(), through which no gradient flows"),
+        ("h.detach()", "d", "y is not made from it, or the way is cut off: detach(), item() and torch.no_grad() end a graph"),
+    ):
+        (gviz.folder / "cut.py").write_text(text.format(cut, used), encoding="utf-8")
+        done = gviz("render", "cut.py", "--path", "h", "-o", "-", "--format", "dot")
+        assert done.status != 0
+        assert f"no path from y to h: {remark}\n" in done.err
 
 
 def test_names_may_be_repeated_or_have_commas_between(gviz: Program) -> None:

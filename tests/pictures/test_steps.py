@@ -240,12 +240,40 @@ def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str
 
 
 def test_a_wide_graph_does_without_texts_on_its_lines() -> None:
-    wide = "; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(8)]])
-    slides = slides_of(graph_of(wide, {"x": 0.5, "w": 1}))
-    texts = [dot.text_of(slide.picture) for slide in slides]
+    slides = slides_of(graph_of(chain(40), {"x": 0.5, "w": 1}))
+    texts = [dot.text_of(slide.picture) for slide in slides[-2:]]
     assert not any(isinstance(one, Shape) and one.id.startswith("p") for slide in slides for one in slide.picture.statements)
     assert "∂ = 0." in texts[-1]
-    assert "the gradient ∂a8/∂..." in texts[-1]
+    assert "the gradient ∂a40/∂..." in texts[-1]
+
+
+def chain(length: int) -> str:
+    return "; ".join(["a0=x*w", *[f"a{number + 1}=tanh(a{number})" for number in range(length)]])
+
+
+def test_a_long_graph_goes_on_in_the_next_row_and_keeps_its_texts() -> None:
+    slides = slides_of(graph_of(chain(8), {"x": 0.5, "w": 1}))
+    for slide in slides:
+        shapes = {one.id: one.look for one in slide.picture.statements if isinstance(one, Shape)}
+        assert {"__joint0", "__joint1"} <= shapes.keys()
+        assert any(name.startswith("p") for name in shapes)
+    backward = next(slide for slide in slides if slide.step.phase == "backward")
+    against = [one.look for one in backward.picture.statements if isinstance(one, Arrow) and one.look.get("dir") == "back"]
+    assert sum("s," in look["pos"] for look in against) == 1
+    cut = [one.look for one in backward.picture.statements if isinstance(one, Arrow) and ";" in one.look.get("pos", "")]
+    assert cut
+    assert all(draw(dot.text_of(slide.picture), "svg", program="nop2") for slide in slides[:2])
+
+
+def test_from_top_to_bottom_texts_stand_beside_the_circles_where_no_line_goes() -> None:
+    graph = graph_of("y=(x+w)*(w+1)", {"x": 2, "w": 1})
+    for rankdir, is_beside in (("LR", False), ("TB", True), ("BT", True)):
+        slides = slides_of(graph, RenderOptions(theme="light", rankdir=rankdir))
+        circles = [
+            one.look for one in slides[-1].picture.statements if isinstance(one, Shape) and one.look.get("shape") == "circle"
+        ]
+        assert len(circles) == 3
+        assert all(('WIDTH="44"' in look["label"]) is is_beside for look in circles)
 
 
 def test_all_slides_have_the_same_boxes_and_lines_in_the_same_order() -> None:

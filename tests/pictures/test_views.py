@@ -123,6 +123,12 @@ def test_teaching_has_what_is_saved_in_the_operation_and_the_product_on_each_lin
     assert "backward() starts here" in drawn
 
 
+def test_teaching_names_what_is_saved_of_an_input_without_gradient() -> None:
+    graph = read(("h=w*x+b", {"w": "4", "x": "1", "b": "0.5"}), frozen=("x",))
+    assert "saved: other = x" in lines(graph, "teaching")
+    assert "data 1" in lines(graph, "micrograd")
+
+
 def test_teaching_keeps_pytorch_s_names() -> None:
     drawn = lines(read(E), "teaching")
     assert {"AddBackward0", "MulBackward0", "LogBackward0"} <= set(drawn)
@@ -225,7 +231,8 @@ def test_every_text_of_a_slide_is_on_it() -> None:
     [
         (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for theme and title"),
         (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for show"),
-        (RenderOptions(view="dataflow", repeat_leaves="always"), "the view dataflow has no use for repeat_leaves"),
+        (RenderOptions(view="autograd", repeat_leaves="always"), "the view autograd has no use for repeat_leaves"),
+        (RenderOptions(view="teaching", ghosts=True, path=("w",)), "the view teaching has no use for ghosts and path"),
     ],
 )
 def test_what_a_view_does_not_use_is_named(options: RenderOptions, text: str) -> None:
@@ -251,7 +258,7 @@ def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore::gviz.GvizWarning")
-@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "micrograd"])
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(("x", "is_told"), [("-1", True), ("2", False)])
 def test_what_holds_nan_has_the_look_of_an_error(view: str, x: str, is_told: bool) -> None:
     drawn = str(render(read(("y=log(x)*w", {"x": x, "w": "2"})), "dot", RenderOptions(view=view)))

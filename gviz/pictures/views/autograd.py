@@ -6,13 +6,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import plus
+from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.pictures import Arrow, Frame, Shape, html
 from gviz.pictures.labels import Span, is_small, norm_text, shape_text, short_value, value_text
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
-from gviz.pictures.theme import THEMES, box_attributes
+from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,12 +109,12 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
     has_grad = node.grad is not None
     grad = small_text(node.grad, options) if has_grad else "None"
     fields = {
-        "data": Span(data, is_bold=True),
-        "grad": Span(grad, "gradient" if has_grad else "muted"),
+        "data": Span(data, "" if is_finite(node.value) else "error", is_bold=True),
+        "grad": Span(grad, "muted" if not has_grad else "gradient" if is_finite(node.grad) else "error"),
         "grad_fn": Span("None", "muted") if is_leaf else Span(node.label),
         "is_leaf": Span(str(is_leaf)),
     }
-    look = box_attributes("output" if is_root else node.kind, theme)
+    look = with_alarm(box_attributes("output" if is_root else node.kind, theme), [tuple(fields.values())], theme)
     return {"label": html.fields(node.name or operator_of(node.label), fields, theme, look), **html.BARE}
 
 
@@ -141,7 +141,7 @@ def grad_fn(node: Node, kept: str, theme: Theme) -> Shape:
 
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
-    total: Value = None
+    total: Value = None if uses else leaf.grad
     for number, edge in enumerate(uses):
         total = plus(total, edge.handed) if number else edge.handed
     text = "…" if total is None else small_text(total, options)

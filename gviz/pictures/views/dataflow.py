@@ -11,22 +11,26 @@ from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import (
+    REPEATED,
     Span,
     decimal,
     gradient_line,
     is_small,
     matrix,
     name_along,
+    name_line,
     norm,
     norm_text,
     place_text,
     short,
     short_value,
     size_of,
+    uses_line,
     value_lines,
     value_text,
 )
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, faded, with_alarm
 from gviz.pictures.trails import heading, trails_of, words
 from gviz.text import quotient_of
@@ -83,27 +87,29 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
 def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
-    nodes = {node.id: node for node in graph.nodes}
+    shown = with_repeats(graph, options)
+    nodes = {node.id: node for node in shown.nodes}
     uses: dict[str, list[Edge]] = {}
     for edge in graph.edges:
         uses.setdefault(edge.source, []).append(edge)
+    on_path = trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     roots = [nodes[root] for root in graph.roots]
     root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
     room = replace(options, max_chars=min(options.max_chars, LONGEST))
-    for node in graph.nodes:
+    for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=""), room),
             *gradient_lines(node, uses.get(node.id, []), root, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *([(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []),
+            *uses_line(node),
         ]
-        own = theme
-        if trails is not None:
-            own = theme if node.id in trails.nodes else faded(theme)
-            lines = with_parts(lines, trails.parts(node.id), node) if node.id in trails.nodes else lines
+        own = theme if node.id in on_path else faded(theme)
+        if trails is not None and node.id in trails.nodes:
+            lines = with_parts(lines, trails.parts(node.id), node)
         look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
-    yield from lines_of(graph.edges, nodes, options, theme, trails)
+    yield from lines_of(shown.edges, nodes, options, theme, trails)
 
 
 def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
@@ -124,10 +130,11 @@ def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_uprigh
     """Return the look of a node."""
     if node.kind == "operation":
         return circle(node, [row for line in lines for row in matrix(line)], theme, is_root=is_root, is_upright=is_upright)
-    if node.kind == "constant":
-        lines = [(Span(node.name or ""),)]
+    is_repeated = node.state == REPEATED
+    if node.kind == "constant" or is_repeated:
+        lines = [name_line(node)]
     rows = [row for line in lines for row in matrix(line)]
-    return {**box_attributes(node.kind, theme), "label": html.box(rows, theme)}
+    return {**box_attributes("repeat" if is_repeated else node.kind, theme), "label": html.box(rows, theme)}
 
 
 def lines_of(

@@ -8,8 +8,9 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import is_finite
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, matrix, outputs_line, short_value, text_of
+from gviz.pictures.labels import REPEATED, Span, matrix, name_line, outputs_line, short_value, text_of, uses_line
 from gviz.pictures.page import themed
+from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 
 if TYPE_CHECKING:
@@ -38,16 +39,20 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
 def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
+    graph = with_repeats(graph, options)
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
-    told = {node.id: cells(node, options) for node in graph.nodes}
-    is_tall = any(sum(len(text_of(cell)) for cell in found) > WIDEST for found in told.values())
+    records = {node.id: cells(node, options) for node in graph.nodes}
+    is_tall = any(sum(len(text_of(cell)) for cell in found) > WIDEST for found in records.values())
     for node in graph.nodes:
+        if node.state == REPEATED:
+            yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box(records[node.id], theme)})
+            continue
         look = box_attributes("output" if node.id in graph.roots and node.id in operations else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        look = with_alarm(look, told[node.id], theme)
-        parts = [(matrix(cell), "") for cell in told[node.id]]
-        label = html.stacked(parts, theme, look) if is_tall else html.record(told[node.id], theme, look)
+        look = with_alarm(look, records[node.id], theme)
+        parts = [(matrix(cell), "") for cell in records[node.id]]
+        label = html.stacked(parts, theme, look) if is_tall else html.record(records[node.id], theme, look)
         yield Shape(node.id, {"label": label, **html.BARE})
         if node.id in operations:
             yield Shape(sign_of(node.id), circle(node, theme))
@@ -65,6 +70,8 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     """Return what a record says: name, data, gradient; of several outputs their names."""
     if node.outputs:
         return [outputs_line(node._replace(expression=""))]
+    if node.state == REPEATED:
+        return [name_line(node)]
     found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
     value = node.name if node.kind == "constant" else None if node.value is None else short_value(node.value, options.precision)
     if value is not None:
@@ -72,17 +79,17 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     grad = node.grad if node.kind == "leaf" else node.arrives
     if grad is not None:
         found.append((Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),))
-    return found or [(Span(" "),)]
+    return [*found, *uses_line(node)] or [(Span(" "),)]
 
 
 def circle(node: Node, theme: Theme) -> dict[str, str]:
     """Return the look of an operation."""
     sign = operator_of(node.label)
-    look = {"label": sign, "fillcolor": theme.page, "color": theme.line, "fontsize": "17" if len(sign) == 1 else "11"}
-    size = {"width": "0.4", "height": "0.4"}
-    if len(sign) <= 3:
-        return {**look, **size, "shape": "circle", "fixedsize": "true"}
-    return {**look, **size, "style": "rounded,filled"}
+    look = {"label": sign, "fillcolor": theme.page, "color": theme.line}
+    if len(sign) > 3:
+        return {**look, "style": "rounded,filled"}
+    size = {"width": "0.4", "height": "0.4", "fontsize": "17" if len(sign) == 1 else "11"}
+    return {**look, **size, "shape": "circle", "fixedsize": "true"}
 
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:

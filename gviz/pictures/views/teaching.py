@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, is_finite, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import Span, is_small, short_value, size_of, value_lines
+from gviz.pictures.labels import REPEATED, Span, is_small, name_line, norm_text, short_value, size_of, uses_line, value_lines
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 from gviz.text import quotient_of
@@ -30,43 +31,52 @@ if TYPE_CHECKING:
 __all__ = ["picture"]
 
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
+LONGEST = 50
+"""Characters of a product on a line, and of the parts of a sum; a longer one would make the picture too broad."""
+
 KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "saved": "kept for backward"}
 
 
-def prepare(graph: Graph) -> Graph:
-    """Return the graph of the values, without constants: PyTorch's graph has none."""
-    shown = dataflow(graph)
-    kept = {node.id for node in shown.nodes if node.kind in ("leaf", "operation")}
-    edges = tuple(edge for edge in shown.edges if edge.source in kept)
-    return replace(shown, nodes=tuple(node for node in shown.nodes if node.id in kept), edges=edges)
+def prepare(formula: Graph) -> Graph:
+    """Return the graph of the values without constants: PyTorch's graph has none."""
+    kept = {node.id for node in formula.nodes if node.kind in ("leaf", "operation")}
+    edges = tuple(edge for edge in formula.edges if edge.source in kept)
+    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in kept), edges=edges)
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
-    shown, theme = prepare(graph), THEMES[options.theme]
+    formula, theme = dataflow(graph), THEMES[options.theme]
+    shown = prepare(formula)
     label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+    return themed(shown, options, {**SPACE, **label}, list(statements(shown, formula, options, theme)))
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
-    """Yield the boxes and the lines."""
+def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+    """Yield the boxes and the lines of a graph; ``formula`` has the constants too, which operations may have saved."""
+    graph = with_repeats(whole, options)
     uses: dict[str, list[Edge]] = {}
     inputs: dict[str, list[Edge]] = {}
     nodes = {node.id: node for node in graph.nodes}
-    for edge in graph.edges:
+    for edge in whole.edges:
         uses.setdefault(edge.source, []).append(edge)
+    for edge in formula.edges:
         inputs.setdefault(edge.target, []).append(edge)
+    operands = {node.id: node for node in formula.nodes}
     for node in graph.nodes:
         is_root = node.id in graph.roots
         look = box_attributes("output" if is_root and node.kind != "leaf" else node.kind, theme)
         look |= {"penwidth": "2"} if is_root else {}
+        if node.state == REPEATED:
+            yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box([name_line(node)], theme)})
+            continue
         if node.kind == "leaf":
-            head = value_lines(node, options)
+            head = [*value_lines(node, options), *uses_line(node)]
             foot: list[Line] = [(Span("AccumulateGrad", "muted"),), sum_line(node, uses.get(node.id, []), options)]
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options)], "")]
-            kept = saved_text(node, inputs.get(node.id, []), nodes)
+            kept = saved_text(node, inputs.get(node.id, []), operands)
             parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
@@ -98,6 +108,7 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     parts = [short_value(value, options.precision) for value in handed]
     is_sum = len(parts) > 1 and all(is_small(size_of(value)) for value in handed)  # the norm of a sum is no sum of norms
     total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
+    total = total if len(total) <= LONGEST else ""
     ink = "gradient" if is_finite(leaf.grad) else "error"
     whole = short_value(leaf.grad, options.precision)
     if whole.startswith("|"):
@@ -111,18 +122,21 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
         return ""
     handed = short_value(edge.handed, options.precision)
     known = (user.arrives, edge.local, edge.handed)
-    if not all(is_small(size_of(value)) for value in known) or not agree(times(user.arrives, edge.local), edge.handed):
-        return (
-            f"{WAYS[options.direction].back} {handed}"  # norms do not multiply, and of what was broadcast the sum is handed on
-        )
-    arrives, local = (short_value(value, options.precision) for value in (user.arrives, edge.local))
-    return f"{WAYS[options.direction].back} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
+    arrow = WAYS[options.direction].back
+    if all(is_small(size_of(value)) for value in known) and agree(times(user.arrives, edge.local), edge.handed):
+        arrives, local = (short_value(value, options.precision) for value in (user.arrives, edge.local))
+        text = f"{arrow} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
+        if len(text) <= LONGEST:
+            return text
+    # norms do not multiply, and of what was broadcast the sum is handed on
+    return f"{arrow} {handed if len(handed) <= LONGEST // 2 else norm_text(edge.handed, options.precision)}"
 
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
-    kinds = {node.kind for node in graph.nodes} | {"output"} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
     nodes = {node.id: node for node in graph.nodes}
+    kinds = {node.kind for node in graph.nodes} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
+    kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
     products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
     notes: list[Line] = [(Span(f"{WAYS[options.direction].data} data"),)]
     if any(products):

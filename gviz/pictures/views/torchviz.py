@@ -50,8 +50,8 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         from gviz.passes.ghosts import with_ghosts
 
         shown = with_ghosts(shown)
-    if options.show and options.repeat_leaves != "never" and not is_large:
-        shown = with_repeats(shown, always=options.repeat_leaves == "always")
+    if options.show:
+        shown = with_repeats(shown, options)
     drawn = boxes(shown, options)
     arrows = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
     looks = _looks(drawn, options, has_inks=bool(options.show) and not is_large)

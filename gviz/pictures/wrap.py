@@ -1,0 +1,253 @@
+"""A long, thin graph in several rows, or columns, as a text is: cut between its ranks, and its lines go on in the next one.
+
+A layout goes in, a layout comes out; only places change. Graphviz draws a line in pieces if its place has a ``;`` between.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from gviz.pictures.slide import Layout
+
+__all__ = ["MOST_PARTS", "wrapped"]
+
+MOST_PARTS = 5
+"""Rows, or columns."""
+
+SPACE = 22.0
+"""Points between two of them."""
+
+STUB = 12.0
+"""Points that a line is longer where it is cut."""
+
+LABEL = 30.0
+"""Points that the text of a line takes, about: Graphviz does not tell."""
+
+NEAR = 0.25
+"""How far from its ideal place a cut may be, as a part of a row, to strike fewer lines."""
+
+SHARES, HEAD = (0.5, 0.3, 0.7), 100
+"""Where in the space between two ranks a cut may be; what it costs to cut through an arrowhead, in lines."""
+
+_POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
+
+Point = tuple[float, float]
+Curve = tuple[list[Point], Point | None, Point | None]
+"""The points of a line, and where its arrowheads end, if it has any: at its start, at its end."""
+
+
+class Turn(NamedTuple):
+    """How points are turned so that a graph runs from left to right and its parts stand above each other, and back."""
+
+    is_across: bool
+    sign: float
+
+    def to(self, point: Point) -> Point:
+        """Return a point as (along the ranks, across them)."""
+        x, y = point
+        return (x * self.sign, -y) if self.is_across else (-y * self.sign, x)
+
+    def back(self, point: Point) -> Point:
+        """Return a point that :meth:`to` has turned."""
+        along, over = point
+        return (along * self.sign, -over) if self.is_across else (over, -along * self.sign)
+
+
+TURNS = {"TB": Turn(False, 1), "BT": Turn(False, -1), "LR": Turn(True, 1), "RL": Turn(True, -1)}
+
+
+class Line(NamedTuple):
+    """A line, turned: its pieces by the part they are in, with the points of their curves, and its arrowheads."""
+
+    pieces: list[tuple[int, list[Point]]]
+    start: Point | None
+    end: Point | None
+
+
+def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
+    """Return the layout in so many rows or columns; None if there is no place for that many cuts.
+
+    Args:
+        layout: what Graphviz has laid out, without frames.
+        count: how many parts there are to be, from 2 on.
+        direction: from where to where it runs, one of :data:`gviz.pictures.options.RANKDIRS`.
+    """
+    turn = TURNS[direction]
+    boxes = {name: box_of(shape, turn) for name, shape in layout.shapes.items()}
+    curves = [curve_of(arrow.get("pos", ""), turn) for arrow in layout.arrows]
+    labels = [curve_of(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
+    texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
+    places = None if layout.frames else cuts([*boxes.values(), *texts], curves, count)
+    if places is None:
+        return None
+    part_of = {name: sum(place < along for place in places) for name, ((along, _), _) in boxes.items()}
+    lines = [Line(with_stubs(list(split(points, places))), start, end) for points, start, end in curves]
+    begins = [min(along - width / 2 for (along, _), (width, _) in boxes.values()), *places]
+    spans: list[list[float]] = [[] for _ in begins]
+    for name, ((_, over), (_, height)) in boxes.items():
+        spans[part_of[name]] += [over - height / 2, over + height / 2]
+    for line in lines:
+        for part, points in line.pieces:
+            spans[part] += [over for _, over in points]
+    shifts, low = [], 0.0
+    for begin, span in zip(begins, spans, strict=True):
+        shifts.append((STUB - begin, low - min(span)))
+        low += max(span) - min(span) + SPACE
+
+    def moved(point: Point, part: int) -> str:
+        x, y = turn.back((point[0] + shifts[part][0], point[1] + shifts[part][1]))
+        return f"{x:.3f},{y:.3f}"
+
+    shapes = {name: {**shape, "pos": moved(boxes[name][0], part_of[name])} for name, shape in layout.shapes.items()}
+    arrows = []
+    for arrow, line, label in zip(layout.arrows, lines, labels, strict=True):
+        pos = {"pos": place_of(line, moved)} if line.pieces else {}
+        lp = {"lp": moved(label[0], part_at(label, places))} if label else {}
+        arrows.append({**arrow, **pos, **lp})
+    ends = [*places, max(along + width / 2 for (along, _), (width, _) in boxes.values())]
+    joints = [(str(number), part, end) for number, joint in enumerate(joints_of(lines), 1) for part, end in joint]
+    marks = [(number, *turn.back((x + shifts[part][0], y + shifts[part][1]))) for number, part, (x, y) in joints]
+    length = max(end - begin for begin, end in zip(begins, ends, strict=True)) + 2 * STUB
+    corners = [turn.back((0.0, 0.0)), turn.back((length, low - SPACE))]
+    (x0, x1), (y0, y1) = (sorted(values) for values in zip(*corners, strict=True))
+    return layout._replace(shapes=shapes, arrows=arrows, bounds=(x0, y0, x1, y1), marks=marks)
+
+
+def box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
+    """Return the middle and the size of a box, turned."""
+    x, y = (float(number) for number in shape["pos"].split(","))
+    width, height = float(shape["width"]) * 72, float(shape["height"]) * 72
+    return turn.to((x, y)), (width, height) if turn.is_across else (height, width)
+
+
+def curve_of(place: str, turn: Turn) -> Curve:
+    """Return a line as Graphviz has placed it, turned."""
+    points: list[Point] = []
+    tips: dict[str, Point] = {}
+    for mark, x, y in _POINT.findall(place):
+        point = turn.to((float(x), float(y)))
+        if mark:
+            tips[mark] = point
+        else:
+            points.append(point)
+    return points, tips.get("s,"), tips.get("e,")
+
+
+def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:
+    """Return where to cut, between boxes, so that the parts are about as long and few lines are struck; None if that fails.
+
+    No arrowhead is cut off: it begins where the points of the curve end.
+    """
+    intervals = sorted((along - width / 2, along + width / 2) for (along, _), (width, _) in boxes)
+    free, reach = [], intervals[0][1]
+    for low, high in intervals:
+        if low > reach:
+            free += [reach + (low - reach) * share for share in SHARES]
+        reach = max(reach, high)
+    first, length = intervals[0][0], reach - intervals[0][0]
+    found: list[float] = []
+    for number in range(1, count):
+        ideal = first + length * number / count
+        rest = [place for place in free if not found or place > found[-1]]
+        near = [place for place in rest if abs(place - ideal) <= NEAR * length / count]
+        if not near:
+            return None
+        struck = {place: sum(map(partial(cost, place=place), curves)) for place in near}
+        found.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
+    return found
+
+
+def cost(curve: Curve, place: float) -> int:
+    """Return what it costs to cut a line: nothing if it does not cross, much in an arrowhead."""
+    points, start, end = curve
+    heads = [(points[0], start), (points[-1], end)] if points else []
+    is_in_head = any(tip is not None and crosses([point, tip], place) for point, tip in heads)
+    return HEAD if is_in_head else crosses(points, place)
+
+
+def crosses(points: Sequence[Point], place: float) -> bool:
+    """Return whether a line goes from one side of a place to the other."""
+    return bool(points) and min(points[0][0], points[-1][0]) < place < max(points[0][0], points[-1][0])
+
+
+def split(points: list[Point], places: Sequence[float]) -> Iterator[tuple[int, list[Point]]]:
+    """Yield the pieces of a curve between places, each with the number of the part that it is in."""
+    piece: list[Point] = points[:1]
+    for at in range(0, len(points) - 3, 3):
+        segment = points[at : at + 4]
+        inside = [place for place in places if crosses(segment, place)]
+        for place in inside if segment[0][0] < segment[3][0] else reversed(inside):
+            before, segment = halves(segment, place)
+            yield part_at(before, places), [*piece, *before[1:]]
+            piece = segment[:1]
+        piece = [*piece, *segment[1:]]
+    if len(piece) > 1:
+        yield part_at(piece, places), piece
+
+
+def part_at(points: Sequence[Point], places: Sequence[float]) -> int:
+    """Return the number of the part in which a piece of a curve is."""
+    middle = (points[0][0] + points[-1][0]) / 2
+    return sum(place < middle for place in places)
+
+
+def halves(segment: Sequence[Point], place: float) -> tuple[list[Point], list[Point]]:
+    """Return the two parts of a Bezier curve that crosses a place once: de Casteljau's, at a parameter found by halving."""
+    low, high = 0.0, 1.0
+    is_rising = segment[0][0] < segment[3][0]
+    for _ in range(40):
+        middle = (low + high) / 2
+        before, after = at_parameter(segment, middle)
+        low, high = (middle, high) if (after[0][0] < place) == is_rising else (low, middle)
+    return before, after
+
+
+def at_parameter(segment: Sequence[Point], share: float) -> tuple[list[Point], list[Point]]:
+    """Return a Bezier curve cut at a parameter.
+
+    >>> at_parameter([(0, 0), (0, 2), (2, 2), (2, 0)], 0.5)
+    ([(0, 0), (0.0, 1.0), (0.5, 1.5), (1.0, 1.5)], [(1.0, 1.5), (1.5, 1.5), (2.0, 1.0), (2, 0)])
+    """
+    rows = [list(segment)]
+    while len(rows[-1]) > 1:
+        rows.append([tuple(a + (b - a) * share for a, b in zip(*pair, strict=True)) for pair in pairwise(rows[-1])])  # type: ignore[misc]
+    return [row[0] for row in rows], [row[-1] for row in reversed(rows)]
+
+
+def with_stubs(pieces: list[tuple[int, list[Point]]]) -> list[tuple[int, list[Point]]]:
+    """Return the pieces of a line, each a bit longer where it has been cut, so that there is room for a mark."""
+    found = [(part, list(points)) for part, points in pieces]
+    for (part, points), (after, rest) in pairwise(found):
+        step = STUB / 3 if after > part else -STUB / 3
+        (x, y), (x1, y1) = points[-1], rest[0]
+        points += [(x + step * count, y) for count in (1, 2, 3)]
+        rest[:0] = [(x1 - step * count, y1) for count in (3, 2, 1)]
+    return found
+
+
+def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:
+    """Return the two ends of each cut, each with its part, as they are read: part by part, and across the line."""
+    joints = [[(one[0], one[1][-1]), (other[0], other[1][0])] for line in lines for one, other in pairwise(line.pieces)]
+    return sorted(joints, key=lambda joint: (joint[0][0], joint[0][1][1]))
+
+
+def place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
+    """Return the place of a line as Graphviz reads it: its pieces with a ``;`` between.
+
+    The piece with an arrowhead at its start comes last: all that come after it would get one as well.
+    """
+    texts = []
+    for number, (part, points) in enumerate(line.pieces):
+        words = [moved(point, part) for point in points]
+        if line.start is not None and not number:
+            words.insert(0, f"s,{moved(line.start, part)}")
+        if line.end is not None and number == len(line.pieces) - 1:
+            words.insert(0, f"e,{moved(line.end, part)}")
+        texts.append(" ".join(words))
+    return ";".join(texts if line.start is None else reversed(texts))
