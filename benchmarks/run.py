@@ -7,7 +7,7 @@ import os
 import platform
 from importlib import import_module
 
-NAMES = ("cold", "engine", "walk", "imports", "static")
+NAMES = ("cold", "engine", "walk", "imports", "lines", "static")
 
 
 def main() -> None:
