@@ -97,6 +97,17 @@ def not_one_of(word: str, words: Iterable[str]) -> str:
     return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(listed)}", did_you_mean(word, listed)]))
 
 
+def _stop(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Return a place for a run to end at."""
+    from gviz.errors import SourceError
+    from gviz.sources.options import stop_text
+
+    try:
+        return stop_text(parameter.name or "", text)
+    except SourceError as error:
+        raise click.UsageError(str(error)) from None
+
+
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
 OPTIONS = {
@@ -110,6 +121,10 @@ OPTIONS = {
                                 help="The gradient of the root, such as ones, if it is not a scalar."),
     "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
                            help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
+    "stop_at": click.option("--stop-at", default="", metavar="backward[:N]", callback=_stop,
+                            help="End a script after its first (Nth) backward."),
+    "until": click.option("--until", "--at", "until", default="", metavar="LINE[:N]", callback=_stop,
+                          help="End a script when it comes to that line for the first (Nth) time, before the line runs."),
     "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
@@ -40,7 +41,7 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
         streams.hear_warnings()  # a script may draw pictures itself
-        return read(source, options, say=streams.say, rootless=rootless)
+        return read(source, replace(options, on_interrupt="draw"), say=streams.say, rootless=rootless)
 
 
 @contextmanager

@@ -50,4 +50,4 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if source.kind == "expression" and not (look.title or look.path):
         picture = picture.titled(source.text)
     picture.write(reading.graph)
-    return int(reading.failed)
+    return reading.status

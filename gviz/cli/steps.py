@@ -180,4 +180,4 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     if source.kind == "expression" and not series.options.title:
         series = series._replace(options=replace(series.options, title=title_of(source.text)))
     series.write(reading.graph)
-    return int(reading.failed)
+    return reading.status

@@ -97,6 +97,7 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Return the graph that an expression recorded."""
     if options.engine == "torch":
         talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
+    talk.say(*unused(options, {"stop_at until watch": "they are for scripts, which have lines"}))
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading
@@ -135,6 +136,6 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    fields = "values roots frozen retain dtype grad_output backward engine on_error"
+    fields = "values roots frozen retain dtype grad_output backward engine on_error stop_at until watch"
     talk.say(*unused(options, {fields: "a saved graph is shown as it was saved; give them to its expression"}))
     return Reading(graph, tuple(talk.notes))

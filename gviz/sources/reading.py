@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
     from gviz.sources.options import Note
+    from gviz.sources.script.changes import Change
 
 __all__ = ["Reading", "Talk", "find_aliases"]
 
@@ -25,17 +26,29 @@ class Reading:
         graph: what there is to draw, list or save.
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
-        ran_backward: whether gviz itself ran backward, as it does for an expression: before it there were no gradients.
+        interrupted: whether Ctrl-C ended a script, so that the graph is only as far as it came.
+        ran_backward: whether backward ran, so that there was a time before it: gviz's own in an expression, a script's in a script
+            whose lines were asked for.
         aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
+        changes: how the tensor that was to be watched changed in a script, in order.
+        unlisted: how many changes are left out in their middle.
         static: the :class:`~gviz.sources.static.StaticSource` whose picture the graph is, None for a recorded one.
     """
 
     graph: Graph
     notes: tuple[Note, ...] = ()
     failed: bool = False
+    interrupted: bool = False
     ran_backward: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    unlisted: int = 0
     static: Any = None
+
+    @property
+    def status(self) -> int:
+        """The exit status of a command that has shown it."""
+        return 130 if self.interrupted else int(self.failed)
 
     def __repr__(self) -> str:
         """Return the title and the size of the graph, and whether its script failed."""

@@ -49,7 +49,15 @@ class Call:
 
 @contextmanager
 def calls_watched(
-    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], *, flows: bool, costs: bool, grads: bool
+    engine: Any,
+    finder: EngineFinder,
+    script: str,
+    namespace: Mapping[str, Any],
+    *,
+    flows: bool,
+    costs: bool,
+    grads: bool,
+    after: Callable[[int | None], None],
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -61,6 +69,7 @@ def calls_watched(
         flows: whether to look at how the gradient flows.
         costs: whether to look at what the operations keep.
         grads: whether to look at the gradients that are there already.
+        after: called after each backward, with its line; it may end the run.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
@@ -90,9 +99,12 @@ def calls_watched(
                 last[original.__name__] = replace(call, kept=kept, before=before)
             running = True
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
             finally:
                 running = False
+            if original.__name__ == "backward":
+                after(last["backward"].line if "backward" in last else None)
+            return result
 
         return function
 
