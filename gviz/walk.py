@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 import warnings
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
@@ -419,11 +419,15 @@ class Walker:
 
 def bytes_kept(node: NodeLike) -> int:
     """Return the bytes of the tensors that a node saves for backward; those that it has freed are none any more."""
-    names = [name for name in dir(node) if name.startswith(SAVED)]
-    names += ["saved_tensors"] if hasattr(type(node), "saved_tensors") else []
-    values = [saved_value(node, name) for name in names]
+    values = [saved_value(node, name) for name in saved_names(type(node))]
     listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
     return sum(math.prod(sizes(one.shape)) * one.element_size() for one in listed if is_tensor(one))
+
+
+@cache
+def saved_names(kind: type[NodeLike]) -> tuple[str, ...]:
+    """Return the attributes of a kind of node that hold what it saves."""
+    return tuple(name for name in dir(kind) if name.startswith(SAVED) or name == "saved_tensors")
 
 
 def saved_value(node: NodeLike, attribute: str) -> object:

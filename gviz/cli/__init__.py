@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "main", "run"]
 
-COMMANDS = ("render", "steps", "inspect", "static", "compare", "ops", "formats")
+COMMANDS = ("render", "steps", "inspect", "run", "static", "compare", "ops", "formats")
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 
 EXIT_ERROR = 1

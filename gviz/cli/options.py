@@ -154,7 +154,7 @@ def takes_source(*names: str, required: bool = True) -> Callable[[Command], Comm
                 if unused is not None:
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **params)
-            source, values, argv = read_words(words, after, own.pop("values"))
+            source, values, argv = read_words(words, after, own.pop("values", None))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
             return command(source=source, options=options, **params)

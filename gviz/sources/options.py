@@ -48,7 +48,8 @@ class SourceOptions:
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes up to 1.4 times as long.
-        costs: whether it also tells how long each operation took, and how many bytes it keeps for backward.
+        kept: whether it tells how many bytes each operation keeps for backward.
+        costs: whether it also tells how long each operation took.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
         graph: name of the static graph that is wanted of a script; "" for the default one.
@@ -71,6 +72,7 @@ class SourceOptions:
     details: bool = True
     flow: bool = False
     lines: bool = False
+    kept: bool = False
     costs: bool = False
     argv: tuple[str, ...] = ()
     static: bool = False

@@ -130,7 +130,7 @@ def _execute(
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    wanted = {"flows": options.flow, "costs": options.costs, "grads": options.lines, "after": stop.after_backward}
+    wanted = {"flows": options.flow, "costs": options.kept or options.costs, "grads": options.lines, "after": stop.after_backward}
     watch = calls_watched(engine, finder, script.code_file, space, **wanted)
     trace = _trace(engine, script, options)
     code = stop.compiled(parsed.code)
@@ -164,7 +164,7 @@ def _execute(
     if trace is not None:
         from gviz.sources.lines import Lines
 
-        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file))
+        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=options.kept or options.costs)
         lines.kept = call.kept if call else {}
     return Left(
         parsed.tree, named(space, libraries), call, then, None if is_early else error, line, static, lines, parsed.text,
@@ -174,7 +174,7 @@ def _execute(
 
 def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
     """Return what is told of the lines that the script's calls come from, if they are asked for."""
-    if not (options.lines or options.costs):
+    if not (options.lines or options.kept or options.costs):
         return None
     from gviz.trace import Trace
 
@@ -302,7 +302,7 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions) -> Grap
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
     if left.lines is None:
-        return replace(graph, tensors=tuple(tensors.values()))
+        return replace(graph, tensors=tuple(tensors.values()), code=left.code if options.watch else "")
     before = left.call.before if left.call is not None else None
     rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0

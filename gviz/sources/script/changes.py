@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from gviz.sources.script.names import named
 from gviz.walk import gradient, numbers, sizes, tensor_row
@@ -49,7 +50,8 @@ class Changes:
     def __init__(self, libraries: Iterable[Any], name: str = "", tell: Callable[[Change], None] | None = None) -> None:
         self.libraries, self.name, self.tell = tuple(libraries), name, tell
         self.base = name.partition("[")[0].partition(".")[0]
-        self.last: dict[tuple[Any, str], tuple[Any, ...]] = {}
+        self.bound: dict[tuple[Any, str], Any] = {}
+        self.known: dict[int, tuple[Any, Any, Any]] = {}
         self.first: list[Change] = []
         self.rest: deque[Change] = deque(maxlen=HALF)
         self.count = 0
@@ -67,14 +69,16 @@ class Changes:
                     self.look(line, owner, name, tensor)
 
     def look(self, line: int, owner: Any, name: str, tensor: Any) -> None:
-        """Compare a tensor with what it was when it was looked at last."""
-        grad = gradient(tensor)
-        now = (tensor, *state(tensor), grad, *(state(grad) if grad is not None else ()))
-        before = self.last.get((owner, name))
-        self.last[owner, name] = now
-        is_value = before is None or before[0] is not tensor or before[1:3] != now[1:3]
-        if is_value or before[3] is not grad or before[4:] != now[4:]:  # type: ignore[index]
-            self.keep(Change(line, tensor_row(name, tensor, values=now[2] is not None), is_value))
+        """Compare a tensor with what it was when it was looked at last, by whatever name."""
+        key, known, grad = id(tensor), self.known, gradient(tensor)
+        now = state(tensor), None if grad is None else (id(grad), *state(grad))
+        is_bound = self.bound.get((owner, name)) is tensor
+        _, *before = known.get(key, (None, *now))
+        known[key] = ref(tensor, lambda _: known.pop(key, None)), *now
+        self.bound[owner, name] = tensor
+        is_value = not is_bound or before[0] != now[0]
+        if is_value or before[1] != now[1]:
+            self.keep(Change(line, tensor_row(name, tensor, values=now[0][-1] is not None), is_value))
 
     def keep(self, change: Change) -> None:
         """Tell a change, or keep it."""
@@ -92,7 +96,8 @@ class Changes:
         return kept, self.count - len(kept)
 
 
-def state(tensor: Any) -> tuple[int, Any]:
+def state(tensor: Any) -> tuple[Any, ...]:
     """Return what another value would show in."""
     version = 0 if tensor.is_inference() else tensor._version  # noqa: SLF001 - PyTorch's own name
-    return version, numbers(tensor) if math.prod(sizes(tensor.shape)) <= MOST_COMPARED else None
+    value = numbers(tensor) if math.prod(sizes(tensor.shape)) <= MOST_COMPARED else None
+    return bool(tensor.requires_grad), version, value

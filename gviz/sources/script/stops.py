@@ -54,7 +54,7 @@ class Stop:
 
     def __init__(self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None) -> None:
         self.tree = ast.parse(parsed.text)
-        self.watch, self.file = watch, file
+        self.watch, self.file, self.code_file = watch, file, parsed.code.co_filename
         self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
         self.line, self.asked, self.until = 0, 0, 0
         if options.until:
@@ -125,6 +125,12 @@ class Stop:
         """Take note of a backward that has run."""
         self.called += 1
         if self.backward and self.called >= self.backward:
+            frame: Any = sys._getframe(1)  # noqa: SLF001 - likewise
+            while self.watch is not None and frame is not None:
+                if frame.f_code.co_filename == self.code_file:
+                    self.watch(frame.f_lineno, frame)
+                    break
+                frame = frame.f_back
             self.end(line or 0)
 
     def end(self, line: int) -> None:
