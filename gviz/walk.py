@@ -501,13 +501,6 @@ def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
         ) from None
 
 
-MOST_IN_NOTEBOOK = 300
-"""Boxes of a tensor's picture in a notebook; of a larger graph it shows the tensor's numbers, for a layout may take minutes."""
-
-
 def notebook_picture(tensor: TensorLike) -> str | None:
     """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, if it is a leaf or the graph is large."""
-    if tensor.is_leaf:
-        return None
-    drawn = graph(tensor)
-    return drawn._repr_svg_() if len(drawn.nodes) <= MOST_IN_NOTEBOOK else None
+    return None if tensor.is_leaf else graph(tensor)._repr_svg_()

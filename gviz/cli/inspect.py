@@ -21,10 +21,16 @@ __all__ = ["inspect"]
 
 @click.command(cls=SourceCommand)
 @takes_source()
-@click.option("--only", type=OneOf(("leaf", "nonleaf", "frozen", "none")),
-              help="List leaves, non-leaves, what requires no gradient, or what has no gradient (None).")
-@click.option("--sort", type=OneOf(("name", "line", "grad", "size")),
-              help="List by name, by line, or the largest gradient or tensor first. [default: as assigned]")
+@click.option(
+    "--only",
+    type=OneOf(("leaf", "nonleaf", "frozen", "none")),
+    help="List leaves, non-leaves, what requires no gradient, or what has no gradient (None).",
+)
+@click.option(
+    "--sort",
+    type=OneOf(("name", "line", "grad", "size")),
+    help="List by name, by line, or the largest gradient or tensor first. [default: as assigned]",
+)
 @click.option("--watch", default="", metavar="NAME", help="List each line of a script that changed NAME, or its gradient.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.")
 def inspect(*, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool) -> int:
@@ -128,7 +134,9 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
 def _record(row: TensorRow) -> dict[str, Any]:
     """Return the fields of a row that tell something, and those that programs look for."""
     defaults = row._field_defaults
-    return {name: cell for name, cell in row._asdict().items() if name not in defaults or name == "grad" or cell != defaults[name]}
+    return {
+        name: cell for name, cell in row._asdict().items() if name not in defaults or name == "grad" or cell != defaults[name]
+    }
 
 
 def _print_table(reading: Reading, rows: Sequence[TensorRow]) -> None:

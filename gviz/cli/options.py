@@ -99,6 +99,8 @@ def not_one_of(word: str, words: Iterable[str]) -> str:
 
 def _stop(_context: click.Context, parameter: click.Parameter, text: str) -> str:
     """Return a place for a run to end at."""
+    if not text:
+        return text
     from gviz.errors import SourceError
     from gviz.sources.options import stop_text
 

@@ -38,10 +38,11 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
             stack.enter_context(one_thread())
         else:
             stack.enter_context(as_a_script())
+            options = replace(options, on_interrupt="draw")
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
         streams.hear_warnings()  # a script may draw pictures itself
-        return read(source, replace(options, on_interrupt="draw"), say=streams.say, rootless=rootless)
+        return read(source, options, say=streams.say, rootless=rootless)
 
 
 def run_script(source: Source, options: SourceOptions, tell: Callable[[Change], None] | None) -> int:

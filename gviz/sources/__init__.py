@@ -97,7 +97,8 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Return the graph that an expression recorded."""
     if options.engine == "torch":
         talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
-    talk.say(*unused(options, {"stop_at until watch": "they are for scripts, which have lines"}))
+    if options.stop_at or options.until or options.watch:
+        talk.say(*unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"}))
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading

@@ -48,7 +48,7 @@ class SourceOptions:
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes up to 1.4 times as long.
-        kept: whether it tells how many bytes each operation keeps for backward.
+        kept: whether it tells how many bytes each operation keeps for backward; not in a script with more than 100 calls of it.
         costs: whether it also tells how long each operation took.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.
@@ -86,7 +86,8 @@ class SourceOptions:
             words = getattr(self, name)
             object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
         for name in ("stop_at", "until"):
-            object.__setattr__(self, name, stop_text(name, str(getattr(self, name))))
+            if place := getattr(self, name):
+                object.__setattr__(self, name, stop_text(name, str(place)))
 
 
 def stop_text(name: str, text: str) -> str:

@@ -26,7 +26,7 @@ class Reading:
         graph: what there is to draw, list or save.
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
-        interrupted: whether Ctrl-C ended a script, so that the graph is only as far as it came.
+        status: what a command that shows it exits with: 1 if a script raised, 130 if Ctrl-C ended it, else 0.
         ran_backward: whether backward ran, so that there was a time before it: gviz's own in an expression, a script's in a script
             whose lines were asked for.
         aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
@@ -38,17 +38,12 @@ class Reading:
     graph: Graph
     notes: tuple[Note, ...] = ()
     failed: bool = False
-    interrupted: bool = False
+    status: int = 0
     ran_backward: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     unlisted: int = 0
     static: Any = None
-
-    @property
-    def status(self) -> int:
-        """The exit status of a command that has shown it."""
-        return 130 if self.interrupted else int(self.failed)
 
     def __repr__(self) -> str:
         """Return the title and the size of the graph, and whether its script failed."""
@@ -58,8 +53,8 @@ class Reading:
         """Write the graph to a file, as :meth:`gviz.graph.Graph.save` does; return the path."""
         return self.graph.save(path, options)
 
-    def _repr_svg_(self) -> str:
-        """Return the picture as SVG, as notebooks show it."""
+    def _repr_svg_(self) -> str | None:
+        """Return the picture as SVG, as notebooks show it; None for a large graph."""
         return self.graph._repr_svg_()
 
 

@@ -89,7 +89,9 @@ def _lines(program: Program, options: SourceOptions) -> Lines | None:
     def column(where: Where) -> int:
         return program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1)).column + 1  # type: ignore[arg-type, operator]
 
-    return Lines(Trace(engine, FILE.__eq__, columns=True, timed=options.costs), column=column, keeps=options.kept or options.costs)
+    return Lines(
+        Trace(engine, FILE.__eq__, columns=True, timed=options.costs), column=column, keeps=options.kept or options.costs
+    )
 
 
 def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, Flow]:

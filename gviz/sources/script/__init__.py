@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import linecache
+import math
 import os
 import sys
 from contextlib import contextmanager, nullcontext, suppress
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from gviz.trace import Trace
 
 __all__ = ["run_only", "run_script"]
+
+MEASURED = 100
+"""Calls of backward at which it is looked at how many bytes the operations keep; in a loop that runs long this takes too long."""
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -96,9 +100,7 @@ def run_only(text: str, file: str, options: SourceOptions, talk: Talk, tell: Cal
     return left.status
 
 
-def _prepared(
-    text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None
-) -> Left:
+def _prepared(text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> Left:
     """Find the engine for a script, and run it there."""
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
@@ -113,9 +115,7 @@ def _prepared(
     return _execute(parsed, script, options, talk, tell)
 
 
-def _execute(
-    parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None
-) -> Left:
+def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None) -> Left:
     """Run the program; return what it left behind, and what it raised."""
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
@@ -130,8 +130,9 @@ def _execute(
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    wanted = {"flows": options.flow, "costs": options.kept or options.costs, "grads": options.lines, "after": stop.after_backward}
-    watch = calls_watched(engine, finder, script.code_file, space, **wanted)
+    measured = math.inf if options.costs else MEASURED if options.kept else 0
+    wanted: dict[str, Any] = {"flows": options.flow, "costs": measured, "grads": options.lines}
+    watch = calls_watched(engine, finder, script.code_file, space, **wanted, after=stop.after_backward)
     trace = _trace(engine, script, options)
     code = stop.compiled(parsed.code)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
@@ -164,8 +165,9 @@ def _execute(
     if trace is not None:
         from gviz.sources.lines import Lines
 
-        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=options.kept or options.costs)
-        lines.kept = call.kept if call else {}
+        keeps = bool(options.kept or options.costs) and not (call and call.kept is None)
+        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=keeps)
+        lines.kept = (call.kept if call else None) or {}
     return Left(
         parsed.tree, named(space, libraries), call, then, None if is_early else error, line, static, lines, parsed.text,
         isinstance(raised, KeyboardInterrupt), _status(raised), changes,
@@ -250,10 +252,11 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         if options.on_error == "stop":
             raise left.error
         talk.say(Note(str(left.error), "error"))
+    status = 130 if left.interrupted else int(left.error is not None)
     if is_static:
         from gviz.sources import static as static_source
 
-        return static_source.reading(left.static, talk, failed=left.error is not None)
+        return replace(static_source.reading(left.static, talk, failed=left.error is not None), status=status)
     talk.say(note)
     graph = _graph(roots, left, options)
     if left.error is not None:
@@ -263,9 +266,16 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         hint = did_you_mean(options.watch, left.names, f"its tensors: {joined(left.names)}" if left.names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
     ran_backward = options.lines and left.call is not None and left.call.function == "backward"
-    state = {"failed": left.error is not None, "interrupted": left.interrupted, "ran_backward": ran_backward}
-    more: dict[str, Any] = {"aliases": find_aliases(left.names), "changes": changes, "unlisted": unlisted}
-    return Reading(graph, tuple(talk.notes), **state, **more)
+    return Reading(
+        graph,
+        tuple(talk.notes),
+        left.error is not None,
+        status,
+        ran_backward,
+        find_aliases(left.names),
+        changes=changes,
+        unlisted=unlisted,
+    )
 
 
 def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:

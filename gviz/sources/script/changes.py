@@ -62,9 +62,8 @@ class Changes:
         if frame.f_locals is not frame.f_globals:
             spaces.append((frame.f_code, frame.f_locals))
         for owner, space in spaces:
-            if self.name:
-                space = {self.base: space[self.base]} if self.base in space else {}
-            for name, tensor in named(space, self.libraries).items():
+            looked = space if not self.name else {self.base: space[self.base]} if self.base in space else {}
+            for name, tensor in named(looked, self.libraries).items():
                 if not self.name or name == self.name:
                     self.look(line, owner, name, tensor)
 

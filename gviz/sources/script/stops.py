@@ -41,8 +41,8 @@ class Stopped(BaseException):
 class Stop:
     """The place where the run of a script is to end, and whether it has come there.
 
-    The run ends by :class:`Stopped`, so that ``finally`` and ``with`` tidy up. An ``except`` of the script that catches it raises
-    it again. If code of another file swallows it, it is raised anew when the run comes to the place once more.
+    The run ends by :class:`Stopped`, so that ``finally`` and ``with`` tidy up. An ``except`` of the script that catches it
+    raises it again. If code of another file swallows it, it is raised anew when the run comes to the place once more.
 
     Args:
         options: with ``stop_at`` and ``until``.
@@ -52,7 +52,9 @@ class Stop:
         SourceError: the script has no such line.
     """
 
-    def __init__(self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None) -> None:
+    def __init__(
+        self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None
+    ) -> None:
         self.tree = ast.parse(parsed.text)
         self.watch, self.file, self.code_file = watch, file, parsed.code.co_filename
         self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
@@ -150,7 +152,9 @@ class Stop:
             flag, count = (f"--until {self.line}", self.came) if self.line else ("--stop-at backward", self.called)
             where = f"stopped before line {self.at} ran" if self.line else f"stopped after backward at line {self.at}"
             if is_at_end:
-                return Note(f"{where}, but code that the script calls caught that, and the script went on to its end", "warning")
+                return Note(
+                    f"{where}, but code that the script calls caught that, and the script went on to its end", "warning"
+                )
             return Note(f"{where}, the first time ({flag}:2 is the second)" if count == 1 else f"{where}, time {count}")
         if not is_at_end or not (self.line or self.backward):
             return None
@@ -158,8 +162,8 @@ class Stop:
             times = f" only {self.came} times" if self.came > 1 else " only once" if self.came else ""
             what = f"came to line {self.line}{times}" if times else f"never came to line {self.line}"
             return Note(f"--until {self.asked}: the script {what}; this is how it ended", "warning")
-        times = f"only {self.called} times" if self.called > 1 else "only once" if self.called else "never"
-        return Note(f"--stop-at backward: backward was called {times}; this is how the script ended", "warning")
+        times = f"called only {self.called} times" if self.called > 1 else "called only once" if self.called else "never called"
+        return Note(f"--stop-at backward: backward was {times}; this is how the script ended", "warning")
 
 
 def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:

@@ -34,7 +34,7 @@ class Call:
         line: the script's line that the call came from; None if no line of the script was running.
         names: the script's globals at that moment, and the local variables of the function that called.
         flow: how the gradient is going to flow, if that was asked for.
-        kept: the bytes that each operation has saved, if that was asked for: backward frees them.
+        kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         before: the gradients that the leaves had, by the leaf's identity, if lines were asked for.
     """
 
@@ -43,7 +43,7 @@ class Call:
     line: int | None
     names: Mapping[str, Any]
     flow: Mapping[Any, Any]
-    kept: Mapping[Any, int] = field(default_factory=dict)
+    kept: Mapping[Any, int] | None = None
     before: Mapping[int, Any] = field(default_factory=dict)
 
 
@@ -55,7 +55,7 @@ def calls_watched(
     namespace: Mapping[str, Any],
     *,
     flows: bool,
-    costs: bool,
+    costs: float,
     grads: bool,
     after: Callable[[int | None], None],
 ) -> Iterator[dict[str, Call]]:
@@ -67,7 +67,7 @@ def calls_watched(
         script: the script's file, as its code has it.
         namespace: the script's globals.
         flows: whether to look at how the gradient flows.
-        costs: whether to look at what the operations keep.
+        costs: at how many calls, the first ones, to look at what the operations keep.
         grads: whether to look at the gradients that are there already.
         after: called after each backward, with its line; it may end the run.
 
@@ -75,12 +75,12 @@ def calls_watched(
         The last call of each function by its name, once there is one, that raises or does not.
     """
     last: dict[str, Call] = {}
-    running = False
+    running, count = False, 0
 
     def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
-            nonlocal running
+            nonlocal running, count
             if running:  # called by another backward
                 return original(*args, **kwargs)
             roots = args[0] if args else kwargs.get(argument)
@@ -89,7 +89,8 @@ def calls_watched(
             if tensors and is_right:  # noted before it is made: it may raise
                 flowing = _flow(engine, tensors, args[1:], kwargs, original.__name__) if flows else {}
                 nodes = graph_nodes(tensors) if costs or grads else {}
-                kept = {node: bytes_kept(node) for node in nodes} if costs else {}
+                count += 1
+                kept = {node: bytes_kept(node) for node in nodes} if count <= costs else None
                 before = {
                     id(leaf): leaf.grad.detach().clone()
                     for leaf in nodes.values()
