@@ -28,8 +28,8 @@ LONGEST = 48
 def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     """Run a script and draw nothing.
 
-    SOURCE is a .py script, or - for one on standard input. What it prints goes to standard output, and its exit status is that of
-    gviz.
+    SOURCE is a .py script, or - for one on standard input. What it prints goes to standard output, and gviz exits with its exit
+    status.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_CELL", "console", "cut", "fit", "heading", "print_rows", "ruled"]
 
 LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
-"""Characters of a value, for its shape stands beside it; those on a narrow terminal, before gradients are left out, and at last."""
+"""Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at last."""
 
 TWO_LINES = ("requires_grad", "retains_grad", "grad_before", "grad_after")
 """Headings that take two lines on a terminal."""

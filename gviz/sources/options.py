@@ -37,7 +37,7 @@ class SourceOptions:
         dtype: of the values, ``float32``, ``float64`` ...; None is float32.
         backward: whether an expression runs backward from its roots.
         grad_output: a value with the root's shape, or ``ones``: what backward starts from if a root is not a scalar.
-        stop_at: where the run of a script ends: ``backward`` after the first call of it, ``backward:3`` after the third; "" for at
+        stop_at: where the run of a script ends: ``backward`` after the first call of it, ``backward:3`` after the third; "" for
             its own end.
         until: likewise: ``12`` before line 12 runs for the first time, ``12:3`` for the third.
         watch: name of a tensor of a script whose changes are told; "" for none.
@@ -48,7 +48,8 @@ class SourceOptions:
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes up to 1.4 times as long.
-        kept: whether it tells how many bytes each operation keeps for backward; not in a script with more than 100 calls of it.
+        kept: whether it tells how many bytes each operation keeps for backward; not in a script that calls it more than 100
+            times.
         costs: whether it also tells how long each operation took.
         argv: a script's own arguments.
         static: whether a static graph is wanted, of an expression too.

@@ -27,8 +27,8 @@ class Reading:
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
         status: what a command that shows it exits with: 1 if a script raised, 130 if Ctrl-C ended it, else 0.
-        ran_backward: whether backward ran, so that there was a time before it: gviz's own in an expression, a script's in a script
-            whose lines were asked for.
+        ran_backward: whether backward ran, so that there was a time before it: gviz's in an expression, the script's own in a
+            script whose lines were asked for.
         aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
         changes: how the tensor that was to be watched changed in a script, in order.
         unlisted: how many changes are left out in their middle.

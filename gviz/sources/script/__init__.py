@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["run_only", "run_script"]
 
 MEASURED = 100
-"""Calls of backward at which it is looked at how many bytes the operations keep; in a loop that runs long this takes too long."""
+"""Calls of backward, the first ones, at which the bytes that operations keep are counted: a long loop has no time for it."""
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -95,7 +95,7 @@ def run_only(text: str, file: str, options: SourceOptions, talk: Talk, tell: Cal
         MissingError: PyTorch is asked for and not installed.
     """
     left = _prepared(text, file, options, talk, tell)
-    if left.error is not None and not (left.status > 1 or left.error.what.startswith("the script ended itself")):
+    if left.error is not None and not left.error.what.startswith("the script ended itself with exit status"):
         talk.say(Note(str(left.error), "error"))
     return left.status
 
@@ -144,10 +144,9 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
                 raise raised
             where = f" at line {line}" if line else ""
             talk.say(Note(f"Ctrl-C{where}: this is as far as the script came; Ctrl-C again ends gviz at once", "warning"))
-        elif raised is not None and not isinstance(raised, Stopped):
-            if threads():  # they are waited for now, which may take for ever
-                first = str(error).partition("\n")[0]
-                talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
+        elif raised is not None and not isinstance(raised, Stopped) and threads():  # they are waited for now, maybe for ever
+            first = str(error).partition("\n")[0]
+            talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     with suppress(AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, a full disk: its owner meets it
         sys.stdout.flush()  # what the script printed comes before what is said about it
     talk.say(stop.note(is_at_end=raised is None))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Changes"]
 
 MOST_COMPARED = 1000
-"""Elements of a tensor that are compared; of a larger one only the count of its writes is, which misses those through ``.data``."""
+"""Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it is."""
 
 HALF = 15
 """Changes of a watched tensor that are kept: so many at the beginning, and at the end."""
