@@ -209,7 +209,8 @@ class Trace:
         if name == "__setitem__":
             result = args[0]
         if not isinstance(result, self.tensor):
-            self.saw_others(name, args, result, seconds)
+            if result is not None:
+                self.saw_others(name, args, result, seconds)
             return
         made = self.here(name)
         if made is None:
@@ -261,7 +262,7 @@ class Trace:
 
     def here(self, name: str) -> Made | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of the program."""
-        frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+        frame: Any = sys._getframe(3)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         ours, calls = self.ours, self.calls
         while frame is not None:
             code = frame.f_code

@@ -203,7 +203,7 @@ def test_a_notebook_shows_a_line_of_text_for_a_large_graph_and_the_numbers_of_it
         y = -y
     assert y._repr_svg_() is None
     assert gviz.graph(y)._repr_svg_() is None
-    assert repr(gviz.graph(y)) == "<Graph output: 404 boxes, 404 arrows>"
+    assert repr(gviz.graph(y)) == "<Graph output: 403 boxes, 402 arrows>"
 
 
 # Importing

@@ -66,8 +66,7 @@ class Stop:
         columns = [one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line]
         self.column = min(columns, default=0)  # of the first statement in the line
         self.came = self.called = 0
-        self.at: int | None = None
-        """The line that the run ended at; None as long as it has not."""
+        self.ended = self.time = ""  # what it was ended for, and the how manieth time
 
     def _statement_at(self, line: int) -> int:
         """Return the line of the statement that a line is a part of, or of the next one."""
@@ -117,7 +116,7 @@ class Stop:
         if kind == BEFORE:
             self.came += 1
             if self.came >= self.until:
-                self.end(line)
+                self.end(f"stopped before line {line} ran", f"--until {line}", self.came)
         elif kind == AFTER and self.watch is not None:
             self.watch(line, sys._getframe(1))  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
@@ -133,13 +132,15 @@ class Stop:
                     self.watch(frame.f_lineno, frame)
                     break
                 frame = frame.f_back
-            self.end(line or 0)
+            where = f" at line {line}" if line else ""
+            self.end(f"stopped after backward{where}", "--stop-at backward", self.called)
 
-    def end(self, line: int) -> None:
-        """End the run; but for a thread's, which would end itself alone."""
+    def end(self, what: str, option: str, count: int) -> None:
+        """End the run for what an option has asked for; but not a thread's, which would end itself alone."""
         threading = sys.modules.get("threading")
         if threading is None or threading.current_thread() is threading.main_thread():
-            self.at = line if self.at is None else self.at
+            self.ended = self.ended or what
+            self.time = f"the first time ({option}:2 is the second)" if count == 1 else f"time {count}"
             raise Stopped
 
     def note(self, *, is_at_end: bool) -> Note | None:
@@ -148,14 +149,11 @@ class Stop:
         Args:
             is_at_end: whether the script came to its own end.
         """
-        if self.at is not None:
-            flag, count = (f"--until {self.line}", self.came) if self.line else ("--stop-at backward", self.called)
-            where = f"stopped before line {self.at} ran" if self.line else f"stopped after backward at line {self.at}"
-            if is_at_end:
-                return Note(
-                    f"{where}, but code that the script calls caught that, and the script went on to its end", "warning"
-                )
-            return Note(f"{where}, the first time ({flag}:2 is the second)" if count == 1 else f"{where}, time {count}")
+        if self.ended and is_at_end:
+            more = "but code that the script calls caught that, and the script went on to its end"
+            return Note(f"{self.ended}, {more}", "warning")
+        if self.ended:
+            return Note(f"{self.ended}, {self.time}")
         if not is_at_end or not (self.line or self.backward):
             return None
         if self.line:

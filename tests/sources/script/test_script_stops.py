@@ -74,6 +74,14 @@ def test_a_run_stops_before_a_line_for_the_first_or_a_later_time(folder: Folder,
     assert texts(reading)[0] == "stopped before line 7 ran, time 3"
 
 
+def test_of_two_places_the_first_that_the_run_comes_to_counts(folder: Folder) -> None:
+    program = LOOP.format(caught="Exception")
+    assert texts(folder.run(program, until="7:3", stop_at="backward"))[0].startswith(
+        "stopped after backward at line 7, the first"
+    )
+    assert texts(folder.run(program, until="7:2", stop_at="backward:2"))[0] == "stopped before line 7 ran, time 2"
+
+
 @pytest.mark.parametrize(("line", "stopped"), [(1, 3), (5, 4), (7, 8), (8, 8), (10, 10)])
 def test_a_line_without_a_statement_stands_for_the_one_around_it_or_the_next(folder: Folder, line: int, stopped: int) -> None:
     program = '''\
