@@ -208,6 +208,8 @@ def test_watch_of_a_name_that_is_not_there_says_what_was_meant(gviz: Program) ->
     (gviz.folder / "net.py").write_text("import torch\nloss = torch.ones(2, requires_grad=True).sum()\n")
     done = gviz("inspect", "net.py", "--watch", "losss")
     done.assert_refused("--watch losss: the script has no tensor of that name", "did you mean loss?", files=("net.py",))
+    done = gviz("inspect", "net.py", "--watch", "q")
+    done.assert_refused("its tensors: loss", files=("net.py",))
     gviz("inspect", "net.py", "--watch", "loss", "--sort", "name").assert_refused(
         "--sort is for the table", status=2, files=("net.py",)
     )

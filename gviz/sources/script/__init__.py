@@ -262,7 +262,8 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         graph = replace(graph, error=left.error.in_short())
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
     if left.changes and not changes:
-        hint = did_you_mean(options.watch, left.names, f"its tensors: {joined(left.names)}" if left.names else "")
+        names = {**left.then, **left.names}
+        hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
     ran_backward = options.lines and left.call is not None and left.call.function == "backward"
     return Reading(

@@ -55,16 +55,17 @@ class Stop:
     def __init__(
         self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None
     ) -> None:
-        self.tree = ast.parse(parsed.text)
+        self.is_wanted = bool(options.stop_at or options.until or watch)
+        self.tree = ast.parse(parsed.text) if self.is_wanted else parsed.tree  # a tree of its own, since calls are put into it
         self.watch, self.file, self.code_file = watch, file, parsed.code.co_filename
         self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
-        self.line, self.asked, self.until = 0, 0, 0
+        self.line = self.asked = self.until = self.column = 0
         if options.until:
             word, self.until = split_stop(options.until)
             self.asked = int(word)
             self.line = self._statement_at(self.asked)
-        columns = [one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line]
-        self.column = min(columns, default=0)  # of the first statement in the line
+            columns = (one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line)
+            self.column = min(columns)  # of the first statement in the line
         self.came = self.called = 0
         self.ended = self.time = ""  # what it was ended for, and the how manieth time
 
@@ -81,7 +82,7 @@ class Stop:
     # ------------------------------------------------------------- the program
     def compiled(self, code: CodeType) -> CodeType:
         """Return the script's code with the calls in it; as it is if nothing asks for one."""
-        if not (self.backward or self.line or self.watch):
+        if not self.is_wanted:
             return code
         for body in list(_bodies(self.tree)):
             body[:] = chain.from_iterable(self._with_calls(body))
