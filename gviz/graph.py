@@ -42,6 +42,9 @@ EDGE_KINDS = ("data", "view", "saved", "control")
 """``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control`` says
 that one operation of a static graph runs before another."""
 
+MOST_IN_NOTEBOOK = 300
+"""Boxes of a picture that a notebook shows by itself; the layout of a larger one may take minutes."""
+
 FORMAT = "gviz-graph"
 VERSION = 1
 
@@ -261,9 +264,9 @@ class Graph:
         """
         return str(import_module("gviz.render").save(self, path, options))
 
-    def _repr_svg_(self) -> str:
-        """Return the picture as SVG, as notebooks show it."""
-        return str(import_module("gviz.render").render(self, "svg"))
+    def _repr_svg_(self) -> str | None:
+        """Return the picture as SVG, as notebooks show it; None for a large graph, of which they show a line of text."""
+        return str(import_module("gviz.render").render(self, "svg")) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
 
     def to_json(self) -> str:
         """Return the whole graph as JSON text, ending in a newline; :meth:`from_json` is the inverse.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import ref
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 __all__ = ["Made", "Noted", "Trace", "Where", "Write"]
 
@@ -139,6 +139,7 @@ class Trace:
         timed: bool = False,
         valued: bool = False,
     ) -> None:
+        self.tensor = engine.Tensor
         self.engine, self.columns, self.timed, self.valued = engine, columns, timed, valued
         self.ours: dict[str, bool] = {}
         self.is_ours = is_ours
@@ -208,17 +209,11 @@ class Trace:
 
     def saw(self, name: str, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
         """Note what a call has made."""
-        tensor = self.engine.Tensor
         if name == "__setitem__":
             result = args[0]
-        if not isinstance(result, tensor):
-            if name in LEAVES:
-                made = self.here(name)
-                self.numbers.extend([(result, self.story(made, args))] if made is not None else [])
-            elif isinstance(result, list | tuple):
-                for one in result:
-                    if isinstance(one, tensor):
-                        self.saw(name, args, one, seconds)
+        if not isinstance(result, self.tensor):
+            if result is not None:
+                self.saw_others(name, args, result, seconds)
             return
         made = self.here(name)
         if made is None:
@@ -227,12 +222,25 @@ class Trace:
             version = 0 if result.is_inference() else result._version  # noqa: SLF001 - PyTorch's own name
             self.writes.append(Write(made.where, name, tuple(result.shape), version))
         if not result.requires_grad:
-            self.keep(result, self.story(made, args))
+            if id(result) not in self.made:
+                self.keep(result, self.story(made, args))
         elif (node := result.grad_fn) is not None:
             is_small = self.valued and math.prod(result.shape) <= FEW
-            node.metadata.setdefault(KEY, Noted(made, self.turn, seconds, result.tolist() if is_small else None))
+            notes = node.metadata
+            if KEY not in notes:
+                notes[KEY] = Noted(made, self.turn, seconds, result.tolist() if is_small else None)
         elif not made.writes:
             self.keep(result, self.story(made, args) if made.call in COPIES else made)
+
+    def saw_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
+        """Note the tensors in a list that a call has made, or a number made of a tensor."""
+        if name in LEAVES:
+            made = self.here(name)
+            self.numbers.extend([(result, self.story(made, args))] if made is not None else [])
+        elif isinstance(result, list | tuple):
+            for one in result:
+                if isinstance(one, self.tensor):
+                    self.saw(name, args, one, seconds)
 
     def keep(self, tensor: Any, made: Made) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
@@ -242,54 +250,52 @@ class Trace:
 
     def story(self, made: Made, args: tuple[Any, ...]) -> Made:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        for tensor in self.tensors_of(args):
-            if tensor.requires_grad:
-                lost = "detached" if made.call in DETACHES or made.call in LEAVES else "no derivative"
-                lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
-                return made._replace(lost=lost, at=made.where, by=made.call, source=ref(tensor))
-            if (known := self.made_by(tensor)) is not None and known.lost:
-                return known._replace(where=made.where, call=made.call, writes=made.writes)
-        given = next(iter(args), None) if made.call in COPIES else None
-        for number, known in self.numbers:
-            if number is given and known.lost and not isinstance(given, int):  # of small whole numbers Python has one each
-                return known._replace(where=made.where, call=made.call)
-        return made
-
-    def tensors_of(self, args: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield the tensors among the arguments of a call, those of lists too."""
+        tensor, known = self.tensor, self.made
         for value in args:
-            if isinstance(value, self.engine.Tensor):
-                yield value
-            elif value.__class__ in (list, tuple):
-                yield from (one for one in value if isinstance(one, self.engine.Tensor))
+            for one in value if value.__class__ in (list, tuple) else (value,):
+                if not isinstance(one, tensor):
+                    continue
+                if one.requires_grad:
+                    lost = "detached" if made.call in DETACHES or made.call in LEAVES else "no derivative"
+                    lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
+                    return made._replace(lost=lost, at=made.where, by=made.call, source=ref(one))
+                before = known.get(id(one))
+                if before is not None and before[1].lost and before[0]() is one:
+                    return before[1]._replace(where=made.where, call=made.call, writes=made.writes)
+        given = next(iter(args), None) if made.call in COPIES else None
+        for number, told in self.numbers if given is not None else ():
+            if number is given and told.lost and not isinstance(given, int):  # of small whole numbers Python has one each
+                return told._replace(where=made.where, call=made.call)
+        return made
 
     def here(self, name: str) -> Made | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of the program."""
-        frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-        ours = self.ours
+        frame: Any = sys._getframe(3)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+        ours, calls = self.ours, self.calls
         while frame is not None:
             code = frame.f_code
+            key = id(code), frame.f_lasti, name
+            known = calls.get(key)
+            if known is not None:
+                break
             is_ours = ours.get(code.co_filename)
             if is_ours is None:
                 is_ours = ours[code.co_filename] = self.is_ours(code.co_filename)
-            if is_ours:
+            if is_ours:  # the line is looked for once: that takes longer, the longer the code is
+                column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
+                writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
+                where = Where(code.co_filename, frame.f_lineno, column)
+                known = calls[key] = Made(where, name.strip("_"), writes=writes and name not in NO_WRITES), code
                 break
             frame = frame.f_back
         else:
             return None
-        key = id(code), frame.f_lasti, name
-        known = self.calls.get(key)
-        if known is None:  # the line is looked for once: that takes longer, the longer the code is
-            column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
-            writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
-            where = Where(code.co_filename, frame.f_lineno, column)
-            made = Made(where, name.strip("_"), writes=writes and name not in NO_WRITES)
-            known = self.calls[key] = made, code
-        now = id(frame), known[0].where.line, frame.f_lasti
-        if now[:2] != self.last[:2] or now[2] <= self.last[2]:  # another line, or the same one once more
+        made, last = known[0], self.last
+        now = id(frame), made.where.line, frame.f_lasti
+        if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
             self.turn += 1
         self.last = now
-        return known[0]
+        return made
 
     # ---------------------------------------------------------------- telling
     def made_by(self, tensor: Any) -> Made | None:

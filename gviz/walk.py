@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 import warnings
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
@@ -422,11 +422,15 @@ class Walker:
 
 def bytes_kept(node: NodeLike) -> int:
     """Return the bytes of the tensors that a node saves for backward; those that it has freed are none any more."""
-    names = [name for name in dir(node) if name.startswith(SAVED)]
-    names += ["saved_tensors"] if hasattr(type(node), "saved_tensors") else []
-    values = [saved_value(node, name) for name in names]
+    values = [saved_value(node, name) for name in saved_names(type(node))]
     listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
     return sum(math.prod(sizes(one.shape)) * one.element_size() for one in listed if is_tensor(one))
+
+
+@cache
+def saved_names(kind: type[NodeLike]) -> tuple[str, ...]:
+    """Return the attributes of a kind of node that hold what it saves."""
+    return tuple(name for name in dir(kind) if name.startswith(SAVED) or name == "saved_tensors")
 
 
 def saved_value(node: NodeLike, attribute: str) -> object:
@@ -500,13 +504,6 @@ def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
         ) from None
 
 
-MOST_IN_NOTEBOOK = 300
-"""Boxes of a tensor's picture in a notebook; of a larger graph it shows the tensor's numbers, for a layout may take minutes."""
-
-
 def notebook_picture(tensor: TensorLike) -> str | None:
     """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, if it is a leaf or the graph is large."""
-    if tensor.is_leaf:
-        return None
-    drawn = graph(tensor)
-    return drawn._repr_svg_() if len(drawn.nodes) <= MOST_IN_NOTEBOOK else None
+    return None if tensor.is_leaf else graph(tensor)._repr_svg_()

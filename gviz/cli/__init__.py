@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "main", "run"]
 
-COMMANDS = ("render", "steps", "inspect", "why", "explain", "static", "compare", "ops", "formats")
+COMMANDS = ("render", "steps", "inspect", "why", "explain", "run", "static", "compare", "ops", "formats")
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
+
+MODULES = {"run": "running"}
+"""Those whose module has another name: ``run`` is a function here."""
 
 MEANT = {"render": "draw graph make_dot plot show view", "steps": "animate play", "inspect": "list print table"}
 """Words for the commands that people try."""
@@ -43,7 +46,7 @@ class LazyGroup(click.Group):
         """Return the command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"gviz.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(import_module(f"gviz.cli.{MODULES.get(cmd_name, cmd_name)}"), cmd_name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import SourceCommand, takes_source
+from gviz.cli.options import OneOf, SourceCommand, takes_source
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from collections.abc import Callable, Sequence
+
+    from gviz.graph import TensorRow, Value
     from gviz.sources import Reading, Source, SourceOptions
 
 __all__ = ["inspect"]
@@ -18,8 +21,19 @@ __all__ = ["inspect"]
 
 @click.command(cls=SourceCommand)
 @takes_source()
+@click.option(
+    "--only",
+    type=OneOf(("leaf", "nonleaf", "frozen", "none")),
+    help="List leaves, non-leaves, what requires no gradient, or what has no gradient (None).",
+)
+@click.option(
+    "--sort",
+    type=OneOf(("name", "line", "grad", "size")),
+    help="List by name, by line, or the largest gradient or tensor first. [default: as assigned]",
+)
+@click.option("--watch", default="", metavar="NAME", help="List each line of a script that changed NAME, or its gradient.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.")
-def inspect(*, source: Source, options: SourceOptions, as_json: bool) -> int:
+def inspect(*, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool) -> int:
     """List the tensors of SOURCE, or the operations of a static graph.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
@@ -29,47 +43,115 @@ def inspect(*, source: Source, options: SourceOptions, as_json: bool) -> int:
     Examples:
       gviz inspect "y=(x+w)*(w+1)" x=2 w=1 --retain a
       gviz inspect train.py --json
+      gviz inspect train.py --at 12                        # before line 12 runs
+      gviz inspect train.py --watch w                      # what changes w, and w.grad
 
     An expression runs backward first (unless --no-backward). A script's tensors are listed as they are when it ends.
     """
     from gviz.cli.reading import read_source
 
+    if watch and (only or sort):
+        raise click.UsageError(f"--watch lists the changes of one tensor: {'--only' if only else '--sort'} is for the table.")
+    is_script = source.kind == "script"
+    options = replace(options, watch=watch, lines=is_script and not watch, kept=not (as_json or watch))
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
+    rows = chosen(reading.graph.tensors, only, sort)
     if as_json:
-        streams.write_product(to_json(reading.graph))
+        streams.write_product(to_json(reading, rows, watch))
+    elif reading.changes:
+        from gviz.cli.tensors import print_changes
+
+        print_changes(reading)
     else:
-        _print_table(reading)
-    return int(reading.failed)
+        _print_table(reading, rows)
+    return reading.status
 
 
-def to_json(graph: Graph) -> str:
+def chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> list[TensorRow]:
+    """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
+    fits: dict[str | None, Callable[[TensorRow], bool]] = {
+        None: lambda _: True,
+        "leaf": lambda row: row.is_leaf and row.requires_grad,
+        "nonleaf": lambda row: not row.is_leaf,
+        "frozen": lambda row: not row.requires_grad,
+        "none": lambda row: row.grad is None,
+    }
+    keys: dict[str | None, Callable[[TensorRow], Any]] = {
+        None: lambda _: 0,
+        "name": lambda row: row.name.lower(),
+        "line": lambda row: (bool(row.file), row.file, row.line),
+        "grad": lambda row: -largest(row.grad),
+        "size": lambda row: -size(row),
+    }
+    return sorted(filter(fits[only], rows), key=keys[sort])
+
+
+def largest(value: Value) -> float:
+    """Return the largest amount among the numbers of a value; inf for nan, -1 for none at all.
+
+    >>> largest((1.0, -3.0)), largest("nan"), largest(None)
+    (3.0, inf, -1.0)
+    """
+    from gviz.passes.elements import elements
+
+    amounts = (float("inf") if isinstance(one, str) else abs(one) for one in elements(value) if one is not None)
+    return float(max(amounts, default=-1))
+
+
+def size(row: TensorRow) -> int:
+    """Return how many elements a tensor has."""
+    import math
+
+    return math.prod(row.shape)
+
+
+def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str:
     """Return the table and the graph as one line of JSON.
 
     Returns:
-        ``{"tensors": [...], "graph": {...}}``: a tensor has the nine keys of its row, and ``expression`` if it stands
-        for one; the graph is that of ``gviz render -o graph.json``. A static graph has ``operations`` in place of tensors.
+        ``{"tensors": [...], "graph": {...}, "warnings": [...], "error": null}``: a tensor has the nine keys of its row, and
+        ``expression``, ``line`` and so on where there is something to tell; the graph is that of ``gviz render -o graph.json``;
+        warnings are texts, the error is that of a script that failed. A static graph has ``operations`` in place of tensors.
+        With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.
     """
     import json
 
-    if graph.kind == "static":
-        from gviz.cli import operations
+    from gviz.cli import operations
 
-        return operations.to_json(graph)
-    record = graph.as_dict()
-    tensors = [{key: cell for key, cell in row.items() if key != "expression" or cell is not None} for row in record["tensors"]]
-    return json.dumps({"tensors": tensors, "graph": record}, ensure_ascii=False, allow_nan=False) + "\n"
+    listed: dict[str, Any]
+    if reading.graph.kind == "static":
+        listed = {"operations": operations.records(reading.graph)}
+    elif watch:
+        changes = [{**_record(row), "line": line, "is_value": is_value} for line, row, is_value in reading.changes]
+        listed = {"changes": changes, "left_out": reading.unlisted}
+    else:
+        listed = {"tensors": [_record(row) for row in rows]}
+    talk = [note.text for note in reading.notes if note.level in ("note", "warning")]
+    error = next((note.text for note in reading.notes if note.level == "error"), None)
+    data = {**listed, "graph": reading.graph.as_dict(), "warnings": talk, "error": error}
+    return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _print_table(reading: Reading) -> None:
+def _record(row: TensorRow) -> dict[str, Any]:
+    """Return the fields of a row that tell something, and those that programs look for."""
+    defaults = row._field_defaults
+    return {
+        name: cell for name, cell in row._asdict().items() if name not in defaults or name == "grad" or cell != defaults[name]
+    }
+
+
+def _print_table(reading: Reading, rows: Sequence[TensorRow]) -> None:
     """Print the table; SourceError if there is nothing to list."""
     if reading.graph.kind == "static":
         from gviz.cli.operations import show_operations
 
         show_operations(reading.graph)
         return
-    from gviz.cli.table import print_tensors
+    from gviz.cli.tensors import print_tensors
     from gviz.errors import SourceError
 
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
-    print_tensors(reading.graph, before=reading.ran_backward, aliases=reading.aliases)
+    if not rows:
+        raise SourceError("none of the tensors is of that kind: see the table without --only")
+    print_tensors(reading, rows)

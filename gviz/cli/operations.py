@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gviz.graph import Graph
 
-__all__ = ["rows", "show_operations", "to_json"]
+__all__ = ["records", "rows", "show_operations"]
 
 HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 """Inputs may be hundreds, as those of an optimizer's step: they come last."""
@@ -46,29 +46,25 @@ def inputs_of(graph: Graph) -> dict[str, list[str]]:
     return inputs
 
 
-def to_json(graph: Graph) -> str:
-    """Return the table and the graph as one line of JSON.
+def records(graph: Graph) -> list[dict[str, Any]]:
+    """Return the rows for JSON.
 
     Returns:
-        ``{"operations": [...], "graph": {...}}``: an operation has its name, type, shape (None if it is unknown; None in
-        it for an unknown length), dtype, value (None if it is unknown) and the names of its inputs.
+        Of each operation its name, type, shape (None if it is unknown; None in it for an unknown length), dtype, value (None if
+        it is unknown) and the names of its inputs.
     """
-    import json
-
-    inputs = inputs_of(graph)
-    record = graph.as_dict()
-    operations = [
+    inputs, written = inputs_of(graph), graph.as_dict()["nodes"]
+    return [
         {
             "name": node.name,
             "type": node.label,
-            "shape": written.get("shape"),
+            "shape": record.get("shape"),
             "dtype": node.dtype,
-            "value": written.get("value"),
+            "value": record.get("value"),
             "inputs": inputs[node.id],
         }
-        for node, written in zip(graph.nodes, record["nodes"], strict=True)
+        for node, record in zip(graph.nodes, written, strict=True)
     ]
-    return json.dumps({"operations": operations, "graph": record}, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def show_operations(graph: Graph) -> None:

@@ -111,6 +111,19 @@ def not_one_of(word: str, words: Iterable[str]) -> str:
     return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(listed)}", did_you_mean(word, listed)]))
 
 
+def _stop(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Return a place for a run to end at."""
+    if not text:
+        return text
+    from gviz.errors import SourceError
+    from gviz.sources.options import stop_text
+
+    try:
+        return stop_text(parameter.name or "", text)
+    except SourceError as error:
+        raise click.UsageError(str(error)) from None
+
+
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
 OPTIONS = {
@@ -127,6 +140,10 @@ OPTIONS = {
     "wrt": click.option("--wrt", **NAMES, help="Differentiate by NAME only; repeatable. It goes with --order."),
     "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
                            help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
+    "stop_at": click.option("--stop-at", default="", metavar="backward[:N]", callback=_stop,
+                            help="End a script after its first (Nth) backward."),
+    "until": click.option("--until", "--at", "until", default="", metavar="LINE[:N]", callback=_stop,
+                          help="End a script when it comes to that line for the first (Nth) time, before the line runs."),
     "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip
@@ -165,7 +182,7 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
                 return command(source=None, options=SourceOptions(), **params)
             if own.get("wrt") and not own["order"]:
                 raise click.UsageError("--wrt names what --order N differentiates by: --order 1 draws the first derivative.")
-            source, values, argv = read_words(words, after, own.pop("values"))
+            source, values, argv = read_words(words, after, own.pop("values", None))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
             return command(source=source, options=options, **params)

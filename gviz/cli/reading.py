@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gviz.sources import Reading, Source, SourceOptions
+    from gviz.sources.script.changes import Change
 
-__all__ = ["one_thread", "read_source", "ready"]
+__all__ = ["one_thread", "read_source", "ready", "run_script"]
 
 
 def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
@@ -31,6 +33,8 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
     """
     from gviz.sources import read
 
+    if source.kind == "script":
+        options = replace(options, on_interrupt="draw")
     with ready(source, product_on_stdout=product_on_stdout):
         return read(source, options, say=streams.say, rootless=rootless)
 
@@ -42,11 +46,34 @@ def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
         if source.kind != "script":
             stack.enter_context(one_thread())
         else:
-            gc.enable()
-            stack.enter_context(streams.interruptible())  # the script may have files to close
+            stack.enter_context(as_a_script())
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
         streams.hear_warnings()  # a script may draw pictures itself
+        yield
+
+
+def run_script(source: Source, options: SourceOptions, tell: Callable[[Change], None] | None) -> int:
+    """Run a script, draw nothing, and return its exit status.
+
+    Args:
+        source: the script.
+        options: how to run it.
+        tell: called with each change of a tensor; None for nobody.
+    """
+    from gviz.sources.reading import Talk
+    from gviz.sources.script import run_only
+
+    with as_a_script():
+        streams.hear_warnings()
+        return run_only(source.text, source.file or "", replace(options, on_interrupt="draw"), Talk(streams.say), tell)
+
+
+@contextmanager
+def as_a_script() -> Iterator[None]:
+    """Let a script collect its garbage, and close its files after Ctrl-C."""
+    gc.enable()
+    with streams.interruptible():
         yield
 
 

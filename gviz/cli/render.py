@@ -53,4 +53,4 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if look.path:
         picture = picture.with_first_names(reading.aliases)
     picture.write(reading.graph)
-    return int(reading.failed)
+    return reading.status

@@ -65,7 +65,7 @@ def static(
         _print(reading, options.roots, as_plan=as_plan)
     else:
         _draw(reading, collapse, picture)
-    return int(reading.failed)
+    return reading.status
 
 
 def _print(reading: Reading, roots: tuple[str, ...], *, as_plan: bool) -> None:

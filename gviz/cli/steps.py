@@ -182,4 +182,4 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     if not series.options.title:
         series = series._replace(options=replace(series.options, title=title_of(source, reading.graph)))
     series.write(reading.graph)
-    return int(reading.failed)
+    return reading.status

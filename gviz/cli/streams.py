@@ -146,12 +146,17 @@ def product_alone() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt, so that a script can tidy up; without this it ends gviz at once."""
+    """Let Ctrl-C raise KeyboardInterrupt once, so that a script can tidy up; without this, and a second time, it ends gviz."""
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:  # the program that started gviz ignores Ctrl-C
         yield
         return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def once(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, once)
     try:
         yield
     finally:

@@ -6,8 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.pictures.labels import shape_text, value_text
-from gviz.text import aligned, display_width, joined
+from gviz.text import aligned, display_width
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -15,70 +14,16 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from gviz.graph import Graph, TensorRow
+__all__ = ["LONGEST_CELL", "console", "cut", "fit", "heading", "print_rows", "ruled"]
 
-__all__ = ["console", "cut", "print_rows", "print_tensors", "ruled"]
+LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
+"""Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at last."""
 
-MOST_ALIASES = 4
-"""Second names that are listed below the table; the rest are counted."""
+TWO_LINES = ("requires_grad", "retains_grad", "grad_before", "grad_after")
+"""Headings that take two lines on a terminal."""
 
-LONGEST_CELL, SHORT_CELL, SHORTEST_CELL = 40, 16, 6
-"""Characters of a value, for its shape stands beside it; those on a narrow terminal, and on a very narrow one."""
-
-HEADINGS = {
-    "name": "name", "is_leaf": "leaf?", "requires_grad": "requires\ngrad", "grad_fn": "grad_fn",
-    "retains_grad": "retains\ngrad", "shape": "shape", "dtype": "dtype", "value": "value", "grad": "grad",
-    "grad_before": "grad\nbefore", "grad_after": "grad\nafter",
-}  # fmt: skip
-"""The columns, with their headings on a terminal."""
-
-LEFT_OUT = ("dtype", "retains_grad", "grad_before", "requires_grad", "shape", "grad_fn", "is_leaf")
+LEFT_OUT = ("dtype", "retains_grad", "shape", "requires_grad", "grad_before", "grad_fn", "note", "is_leaf")
 """Columns that are left out on a narrow terminal, in this order."""
-
-
-def print_tensors(graph: Graph, *, before: bool, aliases: Mapping[str, str]) -> None:
-    """Print the tensors of a graph: all columns in a pipe; on a terminal those that fit, and a tensor of several names once.
-
-    Args:
-        graph: whose tensors.
-        before: whether there was a time before backward to show; the gradients were None then.
-        aliases: second name -> first name.
-    """
-    if not streams.is_terminal(sys.stdout):  # a program looks for a row by any of its names
-        columns = columns_of(graph.tensors, before=before)
-        streams.write_product(aligned([list(columns), *zip(*columns.values(), strict=True)]))
-        return
-    from rich.text import Text
-
-    terminal, roots = console(), {node.name for node in graph.nodes if node.id in graph.roots}
-    second = {name: first for name, first in aliases.items() if name not in roots}
-    rows = [row for row in graph.tensors if row.name not in second]
-    columns, remarks = fit(columns_of(rows, before=before), terminal.width)
-    table = ruled(padding=0)
-    for key in columns:  # rich cuts the names if the table is still too wide
-        table.add_column(HEADINGS[key], no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
-    for row, (name, *cells) in zip(rows, zip(*columns.values(), strict=True), strict=True):
-        style = "green" if row.name in roots else "bright_blue" if row.is_leaf else ""
-        rest = [Text(cell, "dim" if cell == "None" else "") for cell in cells]
-        table.add_row(Text(name, style, no_wrap=True, overflow="ellipsis"), *rest)
-    terminal.print(table)
-    if second:
-        remarks.insert(0, f"second names: {joined((f'{name} is {first}' for name, first in second.items()), MOST_ALIASES)}")
-    for remark in remarks:
-        terminal.print(remark, style="dim")
-
-
-def columns_of(rows: Sequence[TensorRow], *, before: bool) -> dict[str, list[str]]:
-    """Return the texts of each column, by its key."""
-    return {
-        "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
-        **{key: [str(getattr(row, key)) for row in rows] for key in ("is_leaf", "requires_grad", "grad_fn", "retains_grad")},
-        "shape": [shape_text(row.shape) for row in rows],
-        "dtype": [row.dtype for row in rows],
-        "value": [cut(value_text(row.value), LONGEST_CELL) for row in rows],
-        **({"grad_before": ["None" for _ in rows]} if before else {}),
-        "grad_after" if before else "grad": [cut(value_text(row.grad), LONGEST_CELL) for row in rows],
-    }
 
 
 def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
@@ -90,6 +35,8 @@ def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[st
     short = shortened(columns, SHORT_CELL)
     same, left_out = [], []
     for key in LEFT_OUT:
+        if key == "grad_before" and width_of(short) > width:
+            short = shortened(short, SHORTER_CELL)
         if key in short and width_of(short) > width:
             texts = set(short.pop(key))
             if len(texts) == 1:
@@ -104,9 +51,18 @@ def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[st
     return (whole if width_of(whole) <= width else short), remarks
 
 
+def heading(key: str) -> str:
+    """Return the heading of a column on a terminal.
+
+    >>> heading("grad_after"), heading("grad_fn")
+    ('grad\\n_after', 'grad_fn')
+    """
+    return key.replace("_", "\n_") if key in TWO_LINES else key
+
+
 def width_of(columns: Mapping[str, list[str]]) -> int:
     """Return the terminal columns that a table takes, with one space between two columns."""
-    return sum(max(map(display_width, (*HEADINGS.get(key, key).split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
+    return sum(max(map(display_width, (*heading(key).split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
 
 
 def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:

@@ -95,6 +95,8 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Return the graph that an expression recorded."""
     if options.engine == "torch":
         talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
+    if options.stop_at or options.until or options.watch:
+        talk.say(*unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"}))
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading
@@ -150,6 +152,6 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     graph = saved.load(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
-    fields = "values roots frozen retain dtype grad_output backward engine on_error"
+    fields = "values roots frozen retain dtype grad_output backward engine on_error stop_at until watch"
     talk.say(*unused(options, {fields: "a saved graph is shown as it was saved; give them to its expression"}))
     return Reading(graph, tuple(talk.notes))

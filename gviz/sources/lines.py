@@ -32,20 +32,26 @@ class Lines:
         trace: what its calls told.
         file: gives the name of a file in messages, "" for the source itself.
         column: gives the column that people see, of a place in an expression.
+        keeps: whether to tell the bytes that operations keep.
     """
 
     def __init__(
-        self, trace: Trace, file: Callable[[str], str] = lambda _: "", column: Callable[[Where], int] = lambda _: 0
+        self,
+        trace: Trace,
+        file: Callable[[str], str] = lambda _: "",
+        column: Callable[[Where], int] = lambda _: 0,
+        *,
+        keeps: bool = False,
     ) -> None:
-        self.trace, self.file, self.column = trace, file, column
+        self.trace, self.file, self.column, self.keeps = trace, file, column, keeps
         self.kept: Mapping[Any, int] = {}
 
     def of(self, node: Any) -> Line | None:
         """Return the line that an operation was recorded at; what it costs, if that was measured."""
         noted, costs = self.trace.of_node(node), self.trace.timed
-        kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if costs else None
+        kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
         if noted is None:
-            return Line(0, kept=kept) if costs else None
+            return Line(0, kept=kept) if self.keeps else None
         where, writes = noted.made.where, noted.made.writes
         place = where.line, self.column(where), self.file(where.file)
         return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
@@ -69,16 +75,17 @@ class Lines:
         for name, tensor in named.items():
             names.setdefault(id(tensor), name)
         below = {name: leaves for name, leaves in leaves_below(named).items() if leaves}
-        unnamed: dict[int, tuple[str, Any]] = {}
+        unnamed: dict[int, tuple[str, Any, str]] = {}
         for name in sorted(below, key=lambda name: len(below[name])):  # what is made of the fewest is nearest to a leaf
             for leaf in below[name]:
-                if id(leaf) not in names:
-                    unnamed.setdefault(id(leaf), (f"leaf of {name}", leaf))
-        names.update((key, name) for key, (name, _) in unnamed.items())
-        for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.values())]:
+                if id(leaf) not in names and id(leaf) not in unnamed:
+                    others = sum(of == name for _, _, of in unnamed.values())
+                    unnamed[id(leaf)] = f"leaf {others + 1} of {name}" if others else f"leaf of {name}", leaf, name
+        names.update((key, name) for key, (name, _, _) in unnamed.items())
+        for row in [*rows, *(tensor_row(name, leaf) for name, leaf, _ in unnamed.values())]:
             tensor = named.get(row.name)
             if tensor is None:
-                tensor = next(leaf for name, leaf in unnamed.values() if name == row.name)
+                tensor = next(leaf for name, leaf, _ in unnamed.values() if name == row.name)
             told = self.row(row, tensor, names, assigned)
             grad = (before or {}).get(id(tensor))
             told = told._replace(before=None if grad is None else numbers(grad))

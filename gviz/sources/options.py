@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from gviz.sources.lines import Lines
 
-__all__ = ["Evaluated", "Level", "Note", "SourceOptions", "short", "unused", "value_text"]
+__all__ = ["Evaluated", "Level", "Note", "SourceOptions", "short", "split_stop", "stop_text", "unused", "value_text"]
 
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 """How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
@@ -36,13 +37,20 @@ class SourceOptions:
         dtype: of the values, ``float32``, ``float64`` ...; None is float32.
         backward: whether an expression runs backward from its roots.
         grad_output: a value with the root's shape, or ``ones``: what backward starts from if a root is not a scalar.
+        stop_at: where the run of a script ends: ``backward`` after the first call of it, ``backward:3`` after the third; "" for
+            its own end.
+        until: likewise: ``12`` before line 12 runs for the first time, ``12:3`` for the third.
+        watch: name of a tensor of a script whose changes are told; "" for none.
+        on_interrupt: ``raise`` KeyboardInterrupt if Ctrl-C interrupts a script, or ``draw`` its graph as far as it came.
         engine: ``gviz``, ``torch`` or ``auto``; expressions are always gviz's own.
         on_error: ``draw`` a script's graph as far as it came, or ``stop``.
         saved: whether saved tensors become nodes.
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
-        lines: whether it tells the line of each operation, for which a script takes up to 1.4 times as long.
-        costs: whether it also tells how long each operation took, and how many bytes it keeps for backward.
+        lines: whether it tells the line of each operation, for which a script takes 1.1 to 1.6 times as long.
+        kept: whether it tells how many bytes each operation keeps for backward; not in a script that calls it more than 100
+            times.
+        costs: whether it also tells how long each operation took.
         jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
         order: how many times each root is differentiated; the graph is that of the derivatives then.
         wrt: names of the tensors to differentiate by; empty for all leaves.
@@ -58,12 +66,17 @@ class SourceOptions:
     dtype: str | None = None
     backward: bool = True
     grad_output: str | None = None
+    stop_at: str = ""
+    until: str = ""
+    watch: str = ""
+    on_interrupt: str = "raise"
     engine: str = "auto"
     on_error: str = "draw"
     saved: bool = False
     details: bool = True
     flow: bool = False
     lines: bool = False
+    kept: bool = False
     costs: bool = False
     jacobians: bool = False
     order: int = 0
@@ -79,6 +92,35 @@ class SourceOptions:
         for name in ("roots", "frozen", "retain", "wrt", "argv"):
             words = getattr(self, name)
             object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
+        for name in ("stop_at", "until"):
+            if place := getattr(self, name):
+                object.__setattr__(self, name, stop_text(name, str(place)))
+
+
+def stop_text(name: str, text: str) -> str:
+    """Return a place for a run to end at, if it is one.
+
+    >>> stop_text("until", " 12:3 "), stop_text("stop_at", "backward")
+    ('12:3', 'backward')
+
+    Raises:
+        SourceError: it is neither a line nor, where that is what is asked for, ``backward``.
+    """
+    word, example = ("backward", "backward, or backward:3 for") if name == "stop_at" else (r"[1-9]\d*", "12, or 12:3 for")
+    text = text.strip()
+    if text and not re.fullmatch(rf"{word}(:[1-9]\d*)?", text):
+        raise SourceError(f"--{name.replace('_', '-')} {excerpt(text)}: write {example} the third time")
+    return text
+
+
+def split_stop(text: str) -> tuple[str, int]:
+    """Return the place for a run to end at, and the how manieth time.
+
+    >>> split_stop("12:3"), split_stop("backward")
+    (('12', 3), ('backward', 1))
+    """
+    word, _, count = text.partition(":")
+    return word, int(count or 1)
 
 
 def _is_array(value: Any) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph
     from gviz.sources.notebook import Cells
+    from gviz.sources.script.changes import Change
 
 __all__ = ["Reading", "Talk", "find_aliases", "not_finite"]
 
@@ -28,16 +29,23 @@ class Reading:
         graph: what there is to draw, list or save.
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
-        ran_backward: whether gviz itself ran backward, as it does for an expression: before it there were no gradients.
+        status: what a command that shows it exits with: 1 if a script raised, 130 if Ctrl-C ended it, else 0.
+        ran_backward: whether backward ran, so that there was a time before it: gviz's in an expression, the script's own in a
+            script whose lines were asked for.
         aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
+        changes: how the tensor that was to be watched changed in a script, in order.
+        unlisted: how many changes are left out in their middle.
         static: the :class:`~gviz.sources.static.StaticSource` whose picture the graph is, None for a recorded one.
     """
 
     graph: Graph
     notes: tuple[Note, ...] = ()
     failed: bool = False
+    status: int = 0
     ran_backward: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    unlisted: int = 0
     static: Any = None
 
     def __repr__(self) -> str:
@@ -48,8 +56,8 @@ class Reading:
         """Write the graph to a file, as :meth:`gviz.graph.Graph.save` does; return the path."""
         return self.graph.save(path, options)
 
-    def _repr_svg_(self) -> str:
-        """Return the picture as SVG, as notebooks show it."""
+    def _repr_svg_(self) -> str | None:
+        """Return the picture as SVG, as notebooks show it; None for a large graph."""
         return self.graph._repr_svg_()
 
 

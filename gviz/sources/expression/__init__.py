@@ -83,7 +83,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
 
 def _lines(program: Program, options: SourceOptions) -> Lines | None:
     """Return what is told of the places of an expression's operations, if they are asked for."""
-    if not (options.lines or options.costs):
+    if not (options.lines or options.kept or options.costs):
         return None
     from gviz.sources.lines import Lines
     from gviz.trace import Trace
@@ -91,7 +91,9 @@ def _lines(program: Program, options: SourceOptions) -> Lines | None:
     def column(where: Where) -> int:
         return program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1)).column + 1  # type: ignore[arg-type, operator]
 
-    return Lines(Trace(engine, FILE.__eq__, columns=True, timed=options.costs), column=column)
+    return Lines(
+        Trace(engine, FILE.__eq__, columns=True, timed=options.costs), column=column, keeps=options.kept or options.costs
+    )
 
 
 def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, Flow]:

@@ -17,23 +17,27 @@ from gviz.sources.options import Note, unused
 from gviz.sources.pasted import parse
 from gviz.sources.reading import Reading, find_aliases, not_finite
 from gviz.sources.script import torch_names
+from gviz.sources.script.changes import Changes
 from gviz.sources.script.failure import Script, describe
 from gviz.sources.script.names import named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
+from gviz.sources.script.stops import Stop, Stopped
 from gviz.sources.script.watch import calls_watched
+from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gviz.graph import Graph
     from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
+    from gviz.sources.script.changes import Change
     from gviz.trace import Trace
 
-__all__ = ["run_script"]
+__all__ = ["run_only", "run_script"]
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -65,6 +69,35 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
         SourceError: not Python, no graph, or the script's own error if there is no graph to draw.
         MissingError: PyTorch is asked for and not installed.
     """
+    left = _prepared(text, file, options, talk)
+    return _read(left, options, talk, rootless=rootless)
+
+
+def run_only(text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> int:
+    """Run a script and read nothing.
+
+    Args:
+        text: the program, as for :func:`run_script`.
+        file: its name.
+        options: as for :func:`run_script`, as far as they are about the run.
+        talk: takes what there is to say.
+        tell: called with each change of a tensor that a name reaches; None for nobody.
+
+    Returns:
+        The exit status that the script has as a program; 130 if Ctrl-C ended it.
+
+    Raises:
+        SourceError: not Python.
+        MissingError: PyTorch is asked for and not installed.
+    """
+    left = _prepared(text, file, options, talk, tell)
+    if left.error is not None and not left.error.what.startswith("the script ended itself with exit status"):
+        talk.say(Note(str(left.error), "error"))
+    return left.status
+
+
+def _prepared(text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> Left:
+    """Find the engine for a script, and run it there."""
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
     talk.say(*unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order}))
@@ -75,14 +108,16 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
     engine, note = torch_names.choose(parsed.tree, folder, options.engine)
     talk.say(note)
     script = Script(file, code_file, folder, engine)
-    return _read(_execute(parsed, script, options, talk), options, talk, rootless=rootless)
+    return _execute(parsed, script, options, talk, tell)
 
 
-def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk) -> Left:
+def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None) -> Left:
     """Run the program; return what it left behind, and what it raised."""
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
     engine = torch_names.load(script.engine)
+    changes = Changes({engine, sys.modules.get(ENGINE, engine)}, options.watch, tell) if options.watch or tell else None
+    stop = Stop(options, parsed, script.file, changes.saw if changes else None)
     main = ModuleType("__main__")
     space = vars(main)
     if script.file != STDIN:
@@ -91,17 +126,25 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    watch = calls_watched(engine, finder, script.code_file, space, options)
+    watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward)
     trace = _trace(engine, script, options)
-    with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext():
-        raised = _run(parsed.code, space)
+    code = stop.compiled(parsed.code)
+    with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
+        raised = _run(code, space)
         if raised is not None:
             error, line = describe(raised, script)
-            if threads():  # they are waited for now, which may take for ever
-                first = str(error).partition("\n")[0]
-                talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
+        if isinstance(raised, KeyboardInterrupt):
+            if options.on_interrupt == "raise":
+                raise raised
+            where = f" at line {line}" if line else ""
+            talk.say(Note(f"Ctrl-C{where}: this is as far as the script came; Ctrl-C again ends gviz at once", "warning"))
+        elif raised is not None and not isinstance(raised, Stopped) and threads():  # they are waited for now, maybe for ever
+            first = str(error).partition("\n")[0]
+            talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
     with suppress(AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, a full disk: its owner meets it
         sys.stdout.flush()  # what the script printed comes before what is said about it
+    talk.say(stop.note(is_at_end=raised is None))
+    is_early = isinstance(raised, KeyboardInterrupt | Stopped)
     static = None
     if "gviz.static" in sys.modules:
         from gviz.sources import static as static_source
@@ -115,14 +158,18 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk)
     if trace is not None:
         from gviz.sources.lines import Lines
 
-        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file))
-        lines.kept = call.kept if call else {}
-    return Left(parsed.tree, named(space, libraries), call, then, error, line, static, lines, parsed.text)
+        keeps = bool(options.kept or options.costs) and not (call and call.kept is None)
+        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=keeps)
+        lines.kept = (call.kept if call else None) or {}
+    return Left(
+        parsed.tree, named(space, libraries), call, then, None if is_early else error, line, static, lines, parsed.text,
+        isinstance(raised, KeyboardInterrupt), _status(raised), changes,
+    )  # fmt: skip
 
 
 def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
     """Return what is told of the lines that the script's calls come from, if they are asked for."""
-    if not (options.lines or options.costs):
+    if not (options.lines or options.kept or options.costs):
         return None
     from gviz.trace import Trace
 
@@ -133,8 +180,6 @@ def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
     """Run the code in its namespace; return what it raised, if that is the script's own affair."""
     try:
         exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
-    except KeyboardInterrupt:
-        raise  # not the script's: someone pressed Ctrl-C
     except SystemExit as end:
         is_success = end.code is None or (isinstance(end.code, int) and end.code == 0)
         return None if is_success else end
@@ -143,6 +188,13 @@ def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
             raise  # nor is this: someone reads its output no further
         return error
     return None
+
+
+def _status(raised: BaseException | None) -> int:
+    """Return the exit status of a script that has raised this."""
+    if isinstance(raised, SystemExit):
+        return raised.code & 255 if isinstance(raised.code, int) else 1
+    return 130 if isinstance(raised, KeyboardInterrupt) else int(raised is not None and not isinstance(raised, Stopped))
 
 
 def _is_unread(stream: Any) -> bool:
@@ -185,22 +237,41 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
         talk.say(Note("the script fails before it has that graph: nothing is drawn", "warning") if left.error else None)
+        if left.interrupted:
+            talk.say(Note(f"nothing is drawn: {error.what}", "warning"))
+            raise KeyboardInterrupt from None
         raise left.error or error from None
     if left.error is not None:
         if options.on_error == "stop":
             raise left.error
         talk.say(Note(str(left.error), "error"))
+    status = 130 if left.interrupted else int(left.error is not None)
     if is_static:
         from gviz.sources import static as static_source
 
-        return static_source.reading(left.static, talk, failed=left.error is not None)
+        return replace(static_source.reading(left.static, talk, failed=left.error is not None), status=status)
     talk.say(note)
     graph = _graph(roots, left, options, talk)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
         talk.say(*not_finite(left.names, {}, "gviz why tells where it began"))
     if left.error is not None:
         graph = replace(graph, error=left.error.in_short())
-    return Reading(graph, tuple(talk.notes), failed=left.error is not None, aliases=find_aliases(left.names))
+    changes, unlisted = left.changes.kept() if left.changes else ((), 0)
+    if left.changes and not changes:
+        names = {**left.then, **left.names}
+        hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
+        raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
+    ran_backward = options.lines and left.call is not None and left.call.function == "backward"
+    return Reading(
+        graph,
+        tuple(talk.notes),
+        left.error is not None,
+        status,
+        ran_backward,
+        find_aliases(left.names),
+        changes=changes,
+        unlisted=unlisted,
+    )
 
 
 def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
@@ -247,7 +318,7 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
     if left.lines is None:
-        return replace(graph, tensors=tuple(tensors.values()))
+        return replace(graph, tensors=tuple(tensors.values()), code=left.code if options.watch else "")
     before = left.call.before if left.call is not None else None
     rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0

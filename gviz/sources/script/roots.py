@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gviz.sources.lines import Lines
+    from gviz.sources.script.changes import Changes
     from gviz.sources.script.names import Names
     from gviz.sources.script.watch import Call
 
@@ -41,6 +42,9 @@ class Left:
         static: the static graph that it has built, if it has.
         lines: what is known of the lines of its operations, if they were asked for.
         code: its text.
+        interrupted: whether Ctrl-C ended it.
+        status: the exit status that it would have as a program.
+        changes: what was noticed of the tensor that was to be watched.
     """
 
     tree: ast.Module
@@ -52,6 +56,9 @@ class Left:
     static: Any = None
     lines: Lines | None = None
     code: str = ""
+    interrupted: bool = False
+    status: int = 0
+    changes: Changes | None = None
 
 
 def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 from contextlib import contextmanager
@@ -25,6 +26,10 @@ __all__ = ["Call", "calls_watched"]
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
+MEASURED = 100
+"""Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked for."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One call of ``backward()`` or ``make_dot()``.
@@ -35,7 +40,7 @@ class Call:
         line: the script's line that the call came from; None if no line of the script was running.
         names: the script's globals at that moment, and the local variables of the function that called.
         flow: how the gradient is going to flow, if that was asked for.
-        kept: the bytes that each operation has saved, if that was asked for: backward frees them.
+        kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         before: the gradients that the leaves had, by the leaf's identity, if lines were asked for.
     """
 
@@ -44,13 +49,19 @@ class Call:
     line: int | None
     names: Mapping[str, Any]
     flow: Mapping[Any, Any] = field(default_factory=dict)
-    kept: Mapping[Any, int] = field(default_factory=dict)
+    kept: Mapping[Any, int] | None = None
     before: Mapping[int, Any] = field(default_factory=dict)
 
 
 @contextmanager
 def calls_watched(
-    engine: Any, finder: EngineFinder, script: str, namespace: Mapping[str, Any], options: SourceOptions
+    engine: Any,
+    finder: EngineFinder,
+    script: str,
+    namespace: Mapping[str, Any],
+    options: SourceOptions,
+    *,
+    after: Callable[[int | None], None],
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -59,14 +70,15 @@ def calls_watched(
         finder: what gives the script its ``make_dot``.
         script: the script's file, as its code has it.
         namespace: the script's globals.
-        flows: whether to look at how the gradient flows.
         options: what is asked for of the gradients on their way, and of what the operations cost.
+        after: called after each backward, with its line; it may end the run.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
     """
     last: dict[str, Call] = {}
-    running = False
+    running, count = False, 0
+    measured = math.inf if options.costs else MEASURED if options.kept else 0
 
     def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
         """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
@@ -77,27 +89,31 @@ def calls_watched(
     def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
-            nonlocal running
+            nonlocal running, count
             if running:  # called by another backward
                 return original(*args, **kwargs)
             roots = args[0] if args else kwargs.get(argument)
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
+                count += 1
                 call = _call(original.__name__, tensors, script, namespace)
-                nodes = graph_nodes(tensors) if options.costs or options.lines else {}
+                nodes = graph_nodes(tensors) if options.costs or options.kept or options.lines else {}
                 leaves = (leaf for leaf in nodes.values() if leaf is not None and leaf.grad is not None)
                 last[original.__name__] = replace(
                     call,
                     flow=flowing(original.__name__, tensors, args[1:], kwargs) if options.flow else {},
-                    kept={node: bytes_kept(node) for node in nodes} if options.costs else {},
+                    kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
                     before={id(leaf): leaf.grad.detach().clone() for leaf in leaves},
                 )
             running = True
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
             finally:
                 running = False
+            if original.__name__ == "backward":
+                after(last["backward"].line if "backward" in last else None)
+            return result
 
         return function
 

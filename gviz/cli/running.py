@@ -1,0 +1,93 @@
+"""``gviz run``: a script runs, and nothing is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gviz.cli.options import SourceCommand, takes_source
+
+if TYPE_CHECKING:
+    from gviz.graph import TensorRow
+    from gviz.sources import Source, SourceOptions
+    from gviz.sources.script.changes import Change
+
+__all__ = ["run"]
+
+EACH = 3
+"""Runs of one line that are told of each tensor; of later ones only how many there were."""
+
+LONGEST = 48
+"""Characters of a value."""
+
+
+@click.command(cls=SourceCommand)
+@takes_source("engine", "stop_at", "until")
+@click.option("--trace", "traces", is_flag=True, help="Print on standard error what each line gives a value or a gradient to.")
+def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
+    """Run a script and draw nothing.
+
+    SOURCE is a .py script, or - for one on standard input. What it prints goes to standard output, and gviz exits with its exit
+    status.
+
+    \b
+    Examples:
+      gviz run train.py -- --epochs 1
+      gviz run net.py --trace
+      gviz run train.py --trace --stop-at backward
+    """
+    if source.kind != "script":
+        raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
+    from gviz.cli.reading import run_script
+
+    trace = Trace()
+    status = run_script(source, options, trace.tell if traces else None)
+    trace.end()
+    return status
+
+
+class Trace:
+    """Prints the changes of a script's tensors as they come; of each tensor in each line the first few."""
+
+    def __init__(self) -> None:
+        self.times: dict[tuple[int, str, bool], int] = {}
+
+    def tell(self, change: Change) -> None:
+        """Print a change."""
+        from gviz.cli import streams
+
+        line, row, is_value = change
+        key = line, row.name, is_value
+        self.times[key] = self.times.get(key, 0) + 1
+        if self.times[key] <= EACH:
+            streams.complain(text_of(line, row, is_value=is_value), "note")
+
+    def end(self) -> None:
+        """Say what was left out."""
+        from gviz.cli import streams
+
+        lines: dict[int, int] = {}
+        for (line, _, _), times in self.times.items():
+            if times > EACH:
+                lines[line] = max(lines.get(line, 0), times)
+        for line, times in sorted(lines.items()):
+            streams.complain(f"{line:>4}  ... {times:,} times in all, the first {EACH} are shown", "note")
+
+
+def text_of(line: int, row: TensorRow, *, is_value: bool) -> str:
+    """Return a change as a line of text.
+
+    >>> from gviz.graph import TensorRow
+    >>> text_of(4, TensorRow("y", (), "float32", True, False, False, "MulBackward0", 6.0), is_value=True)
+    '   4  y = 6  MulBackward0'
+    """
+    from gviz.cli.table import cut
+    from gviz.pictures.labels import shape_text, value_text
+
+    if not is_value:
+        return f"{line:>4}  {row.name}.grad = {cut(value_text(row.grad), LONGEST)}"
+    value = f" = {cut(value_text(row.value), LONGEST)}" if row.value is not None else ""
+    shape = f"  {shape_text(row.shape)}" if row.shape else ""
+    kind = row.grad_fn or ("leaf, requires_grad" if row.requires_grad else "no gradient")
+    return f"{line:>4}  {row.name}{value}{shape}  {kind}"

@@ -1,0 +1,111 @@
+"""What ``gviz inspect`` prints: the table of a program's tensors, and the changes of one of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from gviz.cli import streams
+from gviz.cli.table import LONGEST_CELL, console, cut, fit, heading, print_rows, ruled
+from gviz.pictures.labels import shape_text, value_text
+from gviz.text import aligned, joined, line_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gviz.graph import Graph, TensorRow, Value
+    from gviz.sources import Reading
+
+__all__ = ["print_changes", "print_tensors"]
+
+MOST_ALIASES = 4
+"""Second names that are listed below the table; the rest are counted."""
+
+
+def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
+    """Print these tensors: all columns in a pipe; on a terminal those that fit, and a tensor of several names once."""
+    graph = reading.graph
+    if not streams.is_terminal(sys.stdout):  # a program looks for a row by any of its names
+        columns = columns_of(listed, before=reading.ran_backward)
+        streams.write_product(aligned([list(columns), *zip(*columns.values(), strict=True)]))
+        streams.write_product("".join(f"\n{line}\n" for line in totals(graph)))
+        return
+    from rich.text import Text
+
+    terminal, roots = console(), {node.name for node in graph.nodes if node.id in graph.roots}
+    second = {name: first for name, first in reading.aliases.items() if name not in roots}
+    rows = [row for row in listed if row.name not in second] or listed
+    columns, remarks = fit(columns_of(rows, before=reading.ran_backward), terminal.width)
+    table = ruled(padding=0)
+    for key in columns:  # rich cuts the names if the table is still too wide
+        table.add_column(heading(key), no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
+    for row, (name, *cells) in zip(rows, zip(*columns.values(), strict=True), strict=True):
+        style = "green" if row.name in roots else "bright_blue" if row.is_leaf and row.requires_grad else ""
+        rest = [Text(cell, "dim" if cell == "None" else "") for cell in cells]
+        table.add_row(Text(name, style, no_wrap=True, overflow="ellipsis"), *rest)
+    terminal.print(table)
+    if second:
+        remarks.insert(0, f"second names: {joined((f'{name} is {first}' for name, first in second.items()), MOST_ALIASES)}")
+    for remark in [*totals(graph), *remarks]:
+        terminal.print(remark, style="dim")
+
+
+def columns_of(rows: Sequence[TensorRow], *, before: bool) -> dict[str, list[str]]:
+    """Return the texts of each column, by its key; without one for lines, or for notes, if there is nothing to tell in it."""
+    keys = ("is_leaf", "requires_grad", "grad_fn", "retains_grad")
+    columns = {
+        "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
+        **{key: [str(getattr(row, key)) for row in rows] for key in keys},
+        "shape": [shape_text(row.shape) for row in rows],
+        "dtype": [row.dtype for row in rows],
+        "value": [short(row.value) for row in rows],
+        **({"grad_before": [short(row.before) for row in rows]} if before else {}),
+        "grad_after" if before else "grad": [short(row.grad) for row in rows],
+        "line": [line_text(row.line, row.file).removeprefix("line ") if row.line else "" for row in rows],
+        "note": [note_of(row) for row in rows],
+    }
+    lines = {row.line for row in rows if row.line}
+    wanted = {"line": len(lines) > 1 or len(rows) == 1, "note": any(map(note_of, rows))}  # all of an expression is in line 1
+    return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
+
+
+def short(value: Value) -> str:
+    """Return a value as a cell has it."""
+    return cut(value_text(value), LONGEST_CELL)
+
+
+def note_of(row: TensorRow) -> str:
+    """Return why a tensor is outside the graph; "" for one that is inside."""
+    if row.cut:
+        return row.cut if row.cut_at == line_text(row.line, row.file) else f"{row.cut}, {row.cut_at}"
+    if row.requires_grad:
+        return ""
+    return "booleans" if row.dtype == "bool" else "integers" if "int" in row.dtype else "frozen"
+
+
+def totals(graph: Graph) -> list[str]:
+    """Return the line below the table: how many operations and leaves the graph has, and what it keeps for backward."""
+    operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
+    if not operations:
+        return []
+    kept = [node.kept for node in graph.nodes if node.kept is not None]
+    parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
+    return [", ".join([*parts, *([f"{sum(kept):,} bytes saved for backward"] if kept else [])])]
+
+
+def print_changes(reading: Reading) -> None:
+    """Print the changes of the tensor that was watched, a row for each line that changed it."""
+    code = reading.graph.code.split("\n")
+    rows = [
+        (str(line), short(row.value), short(row.grad), str(row.requires_grad), str(row.grad_fn), statement(code, line))
+        for line, row, _ in reading.changes
+    ]
+    if reading.unlisted:
+        middle = len(rows) // 2
+        rows.insert(middle, ("…", f"{reading.unlisted:,} more", "", "", "", ""))
+    print_rows(("line", "value", "grad", "requires_grad", "grad_fn", "statement"), rows, whole=("line", "value", "grad"))
+
+
+def statement(code: Sequence[str], line: int) -> str:
+    """Return the text of a line of the program."""
+    return code[line - 1].strip() if 0 < line <= len(code) else ""

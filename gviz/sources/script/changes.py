@@ -1,0 +1,102 @@
+"""How the tensors of a script change: what each of its statements gave a value or a gradient to."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+from gviz.sources.script.names import named
+from gviz.walk import gradient, numbers, sizes, tensor_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gviz.graph import TensorRow
+
+__all__ = ["Change", "Changes"]
+
+MOST_COMPARED = 1000
+"""Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it is."""
+
+HALF = 15
+"""Changes of a watched tensor that are kept: so many at the beginning, and at the end."""
+
+
+class Change(NamedTuple):
+    """What a statement has changed.
+
+    Args:
+        line: of the statement.
+        row: the tensor after it.
+        is_value: whether its value is another, or its name stands for another tensor; else it is the gradient that changed.
+    """
+
+    line: int
+    row: TensorRow
+    is_value: bool
+
+
+class Changes:
+    """Notices what the statements of a script change.
+
+    Args:
+        libraries: what the script knows as torch.
+        name: of the tensor that is watched; "" for all that a name reaches.
+        tell: called with each change; None to keep them: the first and the last ones.
+    """
+
+    def __init__(self, libraries: Iterable[Any], name: str = "", tell: Callable[[Change], None] | None = None) -> None:
+        self.libraries, self.name, self.tell = tuple(libraries), name, tell
+        self.base = name.partition("[")[0].partition(".")[0]
+        self.bound: dict[tuple[Any, str], Any] = {}
+        self.known: dict[int, tuple[Any, Any, Any]] = {}
+        self.first: list[Change] = []
+        self.rest: deque[Change] = deque(maxlen=HALF)
+        self.count = 0
+
+    def saw(self, line: int, frame: Any) -> None:
+        """Look at the tensors that the code of a frame can name, after the statement of that line."""
+        spaces = [(None, frame.f_globals)]
+        if frame.f_locals is not frame.f_globals:
+            spaces.append((frame.f_code, frame.f_locals))
+        for owner, space in spaces:
+            looked = space if not self.name else {self.base: space[self.base]} if self.base in space else {}
+            for name, tensor in named(looked, self.libraries).items():
+                if not self.name or name == self.name:
+                    self.look(line, owner, name, tensor)
+
+    def look(self, line: int, owner: Any, name: str, tensor: Any) -> None:
+        """Compare a tensor with what it was when it was looked at last, by whatever name."""
+        key, known, grad = id(tensor), self.known, gradient(tensor)
+        now = state(tensor), None if grad is None else (id(grad), *state(grad))
+        is_bound = self.bound.get((owner, name)) is tensor
+        _, *before = known.get(key, (None, *now))
+        known[key] = ref(tensor, lambda _: known.pop(key, None)), *now
+        self.bound[owner, name] = tensor
+        is_value = not is_bound or before[0] != now[0]
+        if is_value or before[1] != now[1]:
+            self.keep(Change(line, tensor_row(name, tensor, values=now[0][-1] is not None), is_value))
+
+    def keep(self, change: Change) -> None:
+        """Tell a change, or keep it."""
+        self.count += 1
+        if self.tell is not None:
+            self.tell(change)
+        elif len(self.first) < HALF:
+            self.first.append(change)
+        else:
+            self.rest.append(change)
+
+    def kept(self) -> tuple[tuple[Change, ...], int]:
+        """Return the first and the last changes, and how many are left out in the middle."""
+        kept = (*self.first, *self.rest)
+        return kept, self.count - len(kept)
+
+
+def state(tensor: Any) -> tuple[Any, ...]:
+    """Return what another value would show in."""
+    version = 0 if tensor.is_inference() else tensor._version  # noqa: SLF001 - PyTorch's own name
+    value = numbers(tensor) if math.prod(sizes(tensor.shape)) <= MOST_COMPARED else None
+    return bool(tensor.requires_grad), version, value

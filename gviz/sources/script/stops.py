@@ -1,0 +1,189 @@
+"""Where gviz itself ends the run of a script, and what it sees on the way: calls that are put between the script's statements.
+
+The calls stand in the syntax tree, so that a script runs as fast as without them, on any engine, and with its own line numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from gviz.errors import SourceError
+from gviz.sources.options import Note, split_stop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType
+
+    from gviz.sources.options import SourceOptions
+    from gviz.sources.pasted import Parsed
+
+__all__ = ["Stop", "Stopped"]
+
+HOOK = "__gviz__"
+"""The name, among the builtins, of what the calls call."""
+
+BEFORE, AFTER, CAUGHT = range(3)
+"""A statement that the run is to end at; one that has run; an ``except`` that has caught something."""
+
+LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+"""Statements that nothing comes after."""
+
+
+class Stopped(BaseException):
+    """gviz ends the run of a script here. It is no Exception, so that ``except Exception:`` lets it pass."""
+
+
+class Stop:
+    """The place where the run of a script is to end, and whether it has come there.
+
+    The run ends by :class:`Stopped`, so that ``finally`` and ``with`` tidy up. An ``except`` of the script that catches it
+    raises it again. If code of another file swallows it, it is raised anew when the run comes to the place once more.
+
+    Args:
+        options: with ``stop_at`` and ``until``.
+        watch: called with the line and the frame of each statement that has run; None for nobody.
+
+    Raises:
+        SourceError: the script has no such line.
+    """
+
+    def __init__(
+        self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None
+    ) -> None:
+        self.is_wanted = bool(options.stop_at or options.until or watch)
+        self.tree = ast.parse(parsed.text) if self.is_wanted else parsed.tree  # a tree of its own, since calls are put into it
+        self.watch, self.file, self.code_file = watch, file, parsed.code.co_filename
+        self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
+        self.line = self.asked = self.until = self.column = 0
+        if options.until:
+            word, self.until = split_stop(options.until)
+            self.asked = int(word)
+            self.line = self._statement_at(self.asked)
+            columns = (one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line)
+            self.column = min(columns)  # of the first statement in the line
+        self.came = self.called = 0
+        self.ended = self.time = ""  # what it was ended for, and the how manieth time
+
+    def _statement_at(self, line: int) -> int:
+        """Return the line of the statement that a line is a part of, or of the next one."""
+        found = [(one.lineno, one.end_lineno or 0, one) for body in _bodies(self.tree) for one in body[_first(body) :]]
+        around = [start for start, end, one in found if start <= line <= end and not hasattr(one, "body")]
+        after = around or [start for start, *_ in found if start >= line]
+        if not after:
+            last = max((start for start, *_ in found), default=0)
+            raise SourceError(f"--until {line}: the last statement of {self.file} is at line {last}")
+        return min(after)
+
+    # ------------------------------------------------------------- the program
+    def compiled(self, code: CodeType) -> CodeType:
+        """Return the script's code with the calls in it; as it is if nothing asks for one."""
+        if not self.is_wanted:
+            return code
+        for body in list(_bodies(self.tree)):
+            body[:] = chain.from_iterable(self._with_calls(body))
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ExceptHandler):
+                node.body.insert(0, _call(CAUGHT, node.body[0], node.lineno))
+            elif self.watch and isinstance(node, ast.For | ast.With | ast.AsyncFor | ast.AsyncWith | ast.FunctionDef):
+                node.body.insert(_first(node.body), _call(AFTER, node.body[0], node.lineno))  # what the head gives names to
+        return compile(self.tree, code.co_filename, "exec", dont_inherit=True)
+
+    def _with_calls(self, body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+        """Yield each statement with what is to be called before and after it."""
+        first = _first(body)
+        for number, statement in enumerate(body):
+            is_here = number >= first and statement.lineno == self.line and statement.col_offset == self.column
+            before = [_call(BEFORE, statement, statement.lineno)] if is_here else []
+            is_seen = self.watch and number >= first and not isinstance(statement, LEAVES)
+            yield [*before, statement, *([_call(AFTER, statement, statement.lineno)] if is_seen else [])]
+
+    @contextmanager
+    def hooked(self) -> Iterator[None]:
+        """Let the calls of the block's code come here."""
+        setattr(builtins, HOOK, self._called)
+        try:
+            yield
+        finally:
+            delattr(builtins, HOOK)
+
+    # ------------------------------------------------------------- the run
+    def _called(self, kind: int, line: int) -> None:
+        """Take a call from between the statements."""
+        if kind == BEFORE:
+            self.came += 1
+            if self.came >= self.until:
+                self.end(f"stopped before line {line} ran", f"--until {line}", self.came)
+        elif kind == AFTER and self.watch is not None:
+            self.watch(line, sys._getframe(1))  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+        elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
+            raise Stopped
+
+    def after_backward(self, line: int | None) -> None:
+        """Take note of a backward that has run."""
+        self.called += 1
+        if self.backward and self.called >= self.backward:
+            frame: Any = sys._getframe(1)  # noqa: SLF001 - likewise
+            while self.watch is not None and frame is not None:
+                if frame.f_code.co_filename == self.code_file:
+                    self.watch(frame.f_lineno, frame)
+                    break
+                frame = frame.f_back
+            where = f" at line {line}" if line else ""
+            self.end(f"stopped after backward{where}", "--stop-at backward", self.called)
+
+    def end(self, what: str, option: str, count: int) -> None:
+        """End the run for what an option has asked for; but not a thread's, which would end itself alone."""
+        threading = sys.modules.get("threading")
+        if threading is None or threading.current_thread() is threading.main_thread():
+            self.ended = self.ended or what
+            self.time = f"the first time ({option}:2 is the second)" if count == 1 else f"time {count}"
+            raise Stopped
+
+    def note(self, *, is_at_end: bool) -> Note | None:
+        """Return what to say of the end of a run: that it came there, or that it did not.
+
+        Args:
+            is_at_end: whether the script came to its own end.
+        """
+        if self.ended and is_at_end:
+            more = "but code that the script calls caught that, and the script went on to its end"
+            return Note(f"{self.ended}, {more}", "warning")
+        if self.ended:
+            return Note(f"{self.ended}, {self.time}")
+        if not is_at_end or not (self.line or self.backward):
+            return None
+        if self.line:
+            times = f" only {self.came} times" if self.came > 1 else " only once" if self.came else ""
+            what = f"came to line {self.line}{times}" if times else f"never came to line {self.line}"
+            return Note(f"--until {self.asked}: the script {what}; this is how it ended", "warning")
+        times = f"called only {self.called} times" if self.called > 1 else "called only once" if self.called else "never called"
+        return Note(f"--stop-at backward: backward was {times}; this is how the script ended", "warning")
+
+
+def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """Yield each list of statements."""
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            body = getattr(node, field, None)
+            if isinstance(body, list) and body:
+                yield body
+
+
+def _first(body: list[ast.stmt]) -> int:
+    """Return the number of the first statement that something may stand before: not a docstring, nor what is of the future."""
+    for number, statement in enumerate(body):
+        is_text = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not is_text and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
+            return number
+    return len(body)
+
+
+def _call(kind: int, near: ast.stmt, line: int) -> ast.stmt:
+    """Return the statement that calls the hook, at the place of another."""
+    call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(kind), ast.Constant(line)], [])
+    return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), near))

@@ -1,0 +1,215 @@
+"""``gviz inspect``: the table of a script before and after backward, its choice and order, its totals, and its JSON."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from program import Finished, Program
+
+SCRIPT = """\
+import torch
+x = torch.tensor([1.0, 2.0])
+w = torch.ones(2, requires_grad=True) * 0.5
+b = torch.tensor(3.0, requires_grad=True)
+for i in range(2):
+    h = w * x
+    loss = h.sum() + b
+    loss.backward(retain_graph=True)
+d = h.detach()
+n = torch.tensor([1, 2])
+with torch.no_grad():
+    k = loss + 1
+"""
+
+Y = ("y=(x+w)*(w+1)", "x=2", "w=1")
+
+
+def table(done: Finished) -> dict[str, dict[str, str]]:
+    """The rows of the table in a pipe, by name."""
+    assert done.status == 0, done.err
+    head, *lines = done.out.partition("\n\n")[0].splitlines()
+    starts = [match.start() for match in re.finditer(r"\S+", head)]
+    ends = [*starts[1:], None]
+    cells = [[line[start:end].strip() for start, end in zip(starts, ends, strict=True)] for line in lines]
+    return {row[0]: dict(zip(head.split(), row, strict=True)) for row in cells}
+
+
+def without_escapes(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text.replace("\r", ""))
+
+
+@pytest.fixture
+def script(gviz: Program) -> Program:
+    (gviz.folder / "net.py").write_text(SCRIPT)
+    return gviz
+
+
+def test_a_script_has_the_gradients_before_and_after_its_last_backward(script: Program) -> None:
+    rows = table(script("inspect", "net.py"))
+    grads = {name: (row["grad_before"], row["grad_after"]) for name, row in rows.items()}
+    assert grads["b"] == ("1", "2")
+    assert grads["leaf of w"] == ("[0.5, 1]", "[1, 2]")
+    assert grads["loss"] == ("None", "None")
+
+
+def test_a_script_without_backward_has_one_column_of_gradients(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * w).sum()\n")
+    rows = table(gviz("inspect", "net.py"))
+    assert {row["grad"] for row in rows.values()} == {"None"}
+    assert "grad_before" not in rows["w"]
+
+
+def test_a_leaf_without_a_name_has_a_row_with_its_line(script: Program) -> None:
+    row = table(script("inspect", "net.py"))["leaf of w"]
+    assert (row["line"], row["is_leaf"], row["requires_grad"]) == ("3", "True", "True")
+
+
+def test_two_leaves_without_a_name_have_rows_of_their_own(gviz: Program) -> None:
+    program = "import torch\ny = torch.tensor(2.0, requires_grad=True) * torch.tensor(3.0, requires_grad=True)\ny.backward()\n"
+    (gviz.folder / "net.py").write_text(program)
+    rows = table(gviz("inspect", "net.py"))
+    assert {row["value"] for name, row in rows.items() if "leaf" in name} == {"2", "3"}
+    assert set(rows) == {"y", "leaf of y", "leaf 2 of y"}
+
+
+def test_a_note_tells_what_is_outside_of_the_graph_and_why(script: Program) -> None:
+    notes = {name: row["note"] for name, row in table(script("inspect", "net.py")).items()}
+    assert notes == {
+        "x": "frozen", "w": "", "b": "", "h": "", "loss": "", "d": "detached", "n": "integers", "k": "no_grad", "leaf of w": "",
+    }  # fmt: skip
+
+
+def test_what_is_made_of_a_detached_tensor_is_told_where_that_was(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\nd = w.detach()\ne = d * 2\ny = (w * e).sum()\n"
+    )
+    assert table(gviz("inspect", "net.py"))["e"]["note"] == "detached, line 3"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--only", "leaf"], ["b", "leaf of w"]),
+        (["--only", "nonleaf"], ["w", "h", "loss"]),
+        (["--only", "frozen"], ["x", "d", "n", "k"]),
+        (["--only", "none"], ["x", "w", "h", "loss", "d", "n", "k"]),
+        (["--sort", "name"], ["b", "d", "h", "k", "leaf of w", "loss", "n", "w", "x"]),
+        (["--sort", "line"], ["x", "w", "leaf of w", "b", "h", "loss", "d", "n", "k"]),
+        (["--sort", "grad", "--only", "leaf"], ["b", "leaf of w"]),
+        (["--sort", "size", "--only", "nonleaf"], ["w", "h", "loss"]),
+    ],
+)
+def test_rows_are_chosen_and_sorted(script: Program, words: list[str], names: list[str]) -> None:
+    assert list(table(script("inspect", "net.py", *words))) == names
+    assert list(script.inspect("net.py", *words)) == names
+
+
+def test_a_choice_that_leaves_nothing_is_an_error(gviz: Program) -> None:
+    gviz("inspect", *Y, "--only", "frozen").assert_refused("none of the tensors is of that kind")
+
+
+def test_below_the_table_are_totals(script: Program) -> None:
+    assert script("inspect", *Y).out.endswith("\n\n3 operations, 2 leaves, 8 bytes saved for backward\n")
+    assert script("inspect", "net.py").out.endswith("\n\n4 operations, 2 leaves, 16 bytes saved for backward\n")
+    assert "3 operations, 2 leaves" in script.on_terminal("inspect", *Y).out
+
+
+def test_the_bytes_saved_are_left_out_where_a_long_loop_has_no_time_for_them(gviz: Program) -> None:
+    loop = (
+        "import torch\nw = torch.ones(2, requires_grad=True)\nfor i in range(101):\n    y = (w * w).sum()\n    y.backward()\n"
+    )
+    (gviz.folder / "net.py").write_text(loop)
+    assert gviz("inspect", "net.py").out.endswith("\n\n2 operations, 1 leaf\n")
+    assert gviz("inspect", "net.py", "--stop-at", "backward").out.endswith(
+        "\n\n2 operations, 1 leaf, 16 bytes saved for backward\n"
+    )
+
+
+@pytest.mark.parametrize("columns", [120, 80, 60])
+def test_on_a_terminal_the_table_fits_and_its_headings_are_those_of_a_pipe(script: Program, columns: int) -> None:
+    text = without_escapes(script.on_terminal("inspect", "net.py", columns=columns).out)
+    assert max(map(len, text.splitlines())) <= columns
+    piped = script("inspect", "net.py").out.splitlines()[0].split()
+    first, second = next(pair for pair in zip(text.splitlines(), text.splitlines()[1:], strict=False) if "name" in pair[1])
+    starts = [match.start() for match in re.finditer(r"\S+", second)]
+    for start, end in zip(starts, [*starts[1:], None], strict=True):
+        assert first[start:end].strip() + second[start:end].strip() in piped
+    if columns >= 80:
+        assert "_before" in second
+        assert "note" in second
+
+
+def test_json_has_lines_warnings_and_the_error_of_the_script(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward()\n")
+    done = gviz("inspect", "net.py", "--json")
+    data = done.json()
+    assert done.status == 1
+    assert list(data) == ["tensors", "graph", "warnings", "error"]
+    assert {row["name"]: row["line"] for row in data["tensors"]} == {"w": 2, "y": 3}
+    assert data["error"].startswith("net.py:4: RuntimeError: grad can be implicitly created only for scalar outputs")
+    assert data["warnings"] == ["root: y (backward called at line 4)"]
+    data = gviz("inspect", "y=x*w", "x=2", "--json").json()
+    assert (data["warnings"], data["error"]) == (["w not given: 1.0 used"], None)
+
+
+# --watch
+
+
+LOOP = """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+for i in range({times}):
+    y = (w * 2 - 1) ** 2
+    y.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_watch_lists_each_line_that_changed_a_tensor(gviz: Program, engine: str) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (gviz.folder / "net.py").write_text(LOOP.format(times=2))
+    data = gviz("inspect", "net.py", "--watch", "w", "--json", "--engine", engine).json()
+    assert data["left_out"] == 0
+    changes = [(one["line"], round(one["value"], 4), one["grad"] and round(one["grad"], 4)) for one in data["changes"]]
+    assert changes == [
+        (2, 1.0, None), (5, 1.0, 4.0), (7, 0.6, 4.0), (8, 0.6, None), (5, 0.6, 0.8), (7, 0.52, 0.8), (8, 0.52, None),
+    ]  # fmt: skip
+
+
+def test_watch_shows_the_statements_and_cuts_a_long_loop_in_the_middle(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(LOOP.format(times=100))
+    lines = gviz("inspect", "net.py", "--watch", "w").out.splitlines()
+    assert lines[0].split() == ["line", "value", "grad", "requires_grad", "grad_fn", "statement"]
+    assert re.split(r"\s{2,}", lines[2]) == ["5", "1", "4", "True", "None", "y.backward()"]
+    assert re.split(r"\s{2,}", lines[16]) == ["…", "271 more"]
+    assert len(lines) == 32
+
+
+def test_watch_sees_parameters_local_names_and_writes_through_data(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nnet = torch.nn.Linear(1, 1)\nw = torch.zeros(2)\n"
+        "def f(a):\n    c = a * 2\n    return c\nw.data[0] = 5\ny = net(f(torch.ones(1)))\ny.backward()\n"
+    )
+
+    def lines(name: str) -> list[int]:
+        return [one["line"] for one in gviz("inspect", "net.py", "--watch", name, "--json").json()["changes"]]
+
+    assert lines("net.weight") == [2, 9]
+    assert lines("w") == [3, 7]
+    assert lines("c") == [5]
+
+
+def test_watch_of_a_name_that_is_not_there_says_what_was_meant(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nloss = torch.ones(2, requires_grad=True).sum()\n")
+    done = gviz("inspect", "net.py", "--watch", "losss")
+    done.assert_refused("--watch losss: the script has no tensor of that name", "did you mean loss?", files=("net.py",))
+    done = gviz("inspect", "net.py", "--watch", "q")
+    done.assert_refused("its tensors: loss", files=("net.py",))
+    gviz("inspect", "net.py", "--watch", "loss", "--sort", "name").assert_refused(
+        "--sort is for the table", status=2, files=("net.py",)
+    )
