@@ -50,7 +50,7 @@ LEAVES = {"item", "tolist", "numpy"}
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
 """Names with an underscore at their end that write no memory."""
 
-FEW = 16
+FEW = 256
 """Elements of a result whose numbers are kept."""
 
 MOST, LATEST = 10_000, 100

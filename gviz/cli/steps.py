@@ -83,6 +83,9 @@ class Series(NamedTuple):
             if self.only == "backward":
                 raise SourceError(FORWARD, hint=SAVED)
             streams.complain(f"{FORWARD}; these are the steps forward", "warning")
+        if self.options.every == "line" and not any(node.line for node in shown.nodes):
+            hint = "leave out --every line; gviz render SOURCE --view dataflow --show line -o graph.json saves lines, too"
+            raise SourceError("the lines of this graph are not known", hint=hint)
         steps = steps_of(shown, self.options)
         wanted = chosen(steps, self.only, self.first, self.last)
         if not wanted:
@@ -178,7 +181,9 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     lined = source
     if is_by_line and source.kind == "expression":
         lined = replace(source, text=source.text.replace(";", "\n"))  # a line for each statement
-    reading = read_source(lined, replace(options, flow=True, lines=is_by_line), product_on_stdout="-" in series.files)
+    reading = read_source(
+        lined, replace(options, flow=True, lines=is_by_line or source.kind == "script"), product_on_stdout="-" in series.files
+    )
     if not series.options.title:
         series = series._replace(options=replace(series.options, title=title_of(source, reading.graph)))
     series.write(reading.graph)

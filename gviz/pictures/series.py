@@ -47,8 +47,8 @@ LONGEST_PLATE = 16
 FOOT = 28.0
 """Points for the line that tells how far it is."""
 
-LONGEST_CODE, CODE_WIDTH, NO_BREAK = 42, 336, "\u00a0"
-"""Characters of a line of the program beside the graph; points of its column; the space that Graphviz keeps."""
+LONGEST_CODE, MARGIN_OF_CODE, LETTER, NO_BREAK = 42, 6, 0.602, "\u00a0"
+"""Characters of a line of code, and of its number; a letter's width in parts of its size; the space that Graphviz keeps."""
 
 MOST_DOTS = 24
 """Steps of one half that are shown as dots; more are numbers."""
@@ -106,7 +106,16 @@ def series(
         }
         places, texts = scene.turned(number - 1, layout), {} if bare else texts
         side = beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
-        placed = slide.on_page(scene.at(number - 1), places, page, side=side, scale=options.scale, write=write, **texts)
+        placed = slide.on_page(
+            scene.at(number - 1),
+            places,
+            page,
+            side=side,
+            beside=width_beside(graph, options, page),
+            scale=options.scale,
+            write=write,
+            **texts,
+        )
         slides.append(Slide(placed, step, number, len(steps)))
     return slides
 
@@ -118,7 +127,7 @@ def _set(
 
     If it is too small even so, there are no texts on the lines, and short ones in the boxes.
     """
-    captions, has_side = max(len(step.caption) for step in steps), options.every == "line"
+    captions = max(len(step.caption) for step in steps)
     found: list[tuple[float, _Scene, Layout]] = []
     for compact, rankdir in product((False, True), [options.rankdir] if options.rankdir else ["LR", "TB"]):
         most = max((size for size, *_ in found), default=0.0)
@@ -126,7 +135,7 @@ def _set(
             break
         scene = _Scene(graph, replace(options, rankdir=rankdir), steps, compact=compact)
         layout = scene.laid_out(write, page, captions)
-        size = slide.scale_of(layout, page, captions, FOOT, has_side=has_side)
+        size = slide.scale_of(layout, page, captions, FOOT, beside=width_beside(graph, options, page))
         found.append((size * options.font_size, scene, layout))
     _, scene, layout = max(found, key=itemgetter(0))
     return scene, layout
@@ -148,6 +157,12 @@ def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -
     return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{text}</TD></TR></TABLE>'
 
 
+def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
+    """Return the points that the code beside a graph takes, as wide as its longest line; 0 for steps without it."""
+    longest = max(len(text.rstrip().expandtabs(4)) for text in graph.code.split("\n"))
+    return (min(longest, LONGEST_CODE) + MARGIN_OF_CODE) * page.code * LETTER if options.every == "line" else 0.0
+
+
 def beside(code: str, line: int, rows: int, theme: Theme) -> str:
     """Return the program as a table, with the line that runs in the colour of what is lit; of a long one the part around it."""
     texts = code.rstrip().split("\n")
@@ -159,7 +174,7 @@ def beside(code: str, line: int, rows: int, theme: Theme) -> str:
         shown = Span(shorten(text.expandtabs(4), LONGEST_CODE, mark="…").replace(" ", NO_BREAK) or NO_BREAK, ink)
         cells.append(
             f'<TR><TD ALIGN="RIGHT">{html.span_text(Span(f"{number}{NO_BREAK}", "muted"), theme)}</TD>'
-            f'<TD ALIGN="LEFT" WIDTH="{CODE_WIDTH}"{fill}>{html.span_text(shown, theme)}</TD></TR>'
+            f'<TD ALIGN="LEFT"{fill}>{html.span_text(shown, theme)}</TD></TR>'
         )
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{"".join(cells)}</TABLE>'
 
@@ -197,7 +212,7 @@ class _Scene:
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
         picture = themed(self.graph, self.options, SPACE, statements)
         layout = slide.laid_out(picture, write, self.options.graphviz)
-        layout = slide.folded(layout, page, captions, FOOT, picture, has_side=self.options.every == "line")
+        layout = slide.folded(layout, page, captions, FOOT, picture, beside=width_beside(self.graph, self.options, page))
         return layout._replace(
             arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
         )

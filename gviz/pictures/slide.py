@@ -26,23 +26,22 @@ __all__ = ["PAGES", "Layout", "Page", "folded", "laid_out", "on_page", "rows_bes
 
 
 class Page(NamedTuple):
-    """A page: its width and height in points, and the type sizes of its title, caption and legend."""
+    """A page: its width and height in points, and the type sizes of its title, its caption, its legend and a program."""
 
     width: float
     height: float
     title: float = 26
     caption: float = 17
     legend: float = 13
+    code: float = 11
 
 
-PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11)}
+PAGES = {"slide": Page(960, 540), "a4": Page(842, 595, 22, 14, 11, 10)}
 """16:9 as PowerPoint has it, 13.33 inches wide; A4 across."""
 
 MARGIN, LINE, MOST_SCALE = 40.0, 1.45, 1.9
 """Points around everything; height of a line of text, in its size; how far a small graph is enlarged."""
 
-SIDE = 372.0
-"""Points of the column beside a graph."""
 
 MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
@@ -113,6 +112,7 @@ def on_page(
     caption: Sequence[str] = (),
     legend: str = "",
     side: str = "",
+    beside: float = 0.0,
     larger: str = "a part of the graph, --root NAME",
     scale: float = 1,
     write: Callable[[Picture], str],
@@ -127,6 +127,7 @@ def on_page(
         caption: lines of HTML-like text below.
         legend: the HTML-like table at the foot.
         side: the HTML-like table to the left of the graph.
+        beside: the points that are left for it.
         larger: what makes the type larger.
         scale: how many times 1920 pixels an image is wide.
         write: returns a picture as DOT.
@@ -135,9 +136,9 @@ def on_page(
     foot_height = height_of(legend, page, picture, write)
     top, bottom = _space(page, len(caption), foot_height)
     room = page.height - top - bottom
-    zoom, scale = scale, scale_of(layout, page, len(caption), foot_height, has_side=bool(side))
+    zoom, scale = scale, scale_of(layout, page, len(caption), foot_height, beside=beside if side else 0.0)
     warn_of_small_type(least_type(picture) * scale, larger)
-    middle = (page.width + (SIDE if side else 0)) / 2
+    middle = (page.width + (beside if side else 0)) / 2
     left, low = (x0 + x1) / 2 * scale - middle, (y0 + y1) / 2 * scale - (bottom + room / 2)
 
     def place(x: float, y: float) -> str:
@@ -158,7 +159,7 @@ def on_page(
     if title:
         put("__title", f"<B>{title}</B>", page.title, MARGIN, page.height - 30 - page.title * 0.6)
     if side:
-        put("__side", side, page.legend, MARGIN - 2, bottom + room / 2, room=SIDE + 2 * MARGIN)
+        put("__side", side, page.code, MARGIN - 2, bottom + room / 2, room=beside + 2 * MARGIN)
     foot = 20.0
     if legend:
         put("__legend", legend, page.legend, MARGIN - 4, foot - 6 + foot_height / 2)
@@ -196,27 +197,27 @@ def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Pictur
     return _size(_table(legend), page.legend, picture, write)[1] if legend else 0.0
 
 
-def scale_of(layout: Layout, page: Page, captions: int, foot: float, *, has_side: bool = False) -> float:
+def scale_of(layout: Layout, page: Page, captions: int, foot: float, *, beside: float = 0.0) -> float:
     """Return how many times a graph is enlarged to fill the room above so many lines of caption, and a legend so high."""
     x0, y0, x1, y1 = layout.bounds
     room = page.height - sum(_space(page, captions, foot))
-    width = page.width - 2 * MARGIN - (SIDE if has_side else 0)
+    width = page.width - 2 * MARGIN - beside
     return min(width / max(x1 - x0, 1), max(room, 1) / max(y1 - y0, 1), MOST_SCALE)
 
 
 def rows_beside(page: Page, captions: int, foot: float) -> int:
     """Return how many lines find room beside a graph."""
-    return int((page.height - sum(_space(page, captions, foot))) / (page.legend * LINE))
+    return int((page.height - sum(_space(page, captions, foot))) / (page.code * LINE))
 
 
-def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, has_side: bool = False) -> Layout:
+def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, beside: float = 0.0) -> Layout:
     """Return the layout, in several rows or columns if its type is too small and gets larger so."""
-    kept, most = layout, scale_of(layout, page, captions, foot, has_side=has_side)
+    kept, most = layout, scale_of(layout, page, captions, foot, beside=beside)
     direction = picture.graph.get("rankdir", "TB")
     size = float(picture.node["fontsize"])
     for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
-        scale = 0.0 if other is None else scale_of(other, page, captions, foot, has_side=has_side)
+        scale = 0.0 if other is None else scale_of(other, page, captions, foot, beside=beside)
         if other is not None and scale > most * (WORTH if size * most >= LEAST_TYPE else 1):
             kept, most = other, scale
     return kept

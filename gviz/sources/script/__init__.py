@@ -30,7 +30,7 @@ from gviz.text import did_you_mean, joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from gviz.graph import Graph
+    from gviz.graph import Graph, Node
     from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
@@ -310,6 +310,8 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     detailed = DETAILED if options.details else FEW
     lines = left.lines.of if left.lines else None
     graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow, line_of=lines)
+    if is_calls and left.call is not None and left.call.values:
+        graph = _as_it_was(graph, names, left.call.values)
     if options.flow:
         from gviz.explain.local import with_formula
 
@@ -324,3 +326,14 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     line = left.call.line or 0 if left.call is not None and is_calls else 0
     writes = left.lines.writes_in(left.error.what) if left.error is not None else ()
     return replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes)
+
+
+def _as_it_was(graph: Graph, names: Mapping[str, Any], values: Mapping[int, Any]) -> Graph:
+    """Return the graph with the numbers that its leaves had when backward was called; an optimizer may have changed them."""
+    from gviz.walk import numbers
+
+    def known(node: Node) -> Node:
+        then = values.get(id(names.get(node.name or ""))) if node.kind == "leaf" else None
+        return node if then is None else node._replace(value=numbers(then))
+
+    return replace(graph, nodes=tuple(map(known, graph.nodes)))

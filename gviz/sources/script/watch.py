@@ -26,6 +26,9 @@ __all__ = ["Call", "calls_watched"]
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
+FEW = 1000
+"""Elements of a leaf whose numbers are remembered."""
+
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked for."""
 
@@ -42,6 +45,7 @@ class Call:
         flow: how the gradient is going to flow, if that was asked for.
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         before: the gradients that the leaves had, by the leaf's identity, if lines were asked for.
+        values: the numbers that they had, by the same, if lines or the gradients on their way were: optimizers change them.
     """
 
     function: str
@@ -51,6 +55,7 @@ class Call:
     flow: Mapping[Any, Any] = field(default_factory=dict)
     kept: Mapping[Any, int] | None = None
     before: Mapping[int, Any] = field(default_factory=dict)
+    values: Mapping[int, Any] = field(default_factory=dict)
 
 
 @contextmanager
@@ -98,13 +103,15 @@ def calls_watched(
             if tensors and is_right:  # noted before it is made: it may raise
                 count += 1
                 call = _call(original.__name__, tensors, script, namespace)
-                nodes = graph_nodes(tensors) if options.costs or options.kept or options.lines else {}
-                leaves = (leaf for leaf in nodes.values() if leaf is not None and leaf.grad is not None)
+                is_asked = options.costs or options.kept or options.lines or options.flow
+                nodes = graph_nodes(tensors) if is_asked else {}
+                leaves = [leaf for leaf in nodes.values() if leaf is not None]
                 last[original.__name__] = replace(
                     call,
                     flow=flowing(original.__name__, tensors, args[1:], kwargs) if options.flow else {},
                     kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
-                    before={id(leaf): leaf.grad.detach().clone() for leaf in leaves},
+                    before={id(leaf): leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None},
+                    values={id(leaf): leaf.detach().clone() for leaf in leaves if leaf.numel() <= FEW},
                 )
             running = True
             try:
