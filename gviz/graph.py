@@ -29,7 +29,7 @@ from gviz.text import excerpt
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EDGE_KINDS", "KINDS", "Edge", "Graph", "Node", "TensorRow", "Value"]
+__all__ = ["EDGE_KINDS", "KINDS", "Cut", "Edge", "Graph", "Node", "TensorRow", "Value"]
 
 Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""
@@ -175,6 +175,24 @@ class TensorRow(NamedTuple):
     leaves: tuple[str, ...] = ()
 
 
+class Cut(NamedTuple):
+    """A line of the program that cut tensors off from the graph.
+
+    Args:
+        at: the line, as in ``line 3``.
+        by: the call that did it.
+        why: ``detached``, ``no_grad`` or ``no derivative``.
+        leaves: names of the leaves behind what was cut off.
+        is_used: whether what came of it is used in the graph.
+    """
+
+    at: str
+    by: str
+    why: str
+    leaves: tuple[str, ...] = ()
+    is_used: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     """A computational graph, ready to be drawn, listed or saved.
@@ -190,6 +208,8 @@ class Graph:
         code: the program, where its lines were asked for.
         line: of it, at which backward was called; 0 where that is not known.
         writes: the writes in place that an error is about, each with its line and the name of the call.
+        cuts: the lines that cut tensors off from it.
+        turn: of the last line that had run when the backward before this one was called; 0 if this was the first.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -205,6 +225,8 @@ class Graph:
     code: str = ""
     line: int = 0
     writes: tuple[tuple[str, str], ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    turn: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
@@ -288,6 +310,8 @@ class Graph:
             **({"error": self.error} if self.error else {}),
             **({"code": self.code, "line": self.line} if self.code else {}),
             **({"writes": [list(one) for one in self.writes]} if self.writes else {}),
+            **({"cuts": [_record(cut) for cut in self.cuts]} if self.cuts else {}),
+            **({"turn": self.turn} if self.turn else {}),
             "roots": list(self.roots),
             "nodes": [_record(node) for node in self.nodes],
             "edges": [_record(edge) for edge in self.edges],
@@ -333,6 +357,8 @@ class Graph:
             code=_checked(data.get("code", ""), "str", "code"),
             line=_checked(data.get("line", 0), "int", "line"),
             writes=_checked(data.get("writes", []), "tuple[tuple[str, str], ...]", "writes"),
+            cuts=tuple(_read(Cut, row, f"cuts[{number}]") for number, row in _rows(data, "cuts")),
+            turn=_checked(data.get("turn", 0), "int", "turn"),
         )
 
 
@@ -356,7 +382,7 @@ _ALWAYS = {"slot", "kind", "grad", "expression"}
 """Fields that a record has even where they hold their default: programs look for them."""
 
 
-def _record(item: Node | Edge | TensorRow) -> dict[str, Any]:
+def _record(item: Node | Edge | TensorRow | Cut) -> dict[str, Any]:
     """Return the fields of a record that differ from their defaults, and all that have none."""
     always = _ALWAYS if not isinstance(item, Node) else {"kind"}
     defaults = item._field_defaults

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import ref
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["Made", "Noted", "Trace", "Where", "Write"]
+__all__ = ["Cut", "Made", "Noted", "Trace", "Where", "Write"]
 
 KEY = "gviz"
 """Under which a node's ``metadata`` has what was :class:`Noted`."""
@@ -44,8 +44,11 @@ COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 DETACHES = {"detach", "data", *COPIES}
 """Calls whose result is out of the graph by intention."""
 
-LEAVES = {"item", "tolist", "numpy"}
+LEAVES = {"item", "tolist", "numpy", "__float__", "__int__"}
 """Calls that make numbers of tensors."""
+
+ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
+"""Calls that change their first argument; some of them return nothing."""
 
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
 """Names with an underscore at their end that write no memory."""
@@ -77,8 +80,8 @@ class Made(NamedTuple):
     Args:
         where: the innermost line of the program.
         call: the function's name.
-        lost: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or ``no derivative``; ""
-            otherwise.
+        lost: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or ``no derivative``; or
+            ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
         at: where that happened: here, or where the tensor was made that this one was made from.
         by: the name of the call that it happened in.
         source: the tensor inside, weakly.
@@ -102,12 +105,21 @@ class Noted(NamedTuple):
         turn: the how manieth run of a line that was, counted over the program.
         seconds: how long the call took; 0 if that was not measured.
         value: the numbers of its result, where they are kept.
+        outside: what is known of inputs that were cut off from a graph.
     """
 
     made: Made
     turn: int
     seconds: float
     value: Any
+    outside: tuple[Made, ...] = ()
+
+
+class Cut(NamedTuple):
+    """A line that cut tensors off: what it did the first time, and the leaves behind what it took."""
+
+    made: Made
+    leaves: tuple[Any, ...]
 
 
 class Write(NamedTuple):
@@ -147,6 +159,7 @@ class Trace:
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
+        self.cuts: dict[Where, Cut] = {}
         self.busy = False
         self.turn, self.last = 0, (0, 0, 0)
         self.before: list[tuple[Any, str, Any]] = []
@@ -164,10 +177,11 @@ class Trace:
         layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
         self.replace(layer, "__call__", self.told(vars(layer)["__call__"], "__call__", outer=True))
         for name, method in list(vars(tensor).items()):
-            if isinstance(method, FunctionType) and (name[0] != "_" or name in OPERATORS):
+            if isinstance(method, FunctionType) and (name[0] != "_" or name in OPERATORS or name in LEAVES):
                 self.replace(tensor, name, self.told(method, name))
-        data = tensor.data
+        data, flag = tensor.data, tensor.requires_grad
         self.replace(tensor, "data", property(self.told(data.fget, "data"), data.fset))
+        self.replace(tensor, "requires_grad", property(flag.fget, self.told(flag.fset, "requires_grad_")))
         for space in SPACES:
             home = import_module(f"{ENGINE}{space}")
             for name, function in list(vars(home).items()):
@@ -200,7 +214,8 @@ class Trace:
             try:
                 result = function(*args, **kwargs)
                 self.busy = True
-                saw(name, args, result, perf_counter() - start if timed else 0.0)
+                given = args if is_inner else (*args[1:], *args[0].parameters())  # of a layer
+                saw(name, (*given, *kwargs.values()) if kwargs else given, result, perf_counter() - start if timed else 0.0)
             finally:
                 self.busy = False
             return result
@@ -209,7 +224,7 @@ class Trace:
 
     def saw(self, name: str, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
         """Note what a call has made."""
-        if name == "__setitem__":
+        if name in ON_ITSELF:
             result = args[0]
         if not isinstance(result, self.tensor):
             if result is not None:
@@ -222,21 +237,31 @@ class Trace:
             version = 0 if result.is_inference() else result._version  # noqa: SLF001 - PyTorch's own name
             self.writes.append(Write(made.where, name, tuple(result.shape), version))
         if not result.requires_grad:
-            if id(result) not in self.made:
+            if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
+                lost = "detached" if name == "detach_" else "frozen"
+                self.made.pop(id(result), None)
+                self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False))
+            elif id(result) not in self.made:
                 self.keep(result, self.story(made, args))
         elif (node := result.grad_fn) is not None:
             is_small = self.valued and math.prod(result.shape) <= FEW
             notes = node.metadata
             if KEY not in notes:
-                notes[KEY] = Noted(made, self.turn, seconds, result.tolist() if is_small else None)
+                value = result.tolist() if is_small else None
+                notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else ())
         elif not made.writes:
             self.keep(result, self.story(made, args) if made.call in COPIES else made)
+
+    def outside(self, args: tuple[Any, ...]) -> tuple[Made, ...]:
+        """Return what is known of the arguments that were cut off from a graph."""
+        known = [self.made.get(id(value)) for value in args]
+        return tuple(each[1] for each in known if each is not None and each[1].lost)
 
     def saw_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
         if name in LEAVES:
             made = self.here(name)
-            self.numbers.extend([(result, self.story(made, args))] if made is not None else [])
+            self.numbers.extend([(result, self.story(made, args, is_number=True))] if made is not None else [])
         elif isinstance(result, list | tuple):
             for one in result:
                 if isinstance(one, self.tensor):
@@ -248,23 +273,28 @@ class Trace:
         if key not in known and (made.lost or not made.writes):  # what was written first was made elsewhere
             known[key] = ref(tensor, lambda _: known.pop(key, None)), made
 
-    def story(self, made: Made, args: tuple[Any, ...]) -> Made:
+    def story(self, made: Made, args: tuple[Any, ...], *, is_number: bool = False) -> Made:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
         tensor, known = self.tensor, self.made
         for value in args:
-            for one in value if value.__class__ in (list, tuple) else (value,):
+            for one in flat(value) if value.__class__ in (list, tuple) else (value,):
                 if not isinstance(one, tensor):
                     continue
                 if one.requires_grad:
-                    lost = "detached" if made.call in DETACHES or made.call in LEAVES else "no derivative"
+                    lost = "detached" if is_number or made.call in DETACHES else "no derivative"
                     lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
-                    return made._replace(lost=lost, at=made.where, by=made.call, source=ref(one))
+                    made = made._replace(lost=lost, at=made.where, by=made.call, source=ref(one))
+                    if made.where not in self.cuts:
+                        self.cuts[made.where] = Cut(made, tuple(map(ref, leaves_below(one))))
+                    return made
                 before = known.get(id(one))
                 if before is not None and before[1].lost and before[0]() is one:
                     return before[1]._replace(where=made.where, call=made.call, writes=made.writes)
-        given = next(iter(args), None) if made.call in COPIES else None
-        for number, told in self.numbers if given is not None else ():
-            if number is given and told.lost and not isinstance(given, int):  # of small whole numbers Python has one each
+        given = (
+            {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)} if made.call in COPIES else ()
+        )
+        for number, told in self.numbers if given else ():  # of small whole numbers Python has one each
+            if id(number) in given and told.lost:
                 return told._replace(where=made.where, call=made.call)
         return made
 
@@ -309,6 +339,31 @@ class Trace:
         return node.metadata.get(KEY)  # type: ignore[no-any-return]
 
 
+def flat(value: Any) -> Iterator[Any]:
+    """Yield what is in nested lists, the first of it."""
+    todo, count = [value], 0
+    while todo and count < LATEST:
+        item = todo.pop()
+        if item.__class__ in (list, tuple):
+            todo.extend(reversed(item[:LATEST]))
+        else:
+            count += 1
+            yield item
+
+
+def leaves_below(tensor: Any) -> list[Any]:
+    """Return the leaves that a tensor is made from, itself if it is one."""
+    if tensor.grad_fn is None:
+        return [tensor]
+    todo, seen = [tensor.grad_fn], set()
+    for node in todo:  # grows while it is read
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                todo.append(following)
+    return [node.variable for node in todo if type(node).__name__ == "AccumulateGrad"]
+
+
 def _mode_of_torch(trace: Trace) -> Any:
     """Return PyTorch's own way to be told of the calls of its functions."""
     overrides = import_module("torch.overrides")
@@ -318,11 +373,13 @@ def _mode_of_torch(trace: Trace) -> Any:
             start = perf_counter()
             result = function(*args, **(kwargs or {}))
             name = getattr(function, "__name__", "")
-            if name == "__get__":
-                name = getattr(function.__self__, "__name__", "")
-                if name != "data":
+            if name in ("__get__", "__set__"):
+                kind, name = name, getattr(function.__self__, "__name__", "")
+                if (kind, name) not in (("__get__", "data"), ("__set__", "requires_grad")):
                     return result
-            trace.saw(name, args, result, perf_counter() - start if trace.timed else 0.0)
+                name = "requires_grad_" if kind == "__set__" else name
+            given = (*args, *kwargs.values()) if kwargs else args
+            trace.saw(name, given, result, perf_counter() - start if trace.timed else 0.0)
             return result
 
     return Mode()

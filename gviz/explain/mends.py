@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["assigned_in", "in_place", "out_of_place", "requiring", "retaining_leaf", "without_detach"]
+__all__ = ["assigned_in", "in_place", "out_of_place", "requiring", "retaining_leaf", "within_graph"]
 
 CUTS = {"detach", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a call or as an attribute."""
+
+MODULES = {"torch", "F", "nn"}
+"""What functions are called on, as in ``torch.relu_(h)``."""
 
 CREATORS = {
     "tensor", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "zeros_like",
@@ -52,8 +55,8 @@ def assigned_in(line: str) -> str:
     return targets[-1].id if targets and isinstance(targets[-1], ast.Name) else ""
 
 
-def is_true(keyword: ast.keyword) -> bool:
-    """Return whether a keyword asks for a gradient."""
+def asks_for_gradient(keyword: ast.keyword) -> bool:
+    """Return whether a keyword says whether a gradient is wanted."""
     return keyword.arg == "requires_grad"
 
 
@@ -68,7 +71,7 @@ def requiring(line: str) -> str:
         value = getattr(read, "value", None)
         if not isinstance(value, ast.Call) or getattr(value.func, "attr", "") not in CREATORS:
             return None
-        value.keywords = [one for one in value.keywords if not is_true(one)]
+        value.keywords = [one for one in value.keywords if not asks_for_gradient(one)]
         value.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
         return read
 
@@ -86,10 +89,10 @@ def retaining_leaf(line: str) -> str:
         if not isinstance(read, ast.Assign):
             return None
         calls = [node for node in ast.walk(read.value) if isinstance(node, ast.Call)]
-        if not any(is_true(one) for call in calls for one in call.keywords):
+        if not any(asks_for_gradient(one) for call in calls for one in call.keywords):
             return None
         for call in calls:
-            call.keywords = [one for one in call.keywords if not is_true(one)]
+            call.keywords = [one for one in call.keywords if not asks_for_gradient(one)]
         read.value = ast.Call(ast.Attribute(read.value, "requires_grad_", ast.Load()), [], [])
         return read
 
@@ -101,8 +104,12 @@ class _Whole(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("float", "int") and len(node.args) == 1:
+            return node.args[0]
         cut = isinstance(node.func, ast.Attribute) and node.func.attr in CUTS and not node.args
         copies = isinstance(node.func, ast.Attribute) and node.func.attr in {"tensor", "as_tensor", "from_numpy"} and node.args
+        if copies and isinstance(node.args[0], ast.List) and isinstance(node.func, ast.Attribute):
+            return ast.Call(ast.Attribute(node.func.value, "stack", ast.Load()), node.args, [])
         if copies and any(isinstance(part, ast.Name) for part in ast.walk(node.args[0])):
             return node.args[0]
         return node.func.value if cut and isinstance(node.func, ast.Attribute) else node
@@ -112,13 +119,17 @@ class _Whole(ast.NodeTransformer):
         return node.value if node.attr == "data" else node
 
 
-def without_detach(line: str) -> str:
+def within_graph(line: str) -> str:
     """Return a line that stays within the graph.
 
-    >>> without_detach("d = h.detach() * 2"), without_detach("loss = torch.tensor(y.item())"), without_detach("y = h * 2")
+    >>> within_graph("d = h.detach() * 2"), within_graph("loss = torch.tensor(y.item())"), within_graph("y = h * 2")
     ('d = h * 2', 'loss = y', '')
+    >>> within_graph("h = h.detach()"), within_graph("y = torch.tensor([a * 2, b])")
+    ('leave the line out', 'y = torch.stack([a * 2, b])')
     """
-    return changed(line, lambda read: _Whole().visit(read))
+    text = changed(line, lambda read: _Whole().visit(read))
+    left, _, right = text.partition(" = ")
+    return "leave the line out" if text and left == right else text
 
 
 def in_place(line: str) -> str:
@@ -142,8 +153,8 @@ def in_place(line: str) -> str:
 def out_of_place(line: str) -> str:
     """Return a write in place as the assignment of a new tensor.
 
-    >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("y[0] = 1")
-    ('y = y + 1', 'y = y.add(1)', '')
+    >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("torch.relu_(h)"), out_of_place("y[0] = 1")
+    ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', '')
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:
@@ -151,8 +162,9 @@ def out_of_place(line: str) -> str:
             return ast.Assign([read.target], ast.BinOp(ast.Name(read.target.id, ast.Load()), read.op, read.value))
         call = read.value if isinstance(read, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+            written = call.args[0] if call.func.value.id in MODULES and call.args else call.func.value
             call.func.attr = call.func.attr.removesuffix("_")
-            return ast.Assign([ast.Name(call.func.value.id, ast.Store())], call)
+            return ast.Assign([written], call)
         return None
 
     return changed(line, change)

@@ -7,12 +7,13 @@ back, and the error that the program stopped with. So it is the same for gviz's 
 from __future__ import annotations
 
 import re
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gviz.errors import SourceError
 from gviz.explain import mends
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import NOT_FINITE, elements, has_only, is_finite, positions
+from gviz.passes.elements import NOT_FINITE, elements, has_only, is_finite, plus, positions
 from gviz.passes.expressions import operator_of
 from gviz.text import did_you_mean, excerpt, joined, line_text
 
@@ -23,11 +24,31 @@ if TYPE_CHECKING:
 
 __all__ = ["FINE", "Cause", "why", "why_all"]
 
-FINE = ("ok", "frozen", "integer", "accumulated", "not a leaf")
+FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
+
+CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
+"""PyTorch's own operations: a user's Function has no number."""
 
 MOST = 3
 """Places that are listed."""
+
+MENDS_OF_NAN = {
+    "log": "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+    "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+    "÷": "it is a division by 0: add a small number to the divisor",
+    "reciprocal": "it is a division by 0: add a small number to the divisor",
+    "sqrt": "sqrt is nan below 0: keep its input above it",
+}
+MENDS_OF_ZERO = {
+    "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
+    "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
+    "floor": "rounding has no slope: x + (x.floor() - x).detach() lets the gradient through",
+    "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
+    "×": "the other factor is 0: give it another value",
+    "norm": "the norm has no slope at 0: begin elsewhere",
+}
+"""What to do where an operation makes nan or inf, and where it makes a gradient 0."""
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
@@ -35,6 +56,13 @@ CHANGED = "modified by an inplace operation"
 LEAF_WRITTEN = "a leaf Variable that requires grad"
 NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words."""
+
+REASONS = {
+    "detached": "{}() cut off what is made from it",
+    "no_grad": "what is made from it was made under torch.no_grad()",
+    "no derivative": "{}() has no derivative",
+}
+"""How a line cuts tensors off."""
 
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
@@ -142,10 +170,10 @@ class _Case:
         yield self.overwritten(row)
         if not row.requires_grad:
             yield self.outside(row)
-        if self.graph.error and (row.is_leaf or not row.requires_grad):
+            has_reason = NO_GRAPH in self.graph.error and not any(other.cut for other in self.graph.tensors)
+            yield self.failed(row) if has_reason else self.never_required(row)
+        if self.graph.error and row.is_leaf:
             yield self.failed(row)
-        if not row.requires_grad:
-            yield self.never_required(row)
         yield self.not_finite_root(row)
         if not row.is_leaf:
             yield self.not_retained(row)
@@ -167,7 +195,7 @@ class _Case:
     def took_name(self, row: TensorRow) -> bool:
         """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
         line = self.line(row.line, row.file)
-        is_update = bool(line) and mends.in_place(line[0][1]) != "" and mends.assigned_in(line[0][1]) == row.name
+        is_update = bool(line) and ".grad" in line[0][1] and mends.assigned_in(line[0][1]) == row.name
         node = self.named.get(row.name)
         is_other = node is not None and node.kind == "leaf" and (not row.is_leaf or not row.requires_grad)
         return is_other or (is_update and bool(row.leaves or row.cut_from))
@@ -179,9 +207,12 @@ class _Case:
         lines = self.line_of(row.cut_at)
         source = f" from {row.cut_from}" if row.cut_from else ""
         code = lines[0][1] if lines else ""
+        if row.cut == "frozen":
+            what = f"{row.name} does not require a gradient any more"
+            return Cause(row.name, "frozen", what, lines, "leave the line out")
         if row.cut == "detached":
             what = f"{row.name} is outside the graph: {row.cut_by}() cut it off{source}"
-            return Cause(row.name, "detached", what, lines, mends.without_detach(code) or f"leave out {row.cut_by}()")
+            return Cause(row.name, "detached", what, lines, mends.within_graph(code) or f"leave out {row.cut_by}()")
         if row.cut == "no_grad":
             what = f"{row.name} is outside the graph: it was made under torch.no_grad()"
             return Cause(row.name, "no_grad", what, lines, "take the line out of torch.no_grad()")
@@ -214,10 +245,8 @@ class _Case:
         lines = self.line(row.line, row.file)
         node = self.named.get(row.name)
         is_there = node is not None and node.kind == "leaf"
-        if self.graph.line and is_there:
-            taken = self.find(r"zero_grad\s*\(|\.grad\s*=\s*None", self.graph.line)
-            what = f"{row.name} had a gradient after backward, and it was taken away again"
-            return Cause(row.name, "taken away", what, self.line(taken), "read .grad before zero_grad()")
+        if self.graph.line and node is not None and is_there:
+            return self.without_trace(row, node)
         by_hand = self.find(r"autograd\.grad\s*\(")
         if by_hand and not self.graph.line:
             what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
@@ -225,24 +254,38 @@ class _Case:
         if not self.graph.line and not self.has_gradients():
             what = f"{row.name}.grad is None: backward has not run yet"
             return Cause(row.name, "backward not run", what, lines, f"{self.root or 'loss'}.backward()")
-        cut = next((other for other in self.graph.tensors if other.cut and self.comes_from(other, row.name)), None)
-        if cut is not None and (told := self.outside(cut)) is not None:
-            what = f"no gradient comes from {self.root} to {row.name}: {told.what}"
-            return told._replace(name=row.name, what=what)
+        cut = next((cut for cut in self.graph.cuts if cut.is_used and row.name in cut.leaves), None)
+        if cut is not None:
+            told = self.outside(row._replace(cut=cut.why, cut_by=cut.by, cut_at=cut.at))
+            what = f"no gradient comes from {self.root or 'the root'} to {row.name}: {REASONS[cut.why].format(cut.by)}"
+            return Cause(row.name, cut.why, what, self.line_of(cut.at), told.mend if told is not None else "")
         what = f"{self.root or 'the root'} is not made from {row.name}: there is no path between them"
         return Cause(row.name, "no path", what, lines, f"use {row.name} where {self.root or 'the root'} is computed")
+
+    def without_trace(self, row: TensorRow, node: Node) -> Cause:
+        """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
+        users = (self.nodes[edge.target] for edge in self.uses[node.id])
+        own = next((user for user in users if not CLASS.fullmatch(user.label)), None)
+        taken = self.find(r"zero_grad\s*\(|\.grad\s*=\s*None", self.graph.line)
+        step = self.find(r"\.step\s*\(", self.graph.line)
+        if own is not None and not taken:
+            what = f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {row.name}"
+            mend = "return a gradient for each input in its backward"
+            return Cause(row.name, "no gradient", what, self.line(own.line, own.file), mend)
+        if taken and self.graph.line < step < taken:
+            what = f"{row.name} had its gradient until it was taken away, after step() had used it"
+            return Cause(row.name, "cleared", what, self.line(taken))
+        what = f"{row.name} had a gradient after backward, and it was taken away again"
+        mend = (
+            "call zero_grad() before backward(), so that step() has a gradient to use"
+            if taken < step
+            else "read .grad before it"
+        )
+        return Cause(row.name, "taken away", what, self.line(taken), mend)
 
     def has_gradients(self) -> bool:
         """Return whether backward has left a gradient anywhere."""
         return any(row.grad is not None for row in self.graph.tensors)
-
-    def comes_from(self, cut: TensorRow, leaf: str) -> bool:
-        """Return whether a tensor was cut off from a leaf, or from what is made of it; of one without a name its line tells."""
-        name = cut.cut_from
-        if not name:
-            base = re.escape(leaf.partition(".")[0].partition("[")[0])
-            return any(re.search(rf"(?<![\w.]){base}\b", code) for _, code in self.line_of(cut.cut_at))
-        return name == leaf or (name in self.rows and leaf in self.rows[name].leaves)
 
     # ---------------------------------------------------------------- the error that the program stopped with
     def failed(self, row: TensorRow) -> Cause | None:
@@ -275,7 +318,7 @@ class _Case:
         root = self.rows.get(named_in(code), None)
         told = self.outside(root) if root is not None else None
         if root is not None and told is not None:
-            what = f"backward did not run: {root.name} has no graph. {told.what.partition(': ')[2]}"
+            what = f"backward did not run: {root.name} has no graph; {told.what.partition(': ')[2]}"
             return told._replace(name=row.name, what=what, lines=(*lines, *told.lines))
         leaves = [one for one in self.graph.tensors if one.is_leaf and "float" in one.dtype and one is not root]
         what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
@@ -288,25 +331,21 @@ class _Case:
 
     def second(self, row: TensorRow, lines: Lines, _: str) -> Cause:
         """Return the cause for a backward through a graph that an earlier one has freed."""
-        alive = {node.id for node in self.shown.nodes if node.arrives is not None}
-        link = next((self.nodes[edge.source] for edge in self.shown.edges if self.is_link(edge, alive)), None)
+        old = {node.id for node in self.shown.nodes if node.kind == "operation" and 0 < node.turn <= self.graph.turn}
+        links = [edge for edge in self.shown.edges if edge.source in old and edge.target not in old]
+        link = max((self.nodes[edge.source] for edge in links), key=lambda node: node.turn, default=None)
         if link is None:
             what = "backward ran twice through the same graph, and the first time freed it"
             mend = "call it once, or the first time with backward(retain_graph=True)"
             return Cause(row.name, "second backward", what, lines, mend)
         made = self.line(link.line, link.file)
-        name = mends.assigned_in(made[0][1]) if made else ""
-        name = name or link.name or "a tensor"
-        what = (
-            f"backward went on into a graph that an earlier backward had freed: {name}, made in the line below, links the two"
-        )
-        mend = f"{name} = {name}.detach() before it is used again" if name.isidentifier() else "detach() what is used again"
+        name = (mends.assigned_in(made[0][1]) if made else "") or link.name or "a tensor"
+        what = f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"
+        is_again = any(node.line == link.line and node.id not in old for node in self.shown.nodes)
+        mend = f"{name} = {name}.detach() before it is used again"
+        if not is_again or not name.isidentifier():
+            mend = f"compute {name} anew before each backward(), or call backward(retain_graph=True)"
         return Cause(row.name, "second backward", what, (*lines, *made), mend)
-
-    def is_link(self, edge: Edge, alive: set[str]) -> bool:
-        """Return whether an edge leads from an operation that was freed to one that was not."""
-        source = self.nodes[edge.source]
-        return source.kind == "operation" and edge.target in alive and edge.source not in alive
 
     def written(self, row: TensorRow, lines: Lines, _: str) -> Cause:
         """Return the cause for a tensor that was written after an operation had saved it."""
@@ -318,8 +357,11 @@ class _Case:
         made = self.line(saver.line, saver.file) if saver is not None else ()
         by = f" by {operator_of(saver.label)}" if saver is not None else ""
         what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
-        better = mends.out_of_place(writes[0][1]) if writes else ""
-        mend = better or "write the result into a new tensor"
+        stepped = self.find(r"\.step\s*\(")
+        is_step = ".step(" in (writes[0][1] if writes else self.code[stepped - 1] if stepped else "")
+        writes = writes or (list(self.line(stepped)) if is_step else [])
+        better = "" if is_step or not writes else mends.out_of_place(writes[0][1])
+        mend = better or ("call each backward() before step()" if is_step else "write the result into a new tensor")
         return Cause(row.name, "written in place", what, (*lines, *made, *writes), mend)
 
     # ---------------------------------------------------------------- gradients that are there
@@ -357,6 +399,9 @@ class _Case:
     def zero(self, row: TensorRow) -> Cause:
         """Return the cause for a gradient of zeros: where it becomes zero on its way."""
         node = self.named.get(row.name)
+        parts = [edge.handed for edge in self.uses[node.id]] if node is not None else []
+        if any(part is not None and not has_only(part, 0.0) for part in parts):
+            return self.zeroed(row, parts)
         cuts = list(self.cutting(node)) if node is not None else []
         if not cuts:
             what = f"the gradient of {row.name} is 0, and where it became so is not known"
@@ -371,8 +416,25 @@ class _Case:
         more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
         lines = dict.fromkeys(line for edge in cuts[:MOST] for line in self.line(self.nodes[edge.target].line))
         what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"
-        mend = "give it inputs where the derivative is not 0, or use a function such as leaky_relu or softplus"
+        sign = operator_of(self.nodes[cuts[0].target].label)
+        mend = MENDS_OF_ZERO.get(sign, f"give {sign} inputs at which its derivative is not 0")
         return Cause(row.name, "zero", what, tuple(lines), mend)
+
+    def zeroed(self, row: TensorRow, parts: list[Value]) -> Cause:
+        """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
+        total = reduce(plus, parts)
+        if total is not None and has_only(total, 0.0):
+            what = f"the gradient of {row.name} is 0: what comes over its {len(parts)} paths cancels out"
+            return Cause(row.name, "zero", what, self.line(self.graph.line), f"gviz explain --wrt {row.name} shows the paths")
+        taken = self.find(r"zero_grad\s*\(|\.grad\b.*(zero_\s*\(|=\s*0)", self.graph.line)
+        if not taken:
+            what = f"the gradient of {row.name} is 0, though backward brought one: a hook, or the program, has made it 0"
+            return Cause(row.name, "zero", what, self.line(self.graph.line), "look at what changes .grad, and at hooks")
+        is_used = self.graph.line < self.find(r"\.step\s*\(", self.graph.line) < taken
+        what = f"the gradient of {row.name} is 0: it was set to 0 after backward"
+        return Cause(
+            row.name, "cleared" if is_used else "zero", what, self.line(taken), "" if is_used else "read .grad before that"
+        )
 
     def cutting(self, node: Node) -> Iterator[Edge]:
         """Yield the edges on which a gradient that is not 0 becomes 0, above a node."""
@@ -427,20 +489,34 @@ class _Case:
         return Cause(row.name, "nan", f"{row.name}.grad is {number}: {made[0]}, backward", lines, mend)
 
     def not_finite_root(self, row: TensorRow) -> Cause | None:
-        """Return the cause for a root, or the tensor itself, that is not finite."""
+        """Return the cause for a tensor that is not finite, or for a root that is not and is made from it."""
         for name in (row.name, self.root):
             value = self.rows[name].value if name in self.rows else None
             if value is not None and not is_finite(value):
-                return self.born(row.name, f"{name} is {number_of(value)}")
+                told, node = self.born(row.name, f"{name} is {number_of(value)}"), self.named.get(row.name)
+                reached = {one.id for one in self.above(node)} | {node.id} if node is not None else set()
+                return told if row.name == name or reached & self.not_finite_nodes else None
         return None
 
+    @cached_property
+    def not_finite_nodes(self) -> set[str]:
+        """The nodes at which nan or inf begin: what the program has put in, else the first operation."""
+        given = [node for node in self.shown.nodes if node.kind != "operation" and not is_finite(node.value)]
+        made = [node for node in self.shown.nodes if node.kind == "operation" and self.is_born(node)]
+        return {node.id for node in given or sorted(made, key=lambda node: node.turn)[:1]}
+
     def born(self, name: str, what: str) -> Cause | None:
-        """Return the cause that is the operation which made the first nan or inf, forward; None if none is known."""
-        born = next((node for node in self.shown.nodes if node.kind == "operation" and self.is_born(node)), None)
-        if born is None:
+        """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
+        first = next((self.nodes[one] for one in sorted(self.not_finite_nodes)), None)
+        if first is None:
             return None
-        what = f"{what}: {operator_of(born.label)} makes the first of them, forward"
-        return Cause(name, "nan", what, self.line(born.line, born.file), "keep its input within its domain: clamp it, say")
+        if first.kind != "operation":
+            row = self.rows.get(first.name or "")
+            lines = self.line(row.line, row.file) if row is not None else ()
+            return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
+        sign = operator_of(first.label)
+        mend = MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")
+        return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", self.line(first.line, first.file), mend)
 
     def is_born(self, node: Node) -> bool:
         """Return whether an operation makes nan or inf of finite inputs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gviz.graph import to_value
+from gviz.graph import Cut, to_value
 from gviz.sources.script.names import grad_fn, graph_nodes
 from gviz.text import line_text
 from gviz.walk import Line, bytes_kept, numbers, tensor_row
@@ -102,6 +102,23 @@ class Lines:
         line, file = made.where.line, self.file(made.where.file)
         source = names.get(id(made.source()), "") if made.source is not None else ""
         return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=cut_at, cut_from=source)
+
+    def cuts(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[Cut]:
+        """Yield the lines that cut tensors off.
+
+        Args:
+            nodes: the operations of the graph.
+            roots: the tensors that it is of.
+            named: the tensors that have a name.
+        """
+        noted = [self.trace.of_node(node) for node in nodes]
+        used = {made.at for one in noted if one is not None for made in one.outside}
+        used |= {made.at for made in map(self.trace.made_by, roots) if made is not None}
+        names = {id(tensor): name for name, tensor in reversed(list(named.items()))}
+        for where, (made, leaves) in self.trace.cuts.items():
+            behind = (names.get(id(leaf())) for leaf in leaves)
+            place = line_text(where.line, self.file(where.file))
+            yield Cut(place, made.by, made.lost, tuple(dict.fromkeys(filter(None, behind))), where in used)
 
     def writes_in(self, message: str) -> tuple[tuple[str, str], ...]:
         """Return the write that PyTorch's message about a changed variable is about, by its shape and version."""

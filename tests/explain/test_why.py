@@ -124,7 +124,7 @@ y.backward()
 """,
         "zero",
         [4],
-        "give it inputs where the derivative is not 0, or use a function such as leaky_relu or softplus",
+        "give it inputs above 0, or use a function such as leaky_relu or softplus",
     ),
     "not_run": (
         "w",
@@ -290,7 +290,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "keep its input within its domain: clamp it, say",
+        "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
     ),
     "nan_backward": (
         "w",
@@ -329,9 +329,9 @@ loss.backward()
 opt.step()
 opt.zero_grad()
 """,
-        "taken away",
+        "cleared",
         [7],
-        "read .grad before zero_grad()",
+        "",
     ),
     "autograd_grad": (
         "w",
@@ -394,6 +394,295 @@ y.backward()
         "ok",
         [4],
         "",
+    ),
+    "not_overwritten": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 3
+h = h + 1
+loss = h.sum()
+loss.backward()
+""",
+        "ok",
+        [6],
+        "",
+    ),
+    "total": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+total = 0
+for i in range(2):
+    loss = (w ** 2).sum()
+    total = total + loss
+    total.backward()
+""",
+        "second backward",
+        [7, 6],
+        "total = total.detach() before it is used again",
+    ),
+    "features": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+feats = (w * 2).exp()
+for i in range(2):
+    loss = (feats ** 2).sum()
+    loss.backward()
+""",
+        "second backward",
+        [6, 3],
+        "compute feats anew before each backward(), or call backward(retain_graph=True)",
+    ),
+    "layer_no_grad": (
+        "net.weight",
+        """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(2, 1)
+with torch.no_grad():
+    out = net(torch.ones(1, 2))
+loss = out.sum()
+loss.backward()
+""",
+        "no_grad",
+        [8, 6],
+        "take the line out of torch.no_grad()",
+    ),
+    "cut_in_forward": (
+        "net.a.weight",
+        """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 4)
+        self.b = nn.Linear(4, 1)
+
+    def forward(self, x):
+        h = torch.tanh(self.a(x)).detach()
+        return self.b(h)
+
+def main():
+    net = Net()
+    loss = (net(torch.ones(8, 2)) ** 2).mean()
+    loss.backward()
+
+main()
+""",
+        "detached",
+        [11],
+        "h = torch.tanh(self.a(x))",
+    ),
+    "in_place_exp": (
+        "w",
+        """\
+import torch
+w = torch.tensor([2.0, 1.0, -1.0], requires_grad=True)
+y = torch.sigmoid(w)
+z = torch.exp(w)
+z.mul_(2)
+loss = (y * z).sum()
+loss.backward()
+""",
+        "written in place",
+        [7, 4, 5],
+        "z = z.mul(2)",
+    ),
+    "in_place_function": (
+        "w",
+        """\
+import torch
+w = torch.tensor([2.0, 1.0, -1.0], requires_grad=True)
+h = torch.sigmoid(w)
+torch.relu_(h)
+loss = h.sum()
+loss.backward()
+""",
+        "written in place",
+        [6, 3, 4],
+        "h = torch.relu(h)",
+    ),
+    "cancels": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (w - w).sum()
+y.backward()
+""",
+        "zero",
+        [4],
+        "gviz explain --wrt w shows the paths",
+    ),
+    "zeroed": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (w ** 2).sum()
+loss.backward()
+w.grad.zero_()
+""",
+        "zero",
+        [5],
+        "read .grad before that",
+    ),
+    "softmax": (
+        "w",
+        """\
+import torch
+w = torch.tensor([100.0, 1.0], requires_grad=True)
+p = torch.exp(w) / torch.exp(w).sum()
+loss = -torch.log(p[1])
+loss.backward()
+""",
+        "nan",
+        [3],
+        "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+    ),
+    "nan_data": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([float('nan'), 1.0])
+h = w * x
+loss = h.sum()
+loss.backward()
+""",
+        "nan",
+        [3],
+        "look at the data",
+    ),
+    "by_float": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+loss = torch.tensor(float(w * 2), requires_grad=True)
+loss.backward()
+""",
+        "false cure",
+        [3],
+        "loss = w * 2",
+    ),
+    "frozen_later": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+v = torch.tensor(1.0, requires_grad=True)
+w.requires_grad = False
+loss = w * v
+loss.backward()
+""",
+        "frozen",
+        [4],
+        "leave the line out",
+    ),
+    "watched_copy": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+b = torch.tensor([1.0, 2.0], requires_grad=True)
+shown = w.detach()
+loss = (b * 2).sum()
+loss.backward()
+""",
+        "no path",
+        [2],
+        "use w where loss is computed",
+    ),
+    "function_none": (
+        "w",
+        """\
+import torch
+
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = F.apply(w).sum()
+loss.backward()
+""",
+        "no gradient",
+        [13],
+        "return a gradient for each input in its backward",
+    ),
+    "listed": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([3.0, 4.0])
+out = torch.tensor([w[0] * x[0], w[1] * x[1]])
+loss = out.sum()
+loss.backward()
+""",
+        "detached",
+        [6, 4],
+        "out = torch.stack([w[0] * x[0], w[1] * x[1]])",
+    ),
+    "cleared_too_soon": (
+        "w",
+        """\
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = (w - 3) ** 2
+loss.backward()
+opt.zero_grad()
+opt.step()
+""",
+        "taken away",
+        [6],
+        "call zero_grad() before backward(), so that step() has a gradient to use",
+    ),
+    "frozen_beside_an_error": (
+        "x",
+        """\
+import torch
+x = torch.ones(2)
+w = torch.ones(2, requires_grad=True)
+h = torch.ones(2)
+for i in range(2):
+    h = torch.tanh(h * w + x)
+    h.sum().backward()
+""",
+        "frozen",
+        [2],
+        "x = torch.ones(2, requires_grad=True)",
+    ),
+    "stepped_between": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+one = (w ** 2).sum()
+two = (w ** 3).sum()
+one.backward()
+opt.step()
+two.backward()
+""",
+        "written in place",
+        [8, 5, 7],
+        "call each backward() before step()",
     ),
 }
 """Of each: the tensor, the program, the verdict, the lines that are named, and the mend."""

@@ -19,7 +19,7 @@ from gviz.sources.reading import Reading, find_aliases, not_finite
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.failure import Script, describe
-from gviz.sources.script.names import named, with_names_of_the_picture
+from gviz.sources.script.names import graph_nodes, named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
@@ -126,8 +126,8 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward)
     trace = _trace(engine, script, options)
+    watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward, trace=trace)
     code = stop.compiled(parsed.code)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
         raised = _run(code, space)
@@ -325,7 +325,11 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0
     writes = left.lines.writes_in(left.error.what) if left.error is not None else ()
-    return replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes)
+    every = {**names, **listed}
+    called = left.call.tensors if left.call is not None else ()
+    cuts = tuple(left.lines.cuts(graph_nodes(every.values()), [*roots.values(), *called], every))
+    turn = left.call.turn if left.call is not None else 0
+    return replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)
 
 
 def _as_it_was(graph: Graph, names: Mapping[str, Any], values: Mapping[int, Any]) -> Graph:

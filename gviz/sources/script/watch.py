@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gviz.sources.options import SourceOptions
     from gviz.sources.script.process import EngineFinder
+    from gviz.trace import Trace
 
 __all__ = ["Call", "calls_watched"]
 
@@ -46,6 +47,7 @@ class Call:
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         before: the gradients that the leaves had, by the leaf's identity, if lines were asked for.
         values: the numbers that they had, by the same, if lines or the gradients on their way were: optimizers change them.
+        turn: of the last line that had run when the call before this one was made; 0 for the first.
     """
 
     function: str
@@ -56,6 +58,7 @@ class Call:
     kept: Mapping[Any, int] | None = None
     before: Mapping[int, Any] = field(default_factory=dict)
     values: Mapping[int, Any] = field(default_factory=dict)
+    turn: int = 0
 
 
 @contextmanager
@@ -67,6 +70,7 @@ def calls_watched(
     options: SourceOptions,
     *,
     after: Callable[[int | None], None],
+    trace: Trace | None = None,
 ) -> Iterator[dict[str, Call]]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
@@ -77,12 +81,13 @@ def calls_watched(
         namespace: the script's globals.
         options: what is asked for of the gradients on their way, and of what the operations cost.
         after: called after each backward, with its line; it may end the run.
+        trace: what counts the runs of lines, if they are asked for.
 
     Yields:
         The last call of each function by its name, once there is one, that raises or does not.
     """
     last: dict[str, Call] = {}
-    running, count = False, 0
+    running, count, earlier = False, 0, 0
     measured = math.inf if options.costs else MEASURED if options.kept else 0
 
     def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
@@ -94,7 +99,7 @@ def calls_watched(
     def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
-            nonlocal running, count
+            nonlocal running, count, earlier
             if running:  # called by another backward
                 return original(*args, **kwargs)
             roots = args[0] if args else kwargs.get(argument)
@@ -111,14 +116,17 @@ def calls_watched(
                     flow=flowing(original.__name__, tensors, args[1:], kwargs) if options.flow else {},
                     kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
                     before={id(leaf): leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None},
+                    turn=earlier,
                     values={id(leaf): leaf.detach().clone() for leaf in leaves if leaf.numel() <= FEW},
                 )
+            turn = trace.turn if trace is not None else 0
             running = True
             try:
                 result = original(*args, **kwargs)
             finally:
                 running = False
             if original.__name__ == "backward":
+                earlier = turn
                 after(last["backward"].line if "backward" in last else None)
             return result
 
