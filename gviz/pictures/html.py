@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gviz.passes.expressions import UNKNOWN
 from gviz.pictures.labels import Span
 from gviz.pictures.look import LONGEST_LINE
 from gviz.text import display_width, shorten, visible
@@ -14,6 +15,7 @@ from gviz.text import display_width, shorten, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gviz.pictures import Statement
     from gviz.pictures.labels import Box, Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
@@ -35,6 +37,7 @@ __all__ = [
     "record",
     "span_text",
     "stacked",
+    "unknown",
 ]
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
@@ -238,6 +241,12 @@ def legend(
         rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
     rows += "".join(f'<TR><TD ALIGN="LEFT">{text}</TD></TR>' for text in texts)
     return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
+
+
+def unknown(statements: Iterable[Statement]) -> list[Line]:
+    """Return the remark on operands that are not known, if a box says so."""
+    is_there = any(UNKNOWN in one.look.get("label", "") for one in statements)
+    return [(Span(f"{UNKNOWN} an input that needs no grad"),)] if is_there else []
 
 
 def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Html:

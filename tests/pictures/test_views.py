@@ -134,6 +134,34 @@ def test_teaching_keeps_pytorch_s_names() -> None:
     assert {"AddBackward0", "MulBackward0", "LogBackward0"} <= set(drawn)
 
 
+def test_teaching_breaks_what_is_saved_and_names_it_in_the_legend_if_there_is_any() -> None:
+    drawn = lines(read(("y=max_pool2d(x, 2).sum()", {"x": str([[[[1, 2], [3, 4]]]])})), "teaching")
+    assert "saved: self = x, ceil_mode = False," in drawn
+    assert "kept for backward" in " ".join(drawn)
+    assert "kept for backward" not in " ".join(lines(read(("y=x+w", {})), "teaching"))
+
+
+# without gradients
+
+
+@pytest.mark.parametrize("view", ["dataflow", "teaching"])
+@pytest.mark.parametrize("show", [("value",), ()])
+def test_a_view_without_grad_shows_no_gradient(view: str, show: tuple[str, ...]) -> None:
+    assert "grad" in " ".join(lines(read(ARTICLE), view)).replace("grad_fn", "")
+    drawn = " ".join(lines(read(ARTICLE), view, show=show)).replace("grad_fn", "")
+    assert "∂y/∂y" not in drawn
+    assert "grad" not in drawn
+    assert ("= 3" in drawn) is (bool(show) or view == "dataflow")
+
+
+# legends
+
+
+def test_the_legend_tells_of_what_stands_on_the_lines_and_of_nothing_else() -> None:
+    assert "on a line: local derivative" in " ".join(lines(read(ARTICLE), "dataflow"))
+    assert "on a line" not in " ".join(lines(read(ARTICLE), "dataflow", symbols="off"))
+
+
 # micrograd
 
 
@@ -231,6 +259,7 @@ def test_every_text_of_a_slide_is_on_it() -> None:
     [
         (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for theme and title"),
         (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for show"),
+        (RenderOptions(view="autograd", show=("value",)), "the view autograd has no use for show"),
         (RenderOptions(view="autograd", repeat_leaves="always"), "the view autograd has no use for repeat_leaves"),
         (RenderOptions(view="teaching", ghosts=True, path=("w",)), "the view teaching has no use for ghosts and path"),
     ],

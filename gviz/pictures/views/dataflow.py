@@ -76,11 +76,11 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     trails = trails_of(shown, options.path)
     drawn = list(statements(shown, options, theme, trails))
     if trails is None:
-        label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
+        label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.error) else {}
         return themed(shown, options, {**SPACE, **label}, drawn)
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.error
-    label = {"label": html.legend({}, [], theme, options, error=graph.error, words=lines)} if has_foot else {}
+    label = {"label": html.legend({}, html.unknown(drawn), theme, options, error=graph.error, words=lines)} if has_foot else {}
     page = themed(shown, options, {**SPACE, **label}, drawn)
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
@@ -106,7 +106,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
         ]
         own = theme if node.id in on_path else faded(theme)
         if trails is not None and node.id in trails.nodes:
-            lines = with_parts(lines, trails.parts(node.id), node)
+            lines = with_parts(lines, trails.parts(node.id) if "grad" in options.show else None, node)
         look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
     yield from lines_of(shown.edges, nodes, options, theme, trails)
@@ -164,14 +164,16 @@ def lines_of(
 def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
     """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known.
 
-    Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, and the norm of what it
-    makes of the gradient.
+    Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, or the name of the
+    function that makes the gradient, and the norm of what it makes.
     """
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
     symbol = short(edge.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.symbol) else ""
-    if edge.local is None and GRAD.search(edge.symbol):
-        size = [f"norm {decimal(norm(edge.handed), options.precision)}"] if has_number and edge.handed is not None else []
+    if is_vjp(edge):
+        symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
+        has_size = has_number and edge.handed is not None and "grad" in options.show
+        size = [f"norm {decimal(norm(edge.handed), options.precision)}"] if has_size else []
         return tuple(filter(None, [symbol, *size]))
     if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
         number = ""
@@ -180,6 +182,18 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     if symbol and number and len(told) > LONGEST:
         return (quotient, symbol, f"= {number}")
     return (quotient, told) if told else ()
+
+
+def is_vjp(edge: Edge) -> bool:
+    """Return whether a derivative is no factor, but told by what it makes of the gradient that arrives."""
+    return edge.local is None and (not edge.symbol or bool(GRAD.search(edge.symbol)))
+
+
+def vjp_name(user: Node, options: RenderOptions) -> str:
+    """Return what makes the gradient of an input, where there is no formula of it: PyTorch's class, or the statement."""
+    if options.by == "statement" or not user.label:
+        return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
+    return f"{short(user.label, LONGEST_SYMBOL)}(grad)"
 
 
 def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
@@ -199,6 +213,8 @@ def is_number(symbol: str) -> bool:
 
 def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
     """Yield the gradient of a node; and the sum, where it arrives in several ways."""
+    if "grad" not in options.show:
+        return
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
@@ -228,18 +244,17 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
+    nodes = {node.id: node for node in graph.nodes}
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
-    derivatives = {bool(GRAD.search(edge.symbol)): None for edge in graph.edges if edge.symbol}
+    lines = [edge for edge in graph.edges if nodes[edge.source].kind not in ("constant", "frozen")]
+    derivatives = {is_vjp(edge) for edge in lines if derivative(edge, nodes, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
-    notes = [(Span(f"on a line: {about}"),)] if about else []
-    notes += (
-        [(Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),)]
-        if any(node.arrives is not None for node in graph.nodes)
-        else []
-    )
-    return html.legend(told, notes, theme, options, error=graph.error)
+    notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
+    if "grad" in options.show and any(node.arrives is not None for node in graph.nodes):
+        notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
+    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, error=graph.error)
