@@ -249,10 +249,10 @@ def unknown(statements: Iterable[Statement]) -> list[Line]:
     return [(Span(f"{UNKNOWN} an input that needs no grad"),)] if is_there else []
 
 
-def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Html:
-    """Return a legend with a row of shades below it, each with the number from which on it stands."""
+def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:
+    """Return a legend with a row of shades below it, each with its outline, and with the number from which on it stands."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
-    cells = "".join(f'<TD {size} BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, text in steps)
+    cells = "".join(f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps)
     head = f"<TD>{escaped(title)} from</TD>"
     row = f"<TABLE {ROWS}><TR>{head}{cells}</TR></TABLE>"
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')
