@@ -238,6 +238,16 @@ def test_a_page_keeps_its_size_whatever_is_said_on_it(fit: str, text: str) -> No
     assert tuple(map(float, size.groups())) == {"slide": (960, 540), "a4": (842, 595)}[fit]
 
 
+@pytest.mark.parametrize("fit", ["slide", "a4"])
+def test_a_long_title_of_a_page_is_whole_and_a_very_long_one_is_told_of(fit: str, recwarn: pytest.WarningsRecorder) -> None:
+    title = "The gradient of the loss by the weights of the second layer, after one step"
+    page = PdfReader(io.BytesIO(bytes(render(read(ARTICLE), "pdf", RenderOptions(fit=fit, title=title))))).pages[0]
+    assert title in " ".join(page.extract_text().split())
+    assert not recwarn.list
+    with pytest.warns(gviz.GvizWarning, match=r"the title has 151 characters, of which 98"):
+        render(read(ARTICLE), "svg", RenderOptions(fit=fit, title=f"{title} {title}"))
+
+
 def test_every_text_of_a_slide_is_on_it() -> None:
     for source in (ARTICLE, E):
         for view in VIEWS:
@@ -284,6 +294,11 @@ def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
     for usual, twice in (('POINT-SIZE="22"', 'POINT-SIZE="44"'), ('HEIGHT="36"', 'HEIGHT="72"'), (" width=0.5 ", " width=1 ")):
         assert small.count(usual) == large.count(twice) > 0
     assert "fontsize=22" in large  # of plates
+    assert re.search(r"nodesep=0.16 ranksep=0.2\b", small)
+    assert re.search(r"nodesep=0.32 ranksep=0.4\b", large)
+    assert re.search(r"edge \[[^\]]*arrowsize=1.2", large)
+    bare = str(render(read(ARTICLE), "dot", RenderOptions(view="dataflow", show=(), font_size=24)))
+    assert 'POINT-SIZE="44"' in bare
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore::gviz.GvizWarning")
