@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import agree, plus
 from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Shape, html
@@ -38,7 +39,7 @@ from gviz.text import quotient_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
@@ -60,6 +61,9 @@ MOST_EDGES = 6
 
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
+
+BEFORE = " (before) + "
+"""What follows a gradient that was there when backward was called."""
 
 LONGEST_SYMBOL, LONGEST_NUMBER = 24, 28
 """Characters of a symbol, and of the numbers of its elements."""
@@ -95,11 +99,12 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
     on_path = trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     roots = [nodes[root] for root in graph.roots]
     root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
+    before = {row.name: row.before for row in graph.tensors if row.before is not None and row.is_leaf}
     room = replace(options, max_chars=min(options.max_chars, LONGEST))
     for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=""), room),
-            *gradient_lines(node, uses.get(node.id, []), root, room),
+            *gradient_lines(node, uses.get(node.id, []), root, room, before.get(node.name or "")),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *([(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []),
             *uses_line(node),
@@ -123,7 +128,9 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
     plain: list[Line] = [tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines]
     if parts is None or len(parts) == 1:
         return plain
-    return [line for line in plain if not line[0].text.startswith("= ")] + [(Span("= "), *parts)]
+    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), ("= ", "", ""))
+    head = Span("".join(before[:2]))
+    return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
 def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
@@ -211,8 +218,8 @@ def is_number(symbol: str) -> bool:
     return True
 
 
-def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
-    """Yield the gradient of a node; and the sum, where it arrives in several ways."""
+def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions, before: Value = None) -> Iterator[Line]:
+    """Yield the gradient of a node; and the sum, where it arrives in several ways, or to what was there before."""
     if "grad" not in options.show:
         return
     if node.kind == "leaf":
@@ -223,11 +230,21 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
             text = norm_text(node.arrives, options.precision)
         yield (Span(f"{quotient} = {text}", "gradient"),)
     parts = [] if node.outputs else [edge.handed for edge in uses if edge.handed is not None]
-    if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
-        texts = [value_text(part, options.precision) for part in parts]
-        total = "= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts)
+    first = [before] if parts and node.kind == "leaf" and is_rest(before, parts, node.grad) else []
+    if len(first) + len(parts) > 1 and all(is_small(size_of(part)) for part in (*first, *parts)):
+        texts = [value_text(part, options.precision) for part in (*first, *parts)]
+        texts = [f"({text})" if text.startswith("-") else text for text in texts]
+        total = "= " + (f"{texts.pop(0)}{BEFORE}" if first else "") + " + ".join(texts)
         if len(total) <= 2 * options.max_chars:
             yield (Span(total, "gradient"),)
+
+
+def is_rest(before: Value, parts: Sequence[Value], whole: Value) -> bool:
+    """Return whether a gradient that was there before makes the whole out of the parts, and is not 0."""
+    total = before
+    for part in parts:
+        total = plus(total, part)
+    return before is not None and norm(before) > 0 and agree(total, whole)
 
 
 def circle(
