@@ -154,9 +154,9 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
     grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else quotient(chain)
     if chain.grad is None:
-        own, why = chain.node.grad, "there is no gradient to compare with"
-        if own is not None:
-            why = f"{size_text(grad, own, options)}, and what an operation on the way hands on is not known"
+        kept, why = chain.node.grad, "there is no gradient to compare with"
+        if kept is not None:
+            why = f"{size_text(grad, kept, options)}, and what an operation on the way hands on is not known"
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:

@@ -241,7 +241,9 @@ def test_a_page_keeps_its_size_whatever_is_said_on_it(fit: str, text: str) -> No
 @pytest.mark.parametrize("fit", ["slide", "a4"])
 def test_a_long_title_of_a_page_is_whole_and_a_very_long_one_is_told_of(fit: str, recwarn: pytest.WarningsRecorder) -> None:
     title = "The gradient of the loss by the weights of the second layer, after one step"
-    page = PdfReader(io.BytesIO(bytes(render(read(ARTICLE), "pdf", RenderOptions(fit=fit, title=title))))).pages[0]
+    drawn = render(read(ARTICLE), "pdf", RenderOptions(fit=fit, title=title))
+    assert isinstance(drawn, bytes)
+    page = PdfReader(io.BytesIO(drawn)).pages[0]
     assert title in " ".join(page.extract_text().split())
     assert not recwarn.list
     with pytest.warns(gviz.GvizWarning, match=r"the title has 151 characters, of which 98"):

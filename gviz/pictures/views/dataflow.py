@@ -174,6 +174,8 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, or the name of the
     function that makes the gradient, and the norm of what it makes.
     """
+    if nodes[edge.source].kind in ("constant", "frozen"):
+        return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
     symbol = short(edge.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.symbol) else ""
@@ -267,8 +269,7 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, th
     nodes = {node.id: node for node in graph.nodes}
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
-    lines = [edge for edge in graph.edges if nodes[edge.source].kind not in ("constant", "frozen")]
-    derivatives = {is_vjp(edge) for edge in lines if derivative(edge, nodes, options)}
+    derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, nodes, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
