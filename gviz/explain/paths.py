@@ -18,7 +18,7 @@ from gviz.text import did_you_mean, excerpt, joined, quotient_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.graph import Edge, Graph, Node, TensorRow, Value
 
 __all__ = ["Chain", "Path", "find_paths"]
 
@@ -152,12 +152,23 @@ def target_of(graph: Graph, name: str) -> Node:
     if row.expression is not None:
         hint = f"{ways}; --by operation draws it"
         raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=hint)
+    if is_root(graph, row):
+        raise SourceError(f"{where}: {joined(roots)} is {excerpt(name)} itself, by another name", hint=ways)
     made, word = " and ".join(roots), re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
     others = [node.name for node in graph.nodes if node.kind == "frozen" and node.name and word.search(node.name)]
     if others:
         raise SourceError(f"{where}: {made} is made from {joined(others)}, through which no gradient flows", hint=ways)
     cut = "or the way is cut off: detach(), item() and torch.no_grad() end a graph"
     raise SourceError(f"{where}: {made} is not made from it, {cut}", hint=ways)
+
+
+def is_root(graph: Graph, row: TensorRow) -> bool:
+    """Return whether a leaf is the only root: that is a leaf with the same numbers, of which the gradient is no coincidence."""
+    roots = [
+        each for each in graph.tensors if each.is_leaf and [each.name] == [n.name for n in graph.nodes if n.id in graph.roots]
+    ]
+    facts = (row.shape, row.dtype, row.value, row.grad)
+    return row.is_leaf and row.grad is not None and any((r.shape, r.dtype, r.value, r.grad) == facts for r in roots)
 
 
 def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]]) -> Iterator[tuple[Edge, ...]]:

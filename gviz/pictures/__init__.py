@@ -50,8 +50,8 @@ class Frame(NamedTuple):
 
 Statement = Shape | Arrow | Frame
 
-SIZES = ("fontsize", "width", "height")
-"""Attributes that grow with the text."""
+SIZES, SPACES = ("fontsize", "width", "height"), ("nodesep", "ranksep")
+"""Attributes that grow with the text: of boxes, and of the room between them."""
 
 LARGE = 300
 """Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
@@ -107,7 +107,7 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         graph = with_derivatives(graph)
     view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
-    if options.font_size != RenderOptions.font_size and options.show:
+    if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)
     if options.color_by:
         picture = import_module("gviz.pictures.shades").shaded(picture, graph, options)
@@ -118,7 +118,7 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
 
 
 def enlarged(picture: Picture, factor: float) -> Picture:
-    """Return a picture with all sizes of texts, and of what is made for a text, so many times as large."""
+    """Return a picture with all sizes of texts, of what is made for a text and of the room between, so many times as large."""
     from re import sub  # few pictures need it
 
     def label(text: str) -> str:
@@ -127,11 +127,14 @@ def enlarged(picture: Picture, factor: float) -> Picture:
         )
 
     def look(statement: Statement) -> Statement:
-        own = {key: f"{float(text) * factor:g}" if key in SIZES else text for key, text in statement.look.items()}
+        own = grown(statement.look, SIZES)
         return statement._replace(look={**own, "label": label(own["label"])} if type(own.get("label", "")) is not str else own)
 
-    edge = {**picture.edge, "fontsize": f"{float(picture.edge['fontsize']) * factor:g}"}
-    return replace(picture, edge=edge, statements=[look(each) for each in picture.statements])
+    def grown(own: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+        return {key: f"{float(text) * factor:g}" if key in names else text for key, text in own.items()}
+
+    graph, edge = grown(picture.graph, SPACES), grown(picture.edge, ("fontsize", "arrowsize"))
+    return replace(picture, graph=graph, edge=edge, statements=[look(each) for each in picture.statements])
 
 
 def with_derivatives(graph: Graph) -> Graph:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gviz.passes.expressions import UNKNOWN
 from gviz.pictures.labels import Span
 from gviz.pictures.look import LONGEST_LINE
 from gviz.text import display_width, shorten, visible
@@ -14,6 +15,7 @@ from gviz.text import display_width, shorten, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gviz.pictures import Statement
     from gviz.pictures.labels import Box, Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
@@ -35,6 +37,7 @@ __all__ = [
     "record",
     "span_text",
     "stacked",
+    "unknown",
 ]
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
@@ -240,10 +243,16 @@ def legend(
     return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
 
 
-def with_scale(legend: str, title: str, steps: Sequence[tuple[str, str]]) -> Html:
-    """Return a legend with a row of shades below it, each with the number from which on it stands."""
+def unknown(statements: Iterable[Statement]) -> list[Line]:
+    """Return the remark on operands that are not known, if a box says so."""
+    is_there = any(UNKNOWN in one.look.get("label", "") for one in statements)
+    return [(Span(f"{UNKNOWN} an input that needs no grad"),)] if is_there else []
+
+
+def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:
+    """Return a legend with a row of shades below it, each with its outline, and with the number from which on it stands."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
-    cells = "".join(f'<TD {size} BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, text in steps)
+    cells = "".join(f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps)
     head = f"<TD>{escaped(title)} from</TD>"
     row = f"<TABLE {ROWS}><TR>{head}{cells}</TR></TABLE>"
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')

@@ -196,7 +196,7 @@ class _Scene:
         is_two = sum(map(bool, texts)) > MOST_EDGES
         is_two = is_two or any(len(" = ".join(text)) > LONGEST_PLATE for text in texts)
         for number, text in enumerate(texts):
-            if text and self.nodes[self.graph.edges[number].source].kind not in ("constant", "frozen"):
+            if text:
                 yield number, text if is_two else (" = ".join(text),)
 
     def at(self, at: int) -> Picture:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
 from gviz.pictures import Picture, Shape, html
 from gviz.pictures.labels import decimal, norm
+from gviz.pictures.theme import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +28,7 @@ GREY = ("#FFFFFF", "#EFEFEF", "#DFDFDF", "#CFCFCF", "#BFBFBF")
 FILLS = {"dark": DARK, "print": GREY}
 """Fills from the smallest to the largest: one hue, on which all inks of the theme can be read."""
 
-_FILL = re.compile(r'BGCOLOR="[^"]*"')
+_FILL, _PEN = re.compile(r'BGCOLOR="([^"]*)"'), re.compile(r'(?<!BG)COLOR="[^"]*"')
 
 PENS = ("0.8", "1.2", "1.8", "2.4", "3.2")
 """The width of the outline says the same, in print and to every eye."""
@@ -37,28 +40,55 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture with its boxes in shades, and the scale below it; as it is if nothing can be measured."""
     scale = scale_of(graph, options.color_by)
     if scale is None:
+        why = f"there is nothing to colour by {options.color_by}: {reason(graph, options.color_by)}"
+        warnings.warn(why, RenderWarning, stacklevel=3)
         return picture
-    fills = FILLS.get(options.theme, LIGHT)
-    steps = {node.id: step_of(size, scale) for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
-    statements = [
-        one._replace(look=filled(one.look, fills[steps[one.id]], PENS[steps[one.id]]))
-        if isinstance(one, Shape) and one.id in steps
-        else one
-        for one in picture.statements
-    ]
+    theme, fills = THEMES[options.theme], FILLS.get(options.theme, LIGHT)
+    sizes = {node.id: size for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
+    statements, kept = [], {theme.page, theme.boxes["error"].fill}
+    for one in picture.statements:
+        size = sizes.get(one.id) if isinstance(one, Shape) else None
+        step = 0 if size is None else step_of(size, scale)
+        colour = "" if size else theme.faint
+        drawn = one if size is None else one._replace(look=filled(one.look, fills[step], PENS[step], colour))
+        statements.append(drawn)
+        kept |= fills_of(drawn.look, picture.node) if isinstance(drawn, Shape) else set()
     look = dict(picture.graph)
     if "label" in look:
         texts = [text_of(number, options.color_by) for number in bounds(scale)]
-        look["label"] = html.with_scale(look["label"], TITLES[options.color_by], list(zip(fills, texts, strict=False)))
+        steps = [(fill, theme.muted, text) for fill, text in zip(fills, texts, strict=False)]
+        steps += [] if all(sizes.values()) else [(fills[0], theme.faint, "exactly 0")]
+        own = _FILL.sub(lambda found: found[0] if found[1] in kept else f'BGCOLOR="{theme.page}"', look["label"])
+        look["label"] = html.with_scale(own, TITLES[options.color_by], steps)
     return replace(picture, graph=look, statements=statements)
 
 
-def filled(look: Mapping[str, str], fill: str, pen: str) -> dict[str, str]:
+def filled(look: Mapping[str, str], fill: str, pen: str, colour: str) -> dict[str, str]:
     """Return the look of a box with another fill and pen; where its label draws the box, the label has the fill."""
     label = look.get("label", "")
-    if "shape" in look and look["shape"] == "plain":
-        label = html.Html(_FILL.sub(f'BGCOLOR="{fill}"', label, count=1))
-    return {**look, "label": label, "fillcolor": fill, "penwidth": pen}
+    if look.get("shape") == "plain":
+        label = _FILL.sub(f'BGCOLOR="{fill}"', label, count=1)
+        label = html.Html(_PEN.sub(f'COLOR="{colour}"', label, count=1) if colour else label)
+    return {**look, "label": label, "fillcolor": fill, "penwidth": pen, **({"color": colour} if colour else {})}
+
+
+def fills_of(look: Mapping[str, str], usual: Mapping[str, str]) -> set[str]:
+    """Return the colours of a box."""
+    own = [] if look.get("shape") == "plain" else [look.get("fillcolor", usual.get("fillcolor", ""))]
+    return {*own, *_FILL.findall(look.get("label", ""))}
+
+
+def reason(graph: Graph, measure: str) -> str:
+    """Return why no box has a size above zero."""
+    if any(magnitude(node, measure) is not None for node in graph.nodes):
+        return "it is 0 in every box"
+    if measure in ("memory", "time"):
+        return "it is measured as a program runs, and this graph was made without"
+    if graph.kind == "static":
+        return "a static graph has none before it runs"
+    return (
+        "no box has a finite value" if measure == "value" else "no backward ran, or the graph was saved without its gradients"
+    )
 
 
 def magnitude(node: Node, measure: str) -> float | None:

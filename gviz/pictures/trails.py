@@ -154,7 +154,10 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
     grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else quotient(chain)
     if chain.grad is None:
-        yield Span("there is no gradient to compare with: no numbers are claimed", "muted")
+        kept, why = chain.node.grad, "there is no gradient to compare with"
+        if kept is not None:
+            why = f"{size_text(grad, kept, options)}, and what an operation on the way hands on is not known"
+        yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:
         yield Span(f"not all steps are factors: no numbers are claimed; {size_text(grad, chain.grad, options)}", "muted")
@@ -178,7 +181,8 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
     if agree(chain.node.grad, chain.grad):
         yield Span(f"   which is {grad}" if is_derivative else "", "muted")
     else:
-        yield Span(f"   of {size_text(grad, chain.node.grad, options)}: backward has run before", "muted")
+        why = "a hook, or another backward, has changed it"
+        yield Span(f"   but {size_text(grad, chain.node.grad, options)}: {why}", "muted")
 
 
 def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:

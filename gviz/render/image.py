@@ -136,7 +136,10 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     _, legend, picture, layout = max(drawn, key=lambda one: one[0])
     dots = options.scale if options.format in RASTER else 0.5  # a point of the page is a point of a PDF
     title = (options.title or picture.heading or graph.title).replace("\n", " ")
-    title = html.escaped(shorten(title, html.fitting(title, LONGEST_TITLE), mark=" …"))
+    most = html.fitting(title, LONGEST_TITLE)
+    if len(title) > most:
+        warn(f"the title has {len(title)} characters, of which {most - 2} have room on the page; --caption has room for more")
+    title = html.escaped(shorten(title, most, mark=" …"))
     caption = [*picture.caption, *typed]
     texts: dict[str, Any] = {"title": title, "caption": caption, "legend": legend}
     ways = "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"

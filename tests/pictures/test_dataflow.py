@@ -133,6 +133,22 @@ def test_a_derivative_that_is_no_factor_is_told_as_a_formula_with_the_norm_it_ma
     assert "∂c/∂b | 2·b = [[8], [20]]" in told
 
 
+def test_where_there_is_no_formula_the_function_is_named_with_the_norm_that_it_hands_on() -> None:
+    source, values = "y=where(x>0,x,w)", {"x": [3, 4], "w": [1, 1]}
+    assert (
+        plates(f"z=({source[2:]}*x).sum()", RenderOptions(view="dataflow"), **values).count("WhereBackward0(grad) | norm 5")
+        == 1
+    )
+    symbols = plates(f"{source}.sum()", RenderOptions(view="dataflow", symbols="symbol"), **values)
+    assert symbols.count("WhereBackward0(grad)") == 2
+    whole = plates(f"{source}.sum()", RenderOptions(by="statement"), **values)
+    assert "vjp of y | norm 1.4142" in whole
+
+
+def test_without_grad_no_norm_of_a_gradient_stands_on_a_line() -> None:
+    assert "grad @ x.T" in plates("L=((W@x-y)**2).sum()", RenderOptions(view="dataflow", show=("value",)), **MATRICES)
+
+
 def test_a_transposed_gradient_is_no_factor() -> None:
     told = plates("y=(W.t()*2).sum()", RenderOptions(view="dataflow"), W=[[1, 2, 3], [4, 5, 6]])
     assert "grad.T | norm 4.899" in told

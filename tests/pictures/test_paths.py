@@ -154,6 +154,61 @@ def test_a_path_that_is_cut_off_is_told_so(gviz: Program) -> None:
         assert f"no path from y to h: {remark}\n" in done.err
 
 
+def test_a_root_that_is_the_tensor_itself_is_told_so(gviz: Program) -> None:
+    done = gviz("render", "y=x", "--path", "x", "-o", "-")
+    assert "no path from y to x: y is x itself, by another name" in done.err
+
+
+HOOKED = """\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+a = w * w
+a.register_hook(lambda g: g * 10)
+y = a + w
+y.backward()
+"""
+TWICE = "import torch\nw = torch.tensor(3.0, requires_grad=True)\n(w * 4).backward()\ny = w * w + w\ny.backward()\n"
+OWN = """\
+import torch
+class Sq(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+w = torch.tensor(3.0, requires_grad=True)
+y = Sq.apply(w)
+y.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (HOOKED, "= 7   but w.grad = 61: a hook, or another backward, has changed it"),
+        (TWICE, "= 7   but w.grad = 11: a hook, or another backward, has changed it"),
+        (OWN, "w.grad = 6, and what an operation on the way hands on is not known: no numbers are claimed"),
+    ],
+)
+def test_a_gradient_that_is_not_the_product_stands_beside_it(gviz: Program, program: str, told: str) -> None:
+    (gviz.folder / "p.py").write_text(program)
+    done = gviz("render", "p.py", "--path", "w", "-o", "w.dot")
+    assert done.status == 0, done.err
+    assert told in plain((gviz.folder / "w.dot").read_text(encoding="utf-8"))
+
+
+def test_what_an_earlier_backward_left_is_a_part_of_the_sum(gviz: Program) -> None:
+    (gviz.folder / "p.py").write_text(TWICE)
+    (gviz.folder / "hooked.py").write_text(HOOKED)
+    for words in ([], ["--path", "w"]):
+        assert gviz("render", "p.py", "--root", "y", "--view", "dataflow", *words, "-o", "w.dot").status == 0
+        assert "= 4 (before) + 3 + 3 + 1" in plain((gviz.folder / "w.dot").read_text(encoding="utf-8"))
+    assert gviz("render", "hooked.py", "--view", "dataflow", "-o", "h.dot").status == 0
+    assert "before" not in plain((gviz.folder / "h.dot").read_text(encoding="utf-8"))
+
+
 def test_names_may_be_repeated_or_have_commas_between(gviz: Program) -> None:
     for words in (["--path", "w,x"], ["--path", "w", "--path", "x"]):
         assert gviz("render", ARTICLE, *words, "-o", "y.dot").status == 0

@@ -134,6 +134,34 @@ def test_teaching_keeps_pytorch_s_names() -> None:
     assert {"AddBackward0", "MulBackward0", "LogBackward0"} <= set(drawn)
 
 
+def test_teaching_breaks_what_is_saved_and_names_it_in_the_legend_if_there_is_any() -> None:
+    drawn = lines(read(("y=max_pool2d(x, 2).sum()", {"x": str([[[[1, 2], [3, 4]]]])})), "teaching")
+    assert "saved: self = x, ceil_mode = False," in drawn
+    assert "kept for backward" in " ".join(drawn)
+    assert "kept for backward" not in " ".join(lines(read(("y=x+w", {})), "teaching"))
+
+
+# without gradients
+
+
+@pytest.mark.parametrize("view", ["dataflow", "teaching"])
+@pytest.mark.parametrize("show", [("value",), ()])
+def test_a_view_without_grad_shows_no_gradient(view: str, show: tuple[str, ...]) -> None:
+    assert "grad" in " ".join(lines(read(ARTICLE), view)).replace("grad_fn", "")
+    drawn = " ".join(lines(read(ARTICLE), view, show=show)).replace("grad_fn", "")
+    assert "∂y/∂y" not in drawn
+    assert "grad" not in drawn
+    assert ("= 3" in drawn) is (bool(show) or view == "dataflow")
+
+
+# legends
+
+
+def test_the_legend_tells_of_what_stands_on_the_lines_and_of_nothing_else() -> None:
+    assert "on a line: local derivative" in " ".join(lines(read(ARTICLE), "dataflow"))
+    assert "on a line" not in " ".join(lines(read(ARTICLE), "dataflow", symbols="off"))
+
+
 # micrograd
 
 
@@ -210,6 +238,18 @@ def test_a_page_keeps_its_size_whatever_is_said_on_it(fit: str, text: str) -> No
     assert tuple(map(float, size.groups())) == {"slide": (960, 540), "a4": (842, 595)}[fit]
 
 
+@pytest.mark.parametrize("fit", ["slide", "a4"])
+def test_a_long_title_of_a_page_is_whole_and_a_very_long_one_is_told_of(fit: str, recwarn: pytest.WarningsRecorder) -> None:
+    title = "The gradient of the loss by the weights of the second layer, after one step"
+    drawn = render(read(ARTICLE), "pdf", RenderOptions(fit=fit, title=title))
+    assert isinstance(drawn, bytes)
+    page = PdfReader(io.BytesIO(drawn)).pages[0]
+    assert title in " ".join(page.extract_text().split())
+    assert not recwarn.list
+    with pytest.warns(gviz.GvizWarning, match=r"the title has 151 characters, of which 98"):
+        render(read(ARTICLE), "svg", RenderOptions(fit=fit, title=f"{title} {title}"))
+
+
 def test_every_text_of_a_slide_is_on_it() -> None:
     for source in (ARTICLE, E):
         for view in VIEWS:
@@ -231,6 +271,7 @@ def test_every_text_of_a_slide_is_on_it() -> None:
     [
         (RenderOptions(show=(), theme="dark", title="y"), "TorchViz's own picture has no use for theme and title"),
         (RenderOptions(view="micrograd", show=("shape",)), "the view micrograd has no use for show"),
+        (RenderOptions(view="autograd", show=("value",)), "the view autograd has no use for show"),
         (RenderOptions(view="autograd", repeat_leaves="always"), "the view autograd has no use for repeat_leaves"),
         (RenderOptions(view="teaching", ghosts=True, path=("w",)), "the view teaching has no use for ghosts and path"),
     ],
@@ -255,6 +296,11 @@ def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
     for usual, twice in (('POINT-SIZE="22"', 'POINT-SIZE="44"'), ('HEIGHT="36"', 'HEIGHT="72"'), (" width=0.5 ", " width=1 ")):
         assert small.count(usual) == large.count(twice) > 0
     assert "fontsize=22" in large  # of plates
+    assert re.search(r"nodesep=0.16 ranksep=0.2\b", small)
+    assert re.search(r"nodesep=0.32 ranksep=0.4\b", large)
+    assert re.search(r"edge \[[^\]]*arrowsize=1.2", large)
+    bare = str(render(read(ARTICLE), "dot", RenderOptions(view="dataflow", show=(), font_size=24)))
+    assert 'POINT-SIZE="44"' in bare
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore::gviz.GvizWarning")

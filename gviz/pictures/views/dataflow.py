@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
+from gviz.passes.elements import agree, plus
 from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Shape, html
@@ -38,7 +39,7 @@ from gviz.text import quotient_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
@@ -61,6 +62,9 @@ MOST_EDGES = 6
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
 
+BEFORE = " (before) + "
+"""What follows a gradient that was there when backward was called."""
+
 LONGEST_SYMBOL, LONGEST_NUMBER = 24, 28
 """Characters of a symbol, and of the numbers of its elements."""
 
@@ -76,11 +80,11 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     trails = trails_of(shown, options.path)
     drawn = list(statements(shown, options, theme, trails))
     if trails is None:
-        label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
+        label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.error) else {}
         return themed(shown, options, {**SPACE, **label}, drawn)
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.error
-    label = {"label": html.legend({}, [], theme, options, error=graph.error, words=lines)} if has_foot else {}
+    label = {"label": html.legend({}, html.unknown(drawn), theme, options, error=graph.error, words=lines)} if has_foot else {}
     page = themed(shown, options, {**SPACE, **label}, drawn)
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
@@ -95,18 +99,19 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
     on_path = trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     roots = [nodes[root] for root in graph.roots]
     root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
+    before = {row.name: row.before for row in graph.tensors if row.before is not None and row.is_leaf}
     room = replace(options, max_chars=min(options.max_chars, LONGEST))
     for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=""), room),
-            *gradient_lines(node, uses.get(node.id, []), root, room),
+            *gradient_lines(node, uses.get(node.id, []), root, room, before.get(node.name or "")),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *([(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []),
             *uses_line(node),
         ]
         own = theme if node.id in on_path else faded(theme)
         if trails is not None and node.id in trails.nodes:
-            lines = with_parts(lines, trails.parts(node.id), node)
+            lines = with_parts(lines, trails.parts(node.id) if "grad" in options.show else None, node)
         look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
     yield from lines_of(shown.edges, nodes, options, theme, trails)
@@ -123,7 +128,9 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
     plain: list[Line] = [tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines]
     if parts is None or len(parts) == 1:
         return plain
-    return [line for line in plain if not line[0].text.startswith("= ")] + [(Span("= "), *parts)]
+    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), ("= ", "", ""))
+    head = Span("".join(before[:2]))
+    return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
 def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
@@ -164,14 +171,18 @@ def lines_of(
 def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tuple[str, ...]:
     """Return the local derivative of a line: the quotient, then its symbol and number; nothing if neither is known.
 
-    Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, and the norm of what it
-    makes of the gradient.
+    Of one that is not a factor, such as a matrix product, there is no quotient: the formula is told, or the name of the
+    function that makes the gradient, and the norm of what it makes.
     """
+    if nodes[edge.source].kind in ("constant", "frozen"):
+        return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
     symbol = short(edge.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.symbol) else ""
-    if edge.local is None and GRAD.search(edge.symbol):
-        size = [f"norm {decimal(norm(edge.handed), options.precision)}"] if has_number and edge.handed is not None else []
+    if is_vjp(edge):
+        symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
+        has_size = has_number and edge.handed is not None and "grad" in options.show
+        size = [f"norm {decimal(norm(edge.handed), options.precision)}"] if has_size else []
         return tuple(filter(None, [symbol, *size]))
     if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
         number = ""
@@ -180,6 +191,18 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     if symbol and number and len(told) > LONGEST:
         return (quotient, symbol, f"= {number}")
     return (quotient, told) if told else ()
+
+
+def is_vjp(edge: Edge) -> bool:
+    """Return whether a derivative is no factor, but told by what it makes of the gradient that arrives."""
+    return edge.local is None and (not edge.symbol or bool(GRAD.search(edge.symbol)))
+
+
+def vjp_name(user: Node, options: RenderOptions) -> str:
+    """Return what makes the gradient of an input, where there is no formula of it: PyTorch's class, or the statement."""
+    if options.by == "statement" or not user.label:
+        return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
+    return f"{short(user.label, LONGEST_SYMBOL)}(grad)"
 
 
 def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:
@@ -197,8 +220,10 @@ def is_number(symbol: str) -> bool:
     return True
 
 
-def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
-    """Yield the gradient of a node; and the sum, where it arrives in several ways."""
+def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions, before: Value = None) -> Iterator[Line]:
+    """Yield the gradient of a node; and the sum, where it arrives in several ways, or to what was there before."""
+    if "grad" not in options.show:
+        return
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
@@ -207,11 +232,21 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
             text = norm_text(node.arrives, options.precision)
         yield (Span(f"{quotient} = {text}", "gradient"),)
     parts = [] if node.outputs else [edge.handed for edge in uses if edge.handed is not None]
-    if len(parts) > 1 and all(is_small(size_of(part)) for part in parts):
-        texts = [value_text(part, options.precision) for part in parts]
-        total = "= " + " + ".join(f"({text})" if text.startswith("-") else text for text in texts)
+    first = [before] if parts and node.kind == "leaf" and is_rest(before, parts, node.grad) else []
+    if len(first) + len(parts) > 1 and all(is_small(size_of(part)) for part in (*first, *parts)):
+        texts = [value_text(part, options.precision) for part in (*first, *parts)]
+        texts = [f"({text})" if text.startswith("-") else text for text in texts]
+        total = "= " + (f"{texts.pop(0)}{BEFORE}" if first else "") + " + ".join(texts)
         if len(total) <= 2 * options.max_chars:
             yield (Span(total, "gradient"),)
+
+
+def is_rest(before: Value, parts: Sequence[Value], whole: Value) -> bool:
+    """Return whether a gradient that was there before makes the whole out of the parts, and is not 0."""
+    total = before
+    for part in parts:
+        total = plus(total, part)
+    return before is not None and norm(before) > 0 and agree(total, whole)
 
 
 def circle(
@@ -228,18 +263,16 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
+    nodes = {node.id: node for node in graph.nodes}
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
-    derivatives = {bool(GRAD.search(edge.symbol)): None for edge in graph.edges if edge.symbol}
+    derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, nodes, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
-    notes = [(Span(f"on a line: {about}"),)] if about else []
-    notes += (
-        [(Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),)]
-        if any(node.arrives is not None for node in graph.nodes)
-        else []
-    )
-    return html.legend(told, notes, theme, options, error=graph.error)
+    notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
+    if "grad" in options.show and any(node.arrives is not None for node in graph.nodes):
+        notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
+    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, error=graph.error)

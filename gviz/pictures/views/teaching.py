@@ -6,7 +6,9 @@ that flows back stands on each line, as gradient · local derivative.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
@@ -20,7 +22,7 @@ from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 from gviz.text import quotient_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gviz.graph import Edge, Graph, Node
     from gviz.pictures import Picture, Statement
@@ -33,6 +35,9 @@ __all__ = ["picture"]
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 LONGEST = 50
 """Characters of a product on a line, and of the parts of a sum; a longer one would make the picture too broad."""
+
+SAVED, MOST_SAVED = "saved: ", 52
+"""The beginning of what an operation keeps, and the characters of a line of it."""
 
 KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "saved": "kept for backward"}
 
@@ -48,8 +53,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     formula, theme = dataflow(graph), THEMES[options.theme]
     shown = prepare(formula)
-    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, formula, options, theme)))
+    drawn = list(statements(shown, formula, options, theme))
+    label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.error) else {}
+    return themed(shown, options, {**SPACE, **label}, drawn)
 
 
 def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
@@ -72,12 +78,13 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
             continue
         if node.kind == "leaf":
             head = [*value_lines(node, options), *uses_line(node)]
-            foot: list[Line] = [(Span("AccumulateGrad", "muted"),), sum_line(node, uses.get(node.id, []), options)]
+            foot: list[Line] = [(Span("AccumulateGrad", "muted"),)]
+            foot += [sum_line(node, uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options)], "")]
             kept = saved_text(node, inputs.get(node.id, []), operands)
-            parts += [([(Span(f"saved: {kept}"),)], theme.boxes["saved"].fill)] if kept else []
+            parts += [(saved_lines(kept), theme.boxes["saved"].fill)] if kept else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
     way = WAYS[options.direction]
@@ -90,7 +97,7 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
         yield Arrow(edge.source, f"g{number}", {"arrowhead": "none"}, "", way.into)
         yield Arrow(f"g{number}", edge.target, {}, way.out)
     for root in graph.roots:
-        if nodes[root].arrives is not None:
+        if nodes[root].arrives is not None and "grad" in options.show:
             name = nodes[root].name or "·"
             one = short_value(nodes[root].arrives, options.precision)
             text = f"{WAYS[options.direction].back} {quotient_of(name, name)} = {one}"
@@ -98,6 +105,17 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
                 f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
             )
             yield Arrow(root, f"start_{root}", {"dir": "back", "color": theme.gradient})
+
+
+def saved_lines(kept: str) -> list[Line]:
+    """Return what an operation keeps in lines that make no strip of its box, broken between one thing and the next.
+
+    >>> [line[0].text for line in saved_lines("self = d, ceil_mode = False, dilation = (1, 1), kernel_size = (2, 2)")]
+    ['saved: self = d, ceil_mode = False,', 'dilation = (1, 1), kernel_size = (2, 2)']
+    """
+    things = re.sub(r"(?<!,) |, (?![a-z])", lambda found: found[0].replace(" ", "\xa0"), kept)
+    rows = wrap(f"{SAVED}{things}", MOST_SAVED, break_long_words=False, break_on_hyphens=False)
+    return [(Span(row.replace("\xa0", " ")),) for row in rows]
 
 
 def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
@@ -118,7 +136,7 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
 
 def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
-    if edge.handed is None:
+    if edge.handed is None or "grad" not in options.show:
         return ""
     handed = short_value(edge.handed, options.precision)
     known = (user.arrives, edge.local, edge.handed)
@@ -132,14 +150,16 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     return f"{arrow} {handed if len(handed) <= LONGEST // 2 else norm_text(edge.handed, options.precision)}"
 
 
-def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     nodes = {node.id: node for node in graph.nodes}
-    kinds = {node.kind for node in graph.nodes} | ({"saved"} if any(node.attrs for node in graph.nodes) else set())
+    has_saved = any(f">{SAVED}" in one.look.get("label", "") for one in drawn)
+    kinds = {node.kind for node in graph.nodes} | ({"saved"} if has_saved else set())
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
     products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
     notes: list[Line] = [(Span(f"{WAYS[options.direction].data} data"),)]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
         notes.append((Span(f"{WAYS[options.direction].back} gradient{factor}", "gradient"),))
-    return html.legend({kind: text for kind, text in KINDS.items() if kind in kinds}, notes, theme, options, error=graph.error)
+    told = {kind: text for kind, text in KINDS.items() if kind in kinds}
+    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, error=graph.error)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gviz.passes.expressions import UNKNOWN
 from gviz.pictures import LARGE, Arrow, Frame, Made, Picture, Shape, html
 from gviz.pictures.labels import Span, boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
@@ -65,12 +64,12 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
-    own = size if is_large or not options.has_foot(graph.error) else {"label": _legend(shown, drawn, options)}
+    own = size if is_large or not options.has_foot(graph.error) else {"label": _legend(shown, listed, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
     return themed(graph, options, {**own, **space}, listed)
 
 
-def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html:
+def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> html.Html:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     made = {edge.target for edge in graph.edges}
@@ -79,10 +78,8 @@ def _legend(graph: Graph, drawn: list[Box], options: RenderOptions) -> html.Html
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     told = {kind: text for kind, text in texts.items() if kind in kinds}
     way = WAYS[options.direction]
-    has_unknown = any(UNKNOWN in span.text for box in drawn for line in box.lines for span in line)
-    notes = [f"{UNKNOWN} an input that needs no grad"] if has_unknown else []
-    notes.append(f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}")
-    return html.legend(told, [(Span(note),) for note in notes], THEMES[options.theme], options, error=graph.error)
+    about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
+    return html.legend(told, [*html.unknown(drawn), (Span(about),)], THEMES[options.theme], options, error=graph.error)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
