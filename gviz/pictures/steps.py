@@ -366,7 +366,8 @@ class _Telling:
             lines = wrap(message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
             return fitted([Span("✗ ", "error"), Span(place, is_bold=True)]), *((Span(line, "error"),) for line in lines)
         rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
-        unseen = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad is not None and not self.places[node.id]]
+        known = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad is not None]
+        unseen = [node for node in known if not self.places[node.id]]
         is_whole = not unseen and all(self.parts(place) == len(self.whole(place)) for place in self.uses)
         leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.places[node.id] or not is_whole)]
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
