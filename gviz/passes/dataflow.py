@@ -104,8 +104,8 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
             name = output_name(node, number)
             row, arrives = rows.get(name) if node.outputs else None, reduce(plus, handed[node.id][number])
             one = node._replace(id=f"{node.id}_{number}" if made else node.id, name=name, outputs=())
-            facts = (row.shape, row.dtype, row.value, row.grad) if row else (None, None, None, None)
-            made[number] = one._replace(**dict(zip(("shape", "dtype", "value", "grad"), facts, strict=True)), arrives=arrives)
+            one = one._replace(shape=None, dtype=None, value=None, grad=None, arrives=arrives)
+            made[number] = one._replace(shape=row.shape, dtype=row.dtype, value=row.value, grad=row.grad) if row else one
     return found
 
 

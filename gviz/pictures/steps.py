@@ -299,7 +299,7 @@ class _Telling:
         long, brief = (Span(f"   {text}" if text else "", "muted") for text in self.sums_so_far(edge, so_far))
         words, numbers = self.rule(edge)
         lines = [[*head, *words, *each, result, remark] for remark in (long, brief) for each in (numbers, [])]
-        return fitting(*lines, [*head, result, brief], [*head, brief])
+        return fitting(*lines, [*head, result, brief], [*head, brief._replace(text=brief.text.strip())])
 
     def rule(self, edge: Edge) -> tuple[list[Span], list[Span]]:
         """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
