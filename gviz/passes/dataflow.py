@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
-from gviz.passes.expressions import UNKNOWN, constant_of, words_of
+from gviz.passes.elements import plus
+from gviz.passes.expressions import UNKNOWN, constant_of, output_name, words_of
 from gviz.passes.formulas import read
 from gviz.text import line_text
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph, TensorRow
+    from gviz.graph import Graph, TensorRow, Value
 
-__all__ = ["dataflow", "outside"]
+__all__ = ["dataflow", "outputs_of", "outside"]
 
 
 def dataflow(graph: Graph) -> Graph:
@@ -72,6 +74,39 @@ def dataflow(graph: Graph) -> Graph:
             edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
     made_by = {result.id: node for node, result in results.items()}
     return replace(graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots))
+
+
+def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
+    """Return the tensors that each node makes and others use, by the number of the output: several have names of their own.
+
+    >>> from gviz.graph import Edge, Graph, Node
+    >>> nodes = Node("s", "operation", name="a", outputs=("a", "b", "c")), Node("y", "operation", name="y")
+    >>> edges = Edge("s", "y", 0, output=0, handed=2.0), Edge("s", "y", 1, output=2, handed=1.0)
+    >>> [(number, made.id, made.name, made.arrives) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
+    [(0, 's', 'a', 2.0), (2, 's_2', 'c', 1.0)]
+
+    Args:
+        graph: what :func:`dataflow` returns.
+    """
+    rows = {row.name: row for row in graph.tensors}
+    handed: dict[str, dict[int, list[Value]]] = {node.id: {} for node in graph.nodes}
+    for edge in graph.edges:
+        handed[edge.source].setdefault(edge.output, []).append(edge.handed)
+    found: dict[str, dict[int, Node]] = {}
+    for node in graph.nodes:
+        if node.outputs and node.id in graph.roots and node.name in node.outputs:
+            handed[node.id][node.outputs.index(node.name)] = [None]  # what it starts with is not known
+        if not node.outputs and len(handed[node.id]) < 2:
+            found[node.id] = dict.fromkeys(handed[node.id] or [0], node)
+            continue
+        made = found[node.id] = {}
+        for number in sorted(handed[node.id]):
+            name = output_name(node, number)
+            row, arrives = rows.get(name) if node.outputs else None, reduce(plus, handed[node.id][number])
+            one = node._replace(id=f"{node.id}_{number}" if made else node.id, name=name, outputs=())
+            one = one._replace(shape=None, dtype=None, value=None, grad=None, arrives=arrives)
+            made[number] = one._replace(shape=row.shape, dtype=row.dtype, value=row.value, grad=row.grad) if row else one
+    return found
 
 
 def outside(row: TensorRow) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph, Node
 
-__all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "with_letters", "words_of"]
+__all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "output_name", "with_letters", "words_of"]
 
 UNKNOWN = "□"
 """An operand that needs no gradient: the graph does not have it."""
@@ -47,7 +47,9 @@ OPERATORS: dict[type[ast.operator], str] = {
 """Python's operators, each with the sign that :func:`operator_of` has for it."""
 
 _GRAD_FN = re.compile(r"(\w+?)Backward(\d*)")
-_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z][a-z]{3})")
+"""Where a word begins in the name of a class. Any letter behind a digit is large there: only a longer word, as in
+``SmoothL1Loss``, is one of its own, others belong to what is before them, as in ``Log1P`` and ``Deg2Rad``."""
 
 
 class Text(NamedTuple):
@@ -175,14 +177,24 @@ def known_name(edge: Edge, nodes: Mapping[str, Node], inputs: Mapping[str, list[
     source = nodes[edge.source]
     if source.kind == "accumulate" and inputs[source.id]:
         source = nodes[inputs[source.id][0].source]
-    if edge.output < len(source.outputs):
-        return source.outputs[edge.output]
-    return "" if source.is_letter else source.name or ""
+    return "" if source.is_letter and not source.outputs else output_name(source, edge.output)
+
+
+def output_name(node: Node, number: int) -> str:
+    """Return the name of an output, which may be one of several; "" if it has none.
+
+    >>> from gviz.graph import Node
+    >>> [output_name(Node("n0", "operation", name="a", outputs=("a", "", "c")), number) for number in range(4)]
+    ['a', '', 'c', '']
+    """
+    if not node.outputs:
+        return node.name or ""
+    return node.outputs[number] if number < len(node.outputs) else ""
 
 
 def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
     """Return what is used along an edge: one of several outputs has a name of its own."""
-    return Text(source.outputs[edge.output]) if edge.output < len(source.outputs) else texts[edge.source]
+    return Text(output_name(source, edge.output)) if source.outputs else texts[edge.source]
 
 
 def mentions(statement: str, node: Node) -> bool:
@@ -306,7 +318,7 @@ def expression_of(node: Node, operands: dict[int, Text]) -> Text:
     if name == "T":
         return Text(f"{within(parts[0], WHOLE)}.T")
     if name not in SIGNS:
-        function = _WORDS.sub("_", name).lower() if overload else name  # a user's own Function has no number
+        function = function_of(name) if overload else name  # a user's own Function has no number
         return Text(f"{function}({', '.join(part.text for part in parts)})")
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
@@ -344,4 +356,13 @@ def operator_of(label: str) -> str:
         return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
     if name == "Neg":
         return "−"
-    return _WORDS.sub("_", name).lower() if overload else name
+    return function_of(name) if overload else name
+
+
+def function_of(name: str) -> str:
+    """Return the function that a class of PyTorch is named after.
+
+    >>> function_of("LogSoftmax"), function_of("MaxPool2DWithIndices"), function_of("Log1P"), function_of("SmoothL1Loss")
+    ('log_softmax', 'max_pool2d_with_indices', 'log1p', 'smooth_l1_loss')
+    """
+    return _WORDS.sub("_", name).lower()

@@ -72,24 +72,25 @@ def by_statement(graph: Graph) -> Graph:
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)
     parts = {node.id: Part(ast.Constant(1), True, 1.0, node.arrives) for node in order if node.id not in inner}
-    found: dict[tuple[str, str], Part] = {}
+    found: dict[tuple[str, int, str], Part] = {}
     position = {node.id: number for number, node in enumerate(graph.nodes)}
-    places: dict[tuple[str, str], tuple[int, int]] = {}
+    places: dict[tuple[str, int, str], tuple[int, int]] = {}
     for node in reversed(order):
         for edge in inputs[node.id]:
             part = along(parts[node.id], edge)
             if edge.source in inner:
                 parts[edge.source] = part if edge.source not in parts else added(parts[edge.source], part)
             else:
-                key = (edge.source, owner[node.id])
+                key = (edge.source, edge.output, owner[node.id])
                 found[key] = part if key not in found else added(found[key], part)
                 places[key] = min(places.get(key, (len(order), 0)), (position[node.id], edge.slot))
     nodes = {node.id: node for node in graph.nodes}
     slots: dict[str, int] = {}
     edges = []
-    for source, target in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them
+    for key in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them
+        source, output, target = key
         slots[target] = slots.get(target, -1) + 1
-        edges.append(edge_of(source, nodes[target], slots[target], found[source, target], formulas))
+        edges.append(edge_of(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas))
     kept = tuple(whole(node, formulas) for node in graph.nodes if node.id not in inner)
     return replace(graph, nodes=kept, edges=tuple(edges))
 
@@ -146,15 +147,15 @@ def limited(formula: ast.expr) -> ast.expr | None:
     return formula if len(ast.unparse(formula)) <= LONGEST else None
 
 
-def edge_of(source: str, target: Node, slot: int, part: Part, formulas: Mapping[str, ast.expr]) -> Edge:
-    """Return the edge of a derivative; its number is left out where the engine's gradient is another.
+def edge_of(edge: Edge, target: Node, part: Part, formulas: Mapping[str, ast.expr]) -> Edge:
+    """Return an edge with its derivative; the number is left out where the engine's gradient is another.
 
     Several operands that are not known may be different ones: such a formula would say less than none.
     """
     text = "" if part.symbol is None else written(replaced(part.symbol, formulas)).replace(HOLE, UNKNOWN)
     is_checked = target.arrives is None or agree(times(target.arrives, part.local), part.handed)
     symbol = "" if len(text) > LONGEST or text.count(UNKNOWN) > 1 else text
-    return Edge(source, target.id, slot, symbol=symbol, local=part.local if is_checked else None, handed=part.handed)
+    return edge._replace(symbol=symbol, local=part.local if is_checked else None, handed=part.handed)
 
 
 def whole(node: Node, formulas: Mapping[str, ast.expr]) -> Node:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.passes.elements import NOT_FINITE, elements, is_finite
-from gviz.passes.expressions import words_of
+from gviz.passes.expressions import output_name, words_of
 from gviz.pictures import LARGE
 from gviz.text import line_text, shorten
 
@@ -347,7 +347,7 @@ def _torchviz(node: Node) -> list[str]:
 
 def name_along(edge: Edge, source: Node) -> str:
     """Return what the tensor is called that goes along an edge: one of several outputs has a name of its own."""
-    return (source.outputs[edge.output] if edge.output < len(source.outputs) else source.name) or "·"
+    return output_name(source, edge.output) or "·"
 
 
 def outputs_line(node: Node) -> Line:

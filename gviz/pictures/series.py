@@ -20,7 +20,7 @@ from gviz.pictures.repeat import with_repeats
 from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
-from gviz.text import shorten
+from gviz.text import quotient_of, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -188,7 +188,7 @@ class _Scene:
         self.leaf_of = [edge.source for edge in graph.edges]
         self.lines = lines_at(graph, options, steps, compact=compact)
         self.plates = {} if compact else dict(self.texts_on_lines())
-        self.note = f"∂ = ...: the gradient ∂{root_name(graph)}/∂..." if compact and has_backward(graph) else ""
+        self.note = f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}" if compact and has_backward(graph) else ""
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""

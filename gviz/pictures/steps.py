@@ -10,18 +10,20 @@ import ast
 import math
 import operator
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import accumulate
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from gviz.passes.elements import elements, is_finite
+from gviz.passes.elements import elements, is_finite, plus, times
 from gviz.passes.expressions import operator_of
 from gviz.pictures.labels import (
     Span,
     decimal,
     gradient_line,
     is_small,
+    name_along,
     norm,
     shape_text,
     short,
@@ -54,6 +56,9 @@ SHORT = 12
 
 MOST_PARTS = 4
 """Parts of a sum that are written."""
+
+Place: TypeAlias = tuple[str, int]
+"""A node, and which of its outputs, counted from 0: each has a name and a gradient of its own."""
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     name: getattr(math, name) for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sqrt", "sinh", "cosh")
@@ -123,14 +128,18 @@ class _Telling:
         self.graph, self.options = graph, options
         self.nodes = {node.id: node for node in graph.nodes}
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
-        self.uses: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
-        self.ways: dict[str, int] = dict.fromkeys(self.nodes, 0)
+        self.uses: dict[Place, list[int]] = {}
+        self.ways: Counter[Place] = Counter(place_of(edge) for edge in graph.edges)
+        self.values = {row.name: row.value for row in graph.tensors}
+        self.starts = starts_of(graph)
         for number in sorted(range(len(graph.edges)), key=lambda number: graph.edges[number].slot):
             edge = graph.edges[number]
             self.inputs[edge.target].append(number)
-            self.ways[edge.source] += 1
             if edge.handed is not None:
-                self.uses[edge.source].append(number)
+                self.uses.setdefault(place_of(edge), []).append(number)
+        self.places: dict[str, list[Place]] = {node.id: [] for node in graph.nodes}
+        for place in sorted(self.uses):
+            self.places[place[0]].append(place)
         self.root = root_name(graph)
 
     def steps(self) -> Iterator[Step]:
@@ -189,8 +198,8 @@ class _Telling:
         head = [Span(f"{place}  ", "value"), Span(code[line - 1].strip() if 0 < line <= len(code) else "", is_bold=True)]
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
-        values = [(node.name, told(node.value, self.options.precision)) for node in ends]
-        results = [Span(",  ".join(f"{short(name or '', 20)} = {value}" for name, value in values if value))]
+        values = [(name, told(value, self.options.precision)) for node in ends for name, value in self.made_by(node)]
+        results = [Span(",  ".join(f"{short(name, 20)} = {value}" for name, value in values if value))]
         recorded = [self.nodes[node].label for node in nodes if self.nodes[node].label]
         remark = [Span(f"recorded for backward: {', '.join(recorded)}" if recorded else "leaves: nothing is recorded", "muted")]
         return tuple(fitted(row) for row in (head, results, remark) if text_of(tuple(row)))
@@ -219,18 +228,31 @@ class _Telling:
 
     def forward(self, node: Node) -> tuple[Line, ...]:
         """Return what is said of an operation that is computed."""
-        line = [Span("forward  ", "value"), Span(short(node.name or "·", 40), is_bold=True)]
-        expression, numbers = self.computed_by(node), self.numbers(node)
-        line += [Span(f" = {spoken(expression)}")] if expression else []
-        line += [Span(f" = {spoken(numbers)}")] if numbers else []
-        value = told(node.value, self.options.precision)
-        line += [Span(" = "), Span(value, is_bold=True)] if value else []
-        name = f"{node.name}.grad_fn" if node.name else "its grad_fn"
-        return fitted(line), (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
+        made = self.made_by(node)
+        head = [Span("forward  ", "value"), Span(short(", ".join(name for name, _ in made) or "·", 40), is_bold=True)]
+        expression, numbers = (
+            [Span(f" = {spoken(text)}")] if text else [] for text in (self.computed_by(node), self.numbers(node))
+        )
+        values = [told(value, self.options.precision) for _, value in made]
+        result = [Span(" = "), Span(", ".join(values), is_bold=True)] if values and all(values) else []
+        name = f"{made[0][0]}.grad_fn" if made else "its grad_fn"
+        remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
+        lines = [*head, *expression, *numbers, *result], [*head, *expression, *result], [*head, *result]
+        return fitting(*lines), remark
+
+    def made_by(self, node: Node) -> list[tuple[str, Value]]:
+        """Return the names and the values of what an operation, or a leaf, has."""
+        if node.outputs:
+            return [(name, self.values.get(name)) for name in node.outputs if name]
+        return [(node.name, node.value)] if node.name else []
+
+    def name_of(self, edge: Edge) -> str:
+        """Return what goes along an edge is called."""
+        return name_along(edge, self.nodes[edge.source])
 
     def computed_by(self, node: Node) -> str:
         """Return what computes an operation: a statement of several operations is told one by one."""
-        names = [self.nodes[self.graph.edges[number].source].name or "·" for number in self.inputs[node.id]]
+        names = [self.name_of(self.graph.edges[number]) for number in self.inputs[node.id]]
         if node.expression and all(is_named(name, node.expression) for name in names):
             return node.expression
         sign = operator_of(node.label)
@@ -242,22 +264,21 @@ class _Telling:
         if not isinstance(node.value, float):
             return ""
         for number in self.inputs[node.id]:
-            operand = self.nodes[self.graph.edges[number].source]
+            operand, name = self.nodes[self.graph.edges[number].source], self.name_of(self.graph.edges[number])
             if operand.kind == "constant":
                 continue
-            if not isinstance(operand.value, float) or not is_named(operand.name or "", text):
+            value = dict(self.made_by(operand)).get(name)
+            if not isinstance(value, float) or not is_named(name, text):
                 return ""
-            numbers[operand.name or ""] = bracketed(decimal(operand.value, self.options.precision))
+            numbers[name] = bracketed(decimal(value, self.options.precision))
         text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), text)
         return text if numbers and comes_to(text, node.value) else ""
 
     def start(self) -> tuple[Line, ...]:
         """Return what is said of the gradient that backward starts with."""
         lines = []
-        for root in self.graph.roots:
-            node = self.nodes[root]
-            one = told(node.arrives, self.options.precision)
-            name = short(node.name or "·", 20)
+        for root, value in self.starts.items():
+            one, name = told(value, self.options.precision), short(self.nodes[root].name or "·", 20)
             text = quotient_of(name, name) + (f" = {one}" if one else "")
             lines.append(fitted([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
@@ -273,20 +294,17 @@ class _Telling:
 
     def product(self, edge: Edge, so_far: tuple[int, ...]) -> Line:
         """Return the gradient that goes to an input: incoming gradient · local derivative, and where it is added."""
-        head = [Span("to "), Span(short(self.nodes[edge.source].name or "·", 20), is_bold=True), Span(":  ")]
-        remark = self.sum_so_far(edge.source, so_far)
-        result = [
-            Span(told(edge.handed, self.options.precision), "gradient", is_bold=True),
-            Span(f"   {remark}" if remark else "", "muted"),
-        ]
+        head = [Span("to "), Span(short(self.name_of(edge), 20), is_bold=True), Span(":  ")]
+        result = Span(told(edge.handed, self.options.precision), "gradient", is_bold=True)
+        long, brief = (Span(f"   {text}" if text else "", "muted") for text in self.sums_so_far(edge, so_far))
         words, numbers = self.rule(edge)
-        line = [*head, *words, *numbers, *result]
-        return fitted(line if len(text_of(tuple(line))) <= LONGEST_CAPTION else [*head, *words, *result])
+        lines = [[*head, *words, *each, result, remark] for remark in (long, brief) for each in (numbers, [])]
+        return fitting(*lines, [*head, result, brief], [*head, brief._replace(text=brief.text.strip())])
 
     def rule(self, edge: Edge) -> tuple[list[Span], list[Span]]:
         """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
-        source, target = (short(self.nodes[end].name or "·", 20) for end in (edge.source, edge.target))
-        root = target if edge.target in self.graph.roots and not self.uses[edge.target] else self.root
+        source, target = short(self.name_of(edge), 20), short(self.nodes[edge.target].name or "·", 20)
+        root = target if edge.target in self.starts and not self.places[edge.target] else self.root
         incoming, quotient = Span(quotient_of(root, target), "gradient"), quotient_of(target, source)
         arrives = self.nodes[edge.target].arrives
         if edge.local is not None and is_small(size_of(edge.local)):
@@ -304,37 +322,41 @@ class _Telling:
             return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
         return [Span(f"from {self.nodes[edge.target].label}: ")], []
 
-    def sum_so_far(self, node: str, so_far: tuple[int, ...]) -> str:
-        """Return what is said where several gradients meet: how many are here, or their sum."""
-        parts, name = self.parts(node), self.nodes[node].name or "·"
+    def sums_so_far(self, edge: Edge, so_far: tuple[int, ...]) -> tuple[str, str]:
+        """Return what is said where several gradients meet: how many are here, or their sum, with its parts and without."""
+        place = place_of(edge)
+        parts, arrived = self.parts(place), self.arrived(place, so_far)
         if parts < 2:
-            return ""
-        arrived = sum(number in so_far for number in self.uses[node])
-        if arrived < parts:
-            return f"part {arrived} of {parts}"
-        is_leaf = self.nodes[node].kind == "leaf"
-        return f"{short(name, 20)}.grad += {self.sum_of(node, so_far)}" if is_leaf else f"summed: {self.sum_of(node, so_far)}"
+            return "", ""
+        if len(arrived) < parts:
+            return (f"part {len(arrived)} of {parts}",) * 2
+        total, texts = told(self.total(place), self.options.precision), parts_text(arrived, self.options.precision)
+        head = f"{short(self.name_of(edge), 20)}.grad += " if self.nodes[edge.source].kind == "leaf" else "summed: "
+        return f"{head}{texts} = {total}" if texts else f"{head}{total}", f"{head}{total} ({parts} parts)"
 
-    def sum_of(self, node: str, so_far: tuple[int, ...]) -> str:
-        """Return the parts that have come and their sum, as ``3 + 2 = 5``."""
-        parts = [self.graph.edges[number].handed for number in so_far if self.graph.edges[number].source == node]
-        total = told(self.total(node), self.options.precision)
-        texts = parts_text(parts, self.options.precision)
-        return f"{texts} = {total}" if texts else total
+    def arrived(self, place: Place, so_far: tuple[int, ...]) -> list[Value]:
+        """Return the gradients that have come to a place; that which backward starts with is the first."""
+        handed = [self.graph.edges[number].handed for number in so_far if place_of(self.graph.edges[number]) == place]
+        start = self.starts.get(place[0])
+        return handed if start is None else [start, *handed]
 
-    def parts(self, node: str) -> int:
-        """Return in how many parts the gradient of a node comes: those that are known, unless they are not all of it."""
-        known = len(self.uses[node])
-        if known == self.ways[node] or not known:
-            return known
-        value = self.nodes[node].grad if self.nodes[node].kind == "leaf" else self.nodes[node].arrives
-        return known if is_close(value, self.total(node)) else self.ways[node]
+    def whole(self, place: Place) -> list[Value]:
+        """Return the gradients that come to a place, as far as they are known."""
+        return self.arrived(place, tuple(self.uses[place]))
 
-    def total(self, node: str) -> Value:
-        """Return the sum of the gradients that come to a node: as the engine has it, if it is that sum."""
-        parts = [self.graph.edges[number].handed for number in self.uses[node]]
-        total = summed(parts)
-        known = self.nodes[node].grad if self.nodes[node].kind == "leaf" else self.nodes[node].arrives
+    def known(self, place: Place) -> Value:
+        """Return the gradient of a place as the engine has it."""
+        node = self.nodes[place[0]]
+        return node.grad if node.kind == "leaf" else node.arrives
+
+    def parts(self, place: Place) -> int:
+        """Return in how many parts the gradient of a place comes: those that are known, unless they are not all of it."""
+        parts, missing = len(self.whole(place)), self.ways[place] - len(self.uses[place])
+        return parts if not missing or is_close(self.known(place), self.total(place)) else parts + missing
+
+    def total(self, place: Place) -> Value:
+        """Return the sum of the gradients that come to a place: as the engine has it, if it is that sum."""
+        total, known = summed(self.whole(place)), self.known(place)
         return known if is_close(known, total) else total
 
     def done(self) -> tuple[Line, ...]:
@@ -344,11 +366,12 @@ class _Telling:
             lines = wrap(message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
             return fitted([Span("✗ ", "error"), Span(place, is_bold=True)]), *((Span(line, "error"),) for line in lines)
         rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
-        unseen = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad is not None and not self.uses[node.id]]
-        is_whole = not unseen and all(self.parts(node) == len(uses) for node, uses in self.uses.items())
-        leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.uses[node.id] or not is_whole)]
+        known = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad is not None]
+        unseen = [node for node in known if not self.places[node.id]]
+        is_whole = not unseen and all(self.parts(place) == len(self.whole(place)) for place in self.uses)
+        leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.places[node.id] or not is_whole)]
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
-        grads = {node: self.total(node.id) if is_whole else node.grad for node in leaves}
+        grads = {node: self.total((node.id, 0)) if is_whole else node.grad for node in leaves}
         texts = [f"{node.name}.grad = {told(grad, self.options.precision)}" for node, grad in grads.items() if grad is not None]
         others = [node for node, grad in grads.items() if not is_close(node.grad, grad)]
         if not is_whole:
@@ -366,8 +389,32 @@ class _Telling:
 
 def root_name(graph: Graph) -> str:
     """Return what the root is called in a derivative."""
-    names = [node.name for node in graph.nodes if node.id in graph.roots]
-    return (names[0] or "root") if len(names) == 1 else "root"
+    names = {node.id: node.name or "root" for node in graph.nodes}
+    first, *others = (names[root] for root in starts_of(graph))
+    return short(" + ".join([first, *others]), 20) if others else first
+
+
+def starts_of(graph: Graph) -> dict[str, Value]:
+    """Return the roots that backward starts at, by their ids, each with the gradient that it starts with, None if not known.
+
+    What arrives at a root that another one is made from consists of that gradient and what the other one hands on.
+    """
+    nodes = {node.id: node for node in graph.nodes}
+    starts: dict[str, Value] = {}
+    for root in graph.roots:
+        arrives = nodes[root].arrives
+        handed = [edge.handed for edge in graph.edges if edge.source == root and edge.handed is not None]
+        if not handed or arrives is None:
+            starts[root] = arrives
+        elif not is_close(arrives, summed(handed)):
+            starts[root] = plus(arrives, times(summed(handed), -1.0))
+    known = {root: start for root, start in starts.items() if start is not None or nodes[root].outputs}
+    return known or dict.fromkeys(graph.roots)
+
+
+def place_of(edge: Edge) -> Place:
+    """Return what goes along an edge."""
+    return edge.source, edge.output
 
 
 def lines_at(
@@ -390,42 +437,56 @@ def lines_at(
         if node.kind in ("constant", "frozen"):
             result[node.id] = [value_lines(node._replace(expression=""), options)] * len(steps)
             continue
-        told_at = [list(_lines(telling, node, step)) for step in steps]
-        most = max(map(len, told_at))
-        result[node.id] = [[*lines, *[(Span(" "),)] * (most - len(lines))] for lines in told_at]
+        blocks = [list(_blocks(telling, node, step)) for step in steps]
+        most = [max(map(len, series)) for series in zip(*blocks, strict=True)]
+        result[node.id] = [
+            [line for block, size in zip(at, most, strict=True) for line in [*block, *[(Span(" "),)] * (size - len(block))]]
+            for at in blocks
+        ]
     return result
 
 
-def _lines(telling: _Telling, node: Node, step: Step) -> Iterator[Line]:
-    """Yield what a node says at a step."""
-    values = value_lines(node._replace(expression=""), telling.options)
-    is_known = node.id in step.computed
-    yield from values if is_known else [(Span(" "),)] * len(values)
-    uses = telling.uses[node.id]
-    arrived = [number for number in step.handed if telling.graph.edges[number].source == node.id]
-    precision, is_short = telling.options.precision, telling.options.max_chars == SHORT
-    if node.id in telling.graph.roots and step.has_started and node.arrives is not None and not uses:
-        quotient = "∂" if is_short else quotient_of(node.name or "·", node.name or "·")
-        yield (Span(f"{quotient} = {boxed(node.arrives, telling.options)}", "gradient"),)
-    elif uses and arrived:
-        head = "grad" if node.kind == "leaf" else "∂" if is_short else quotient_of(telling.root, node.name or "·")
-        parts = parts_text([telling.graph.edges[number].handed for number in arrived], precision)
-        parts = "" if is_short and len(parts) > SHORT else parts
-        total = telling.total(node.id)
-        expected = telling.parts(node.id)
-        if len(arrived) < expected and step.phase == "done" and node.grad is not None:
-            yield from gradient_line(node, telling.options)
-        elif len(arrived) < expected:
-            yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {expected}", "gradient"),)
-        elif node.kind == "leaf":
-            yield from gradient_line(node._replace(grad=total), telling.options)
-        else:
-            yield (Span(f"{head} = {boxed(total, telling.options)}", "gradient"),)
-        if parts and len(arrived) == expected > 1:
-            yield (Span(f"= {parts}", "gradient"),)
-    elif node.kind == "leaf" and is_known:
-        is_there = not uses and (telling.graph.error or step.phase == "done")  # from before, or in a way that is not known
-        yield from gradient_line(node if is_there else node._replace(grad=None), telling.options)
+def _blocks(telling: _Telling, node: Node, step: Step) -> Iterator[list[Line]]:
+    """Yield what a node says at a step: its values, then the gradient of each output that one comes to."""
+    values, is_known = value_lines(node._replace(expression=""), telling.options), node.id in step.computed
+    yield values if is_known else [(Span(" "),)] * len(values)
+    places = telling.places[node.id]
+    for place in places:
+        yield list(_gradient(telling, node, step, place))
+    if node.id in telling.starts and step.has_started and node.arrives is not None and not places:
+        quotient = "∂" if telling.options.max_chars == SHORT else quotient_of(node.name or "·", node.name or "·")
+        yield [(Span(f"{quotient} = {boxed(node.arrives, telling.options)}", "gradient"),)]
+    elif node.kind == "leaf" and is_known and not places:
+        is_there = telling.graph.error or step.phase == "done"  # from before, or in a way that is not known
+        yield gradient_line(node if is_there else node._replace(grad=None), telling.options)
+    else:
+        yield []
+
+
+def _gradient(telling: _Telling, node: Node, step: Step, place: Place) -> Iterator[Line]:
+    """Yield what a node says at a step of the gradient of an output."""
+    options, is_short = telling.options, telling.options.max_chars == SHORT
+    arrived, expected = telling.arrived(place, step.handed) if step.has_started else [], telling.parts(place)
+    if not arrived:
+        if node.kind == "leaf" and node.id in step.computed:
+            yield from gradient_line(node._replace(grad=None), options)
+        return
+    name = name_along(telling.graph.edges[telling.uses[place][0]], node)
+    quotient = f"∂{name if node.outputs else ''}" if is_short else quotient_of(telling.root, name)
+    head = "grad" if node.kind == "leaf" else quotient
+    parts = parts_text(arrived, options.precision)
+    parts = "" if is_short and len(parts) > SHORT else parts
+    total = telling.total(place)
+    if len(arrived) < expected and step.phase == "done" and node.grad is not None:
+        yield from gradient_line(node, options)
+    elif len(arrived) < expected:
+        yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {expected}", "gradient"),)
+    elif node.kind == "leaf":
+        yield from gradient_line(node._replace(grad=total), options)
+    else:
+        yield (Span(f"{head} = {boxed(total, options)}", "gradient"),)
+    if parts and len(arrived) == expected > 1:
+        yield (Span(f"= {parts}", "gradient"),)
 
 
 # ------------------------------------------------------------------ words and numbers
@@ -529,6 +590,11 @@ def _computed(node: ast.expr) -> float:
 def spoken(text: str) -> str:
     """Return an expression with the sign for a product that people write."""
     return text.replace(" * ", " × ")
+
+
+def fitting(*lines: Sequence[Span]) -> Line:
+    """Return the first of some lines that fits below a picture; the end of the last is left out if none does."""
+    return fitted(next((line for line in lines if len(text_of(tuple(line))) <= LONGEST_CAPTION), lines[-1]))
 
 
 def fitted(line: Sequence[Span]) -> Line:

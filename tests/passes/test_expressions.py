@@ -153,7 +153,9 @@ def test_results_without_names_get_the_first_free_letters_in_the_order_of_comput
     ("label", "sign"),
     [("AddBackward0", "+"), ("MulBackward0", "×"), ("DivBackward0", "÷"), ("PowBackward0", "^"), ("RsubBackward1", "−"),
      ("MmBackward0", "@"), ("NegBackward0", "−"), ("LogSoftmaxBackward0", "log_softmax"), ("Cube", "Cube"),
-     ("CubeBackward", "Cube")],
+     ("CubeBackward", "Cube"), ("Log1PBackward0", "log1p"), ("MaxPool2DWithIndicesBackward0", "max_pool2d_with_indices"),
+     ("UpsampleBilinear2DBackward0", "upsample_bilinear2d"), ("SmoothL1LossBackward0", "smooth_l1_loss"),
+     ("Col2ImBackward0", "col2im"), ("FftR2CBackward0", "fft_r2c")],
 )  # fmt: skip
 def test_an_operation_has_the_sign_of_a_formula(label: str, sign: str) -> None:
     assert operator_of(label) == sign

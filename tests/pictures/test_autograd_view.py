@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 from program import Program
 
@@ -88,3 +89,36 @@ def test_forward_is_left_of_backward(gviz: Program) -> None:
     for name in signs:
         assert at[f"{name}_sign"][0] < at[f"{name}_back"][0]
         assert at[f"{name}_sign"][1] == at[f"{name}_back"][1]
+
+
+def test_each_output_that_is_used_has_a_record_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "split.py").write_text(
+        "import torch\nx = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)\n"
+        "a, b, c, unused = x.unbind()\ny = a * b + c\ny.backward()\n"
+    )
+    graph = read(str(tmp_path / "split.py"), SourceOptions(flow=True), say=lambda _: None).graph
+    picture = picture_of(graph, RenderOptions(view="autograd"))
+    told = {one.id: " ".join(text(one).split()) for one in shapes(picture)}
+    names = {told[one].split()[0]: one for one in told}
+    assert [told[names[name]] for name in "abc"] == [
+        f"{name} data {value} grad None grad_fn UnbindBackward0 is_leaf False" for name, value in zip("abc", "123", strict=True)
+    ]
+    assert "unused" not in names
+    ways = {(told.get(one.start, ""), told.get(one.end, "")) for one in arrows(picture)}
+    assert {(told[names[name]], sign) for name, sign in zip("abc", "××+", strict=True)} <= ways
+    assert {("unbind", told[names[name]]) for name in "abc"} <= ways
+    assert (told[names["a"]], "+") not in ways
+
+
+def test_only_what_an_operation_makes_is_saved_under_its_name(tmp_path: Path) -> None:
+    (tmp_path / "pool.py").write_text(
+        "import torch\nx = torch.arange(16.0).reshape(1, 1, 4, 4).requires_grad_()\n"
+        "y = torch.nn.functional.max_pool2d(x, 2)\nm, s = torch.std_mean(y)\nL = torch.exp(m) + s\nL.backward()\n"
+    )
+    graph = read(str(tmp_path / "pool.py"), SourceOptions(flow=True), say=lambda _: None).graph
+    saved = [" ".join(text(one).split()) for one in shapes(picture_of(graph, RenderOptions(view="autograd")))]
+    (pool,) = [one for one in saved if one.startswith("MaxPool2DWithIndicesBackward0 saved")]
+    assert "result1," in pool
+    assert "result1 =" not in pool
+    assert any(one.startswith("StdMeanBackward0 saved") and "result0 = m" in one for one in saved)
+    assert any(one.startswith("ExpBackward0 saved: result = ") for one in saved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from program import Program
@@ -184,3 +185,13 @@ def test_upright_the_text_of_a_circle_stands_beside_it(gviz: Program, rankdir: s
     assert circle is not None
     assert name is not None
     assert float(name[1]) > float(circle[1]) + 15
+
+
+def test_a_statement_has_a_line_for_each_output_that_it_uses(tmp_path: Path) -> None:
+    (tmp_path / "split.py").write_text(
+        "import torch\nx = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\n"
+        "a, b, c = x.unbind()\ny = a * b + c\ny.backward()\n"
+    )
+    shown = by_statement(dataflow(read(str(tmp_path / "split.py"), SourceOptions(flow=True)).graph))
+    made = [edge for edge in shown.edges if edge.target == shown.roots[0]]
+    assert {(edge.output, edge.symbol, edge.local) for edge in made} == {(0, "b", 2.0), (1, "a", 1.0), (2, "1", 1.0)}

@@ -119,6 +119,69 @@ def test_an_operand_that_is_used_twice_gets_two_parts() -> None:
     ]
 
 
+SPLIT = "import torch\nx = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\na, b, c = x.unbind()\n"
+
+
+def test_each_output_of_an_operation_has_a_name_and_a_gradient_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "split.py").write_text(f"{SPLIT}y = a * b + c\ny.backward()\n")
+    graph = graph_of(str(tmp_path / "split.py"))
+    lines, boxes = told(graph), said(graph)
+    assert lines[1].startswith("forward  a, b, c = x.unbind() = 1, 2, 3 | ")
+    assert lines[3].startswith("forward  y = d + c = 5 | ")
+    assert lines[5:8] == [
+        "to d:  ∂y/∂y · ∂y/∂d = 1 · 1 = 1 | to c:  ∂y/∂y · ∂y/∂c = 1 · 1 = 1",
+        "to a:  ∂y/∂d · ∂d/∂a = 1 · 2 = 2 | to b:  ∂y/∂d · ∂d/∂b = 1 · 1 = 1",
+        "to x:  from UnbindBackward0: [2, 1, 1]",
+    ]
+    assert boxes["a"][-1] == ["a, b, c", "∂y/∂a = 2", "∂y/∂b = 1", "∂y/∂c = 1"]
+    assert boxes["a"][5] == ["a, b, c", "∂y/∂c = 1"]
+
+
+def test_an_output_that_is_used_twice_gets_its_own_two_parts(tmp_path: Path) -> None:
+    (tmp_path / "split.py").write_text(f"{SPLIT}d = a * b\ny = d * b + c\ny.backward()\n")
+    lines = told(graph_of(str(tmp_path / "split.py")))
+    assert lines[2].startswith("forward  d = a × b = 1 × 2 = 2 | ")
+    assert "to b:  ∂y/∂d · ∂d/∂b = 2 · 1 = 2   summed: 2 + 2 = 4" in lines[8]
+    assert not any("of 3" in line for line in lines)
+
+
+def test_a_sum_is_readable_where_its_parts_have_no_room(tmp_path: Path) -> None:
+    script = tmp_path / "loop.py"
+    script.write_text(
+        "import torch\nw = torch.tensor(-0.5123, requires_grad=True)\nh = torch.tensor(0.7345)\nfor i in range(6):\n"
+        "    h = torch.sin(h * w) - 0.1234\nh.backward()\n"
+    )
+    graph = graph_of(str(script))
+    grad = next(node.grad for node in graph.nodes if node.name == "w")
+    (last,) = [line for line in told(graph) if "w.grad +=" in line]
+    assert last.endswith(f"   w.grad += {grad:.4g} (6 parts)")
+
+
+def test_what_does_not_fit_before_a_value_is_left_out_rather_than_the_value() -> None:
+    values = {f"a_name_that_is_rather_long_{number}": 1.2345 for number in range(2)}
+    lines = told(graph_of(f"y={'+'.join(values)}", values))
+    assert lines[1].startswith("forward  y = a_name_that_is_rather_long_0 + a_name_that_is_rather_long_1 = 2.469 | ")
+    longest = {f"{name}_{'n' * 30}": value for name, value in values.items()}
+    assert told(graph_of(f"y={'+'.join(longest)}", longest))[1].startswith("forward  y = 2.469 | ")
+
+
+def test_several_roots_are_told_by_their_names() -> None:
+    lines = told(graph_of("y1=a*b+a; y2=sin(a)*y1", {"a": 1, "b": 2}, roots=("y1", "y2")))
+    assert not any("∂root" in line for line in lines)
+    assert "backward  starts at y1:  ∂y1/∂y1 = 1 | backward  starts at y2:  ∂y2/∂y2 = 1" in lines
+    assert any("to y1:  ∂y2/∂y2 · ∂y2/∂y1 = 1 · 0.8415 = 0.8415   summed: 1 + 0.8415 = 1.8415" in line for line in lines)
+    assert any("to b:  ∂(y1 + y2)/∂c · ∂c/∂b = 1.8415 · 1 = 1.8415" in line for line in lines)
+
+
+def test_a_root_that_backward_does_not_start_at_is_in_no_derivative(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(
+        "import torch\nw = torch.tensor(2.0, requires_grad=True)\nd = w * 3\nL = d * d\nL.backward()\n"
+    )
+    lines = told(graph_of(str(tmp_path / "two.py"), roots=("d", "L")))
+    assert lines[3] == "backward  starts at L:  ∂L/∂L = 1"
+    assert lines[5] == "to w:  ∂L/∂d · ∂d/∂w = 12 · 3 = 36"
+
+
 def test_where_no_factor_is_the_vector_jacobian_product_is_named() -> None:
     lines = told(graph_of("y=sum(relu(x@W+b))", TENSORS))
     assert "to x:  ∂y/∂a @ W.T = [[1, 3]] | to W:  x.T @ ∂y/∂a = [[1, 0], [2, 0]]" in lines

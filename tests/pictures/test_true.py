@@ -81,7 +81,9 @@ def test_each_output_of_an_operation_has_its_own_name_and_no_sum(tmp_path: Path)
     assert "+ 1" not in formula
     assert "self = a, other = b" in teaching
     assert "x.unbind() = 1" not in teaching
-    assert "data 1" not in drawn(graph, "micrograd").splitlines()
+    records = drawn(graph, "micrograd")
+    assert "\na\ndata 1\ngrad 3\n" in records
+    assert "\nb\ndata 2\ngrad 2\n" in records
 
 
 def test_an_unknown_operand_is_explained_wherever_it_stands(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gviz.passes.dataflow import dataflow
+from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.pictures import Arrow, Frame, Shape, html
@@ -55,11 +55,14 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         inputs[edge.target].append(edge)
         uses[edge.source].append(edge)
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
+    made = outputs_of(graph)
     for node in graph.nodes:
         if node.kind == "constant":
             yield Shape(node.id, {**box_attributes(node.kind, theme), "label": node.name or ""})
         elif node.kind != "leaf":
-            yield Shape(node.id, record(node, options, theme, is_root=node.id in graph.roots))
+            for one in made[node.id].values():
+                is_root = node.id in graph.roots and one.name == node.name
+                yield Shape(one.id, record(one, options, theme, is_root=is_root))
     rows = rows_of(graph, inputs)
     first = {edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]}
     for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
@@ -72,7 +75,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         yield from row(f"row {depth}", signs, backs)
     for node in graph.nodes:
         if node.kind == "operation":
-            yield from lines_of(node, inputs[node.id], nodes, options, theme)
+            yield from lines_of(node, inputs[node.id], made, options, theme)
     if sum(node.kind == "operation" for node in graph.nodes) == 1:
         for leaf in leaves:
             look = {"constraint": "false", "color": theme.gradient, "penwidth": "1.6"}
@@ -151,19 +154,21 @@ def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Them
 
 
 def lines_of(
-    node: Node, inputs: list[Edge], nodes: dict[str, Node], options: RenderOptions, theme: Theme
+    node: Node, inputs: list[Edge], made: dict[str, dict[int, Node]], options: RenderOptions, theme: Theme
 ) -> Iterator[Statement]:
     """Yield the lines of an operation: its data, its grad_fn, and the gradients that it hands on."""
     sign, back = SIGN.format(node.id), BACK.format(node.id)
     for edge in inputs:
-        is_data = nodes[edge.source].kind not in ("constant", "frozen")
+        source = made[edge.source][edge.output]
+        is_data = source.kind not in ("constant", "frozen")
         look = {"weight": "3"} if is_data else {"style": "dashed", "color": theme.boxes["dashed"].pen}
-        yield Arrow(edge.source, sign, look)
-    yield Arrow(sign, node.id, {"weight": "3"})
+        yield Arrow(source.id, sign, look)
     dotted = {"style": "dotted", "penwidth": "1.6", "color": theme.muted, "arrowhead": "vee", "constraint": "false"}
-    yield Arrow(node.id, back, dotted, "grad_fn:e")
+    for one in made[node.id].values():
+        yield Arrow(sign, one.id, {"weight": "3"})
+        yield Arrow(one.id, back, dotted, "grad_fn:e")
     look = {"dir": "back", "color": theme.gradient, "fontcolor": theme.gradient, "penwidth": "1.6", "fontsize": "12"}
     for edge in inputs:
-        if nodes[edge.source].kind in ("leaf", "operation"):
+        if made[edge.source][edge.output].kind in ("leaf", "operation"):
             label = {} if edge.handed is None else {"label": f" {small_text(edge.handed, options)} "}
             yield Arrow(BACK.format(edge.source), back, {**look, **label})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.passes.dataflow import dataflow
+from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import REPEATED, Span, matrix, name_line, outputs_line, short_value, text_of, uses_line
+from gviz.pictures.labels import REPEATED, Span, matrix, name_line, short_value, text_of, uses_line
 from gviz.pictures.page import themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
@@ -41,7 +41,8 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
     """Yield the boxes and the lines."""
     graph = with_repeats(graph, options)
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
-    records = {node.id: cells(node, options) for node in graph.nodes}
+    made = outputs_of(graph)
+    records = {node.id: cells(node, options) for found in made.values() for node in found.values()}
     is_tall = any(sum(len(text_of(cell)) for cell in found) > WIDEST for found in records.values())
     for node in graph.nodes:
         if node.state == REPEATED:
@@ -50,15 +51,16 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         look = box_attributes("output" if node.id in graph.roots and node.id in operations else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        look = with_alarm(look, records[node.id], theme)
-        parts = [(matrix(cell), "") for cell in records[node.id]]
-        label = html.stacked(parts, theme, look) if is_tall else html.record(records[node.id], theme, look)
-        yield Shape(node.id, {"label": label, **html.BARE})
+        for one in made[node.id].values():
+            own = with_alarm(look, records[one.id], theme)
+            parts = [(matrix(cell), "") for cell in records[one.id]]
+            label = html.stacked(parts, theme, own) if is_tall else html.record(records[one.id], theme, own)
+            yield Shape(one.id, {"label": label, **html.BARE})
         if node.id in operations:
             yield Shape(sign_of(node.id), circle(node, theme))
-            yield Arrow(sign_of(node.id), node.id, {})
+            yield from (Arrow(sign_of(node.id), one.id, {}) for one in made[node.id].values())
     for edge in graph.edges:
-        yield Arrow(edge.source, sign_of(edge.target), {})
+        yield Arrow(made[edge.source][edge.output].id, sign_of(edge.target), {})
 
 
 def sign_of(operation: str) -> str:
@@ -67,9 +69,7 @@ def sign_of(operation: str) -> str:
 
 
 def cells(node: Node, options: RenderOptions) -> list[Line]:
-    """Return what a record says: name, data, gradient; of several outputs their names."""
-    if node.outputs:
-        return [outputs_line(node._replace(expression=""))]
+    """Return what a record says: name, data, gradient."""
     if node.state == REPEATED:
         return [name_line(node)]
     found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
