@@ -45,8 +45,8 @@ class Call:
         names: the script's globals at that moment, and the local variables of the function that called.
         flow: how the gradient is going to flow, if that was asked for.
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
-        before: the gradients that the leaves had, by the leaf's identity, if lines were asked for.
-        values: the numbers that they had, by the same, if lines or the gradients on their way were: optimizers change them.
+        before: the gradients that the leaves had, by the leaf's identity, if that was asked for.
+        values: the numbers that they had, by the same: optimizers change them.
         turn: of the last line that had run when the call before this one was made; 0 for the first.
     """
 
@@ -108,7 +108,7 @@ def calls_watched(
             if tensors and is_right:  # noted before it is made: it may raise
                 count += 1
                 call = _call(original.__name__, tensors, script, namespace)
-                is_asked = options.costs or options.kept or options.lines or options.flow
+                is_asked = options.costs or options.kept or options.flow
                 nodes = graph_nodes(tensors) if is_asked else {}
                 leaves = [leaf for leaf in nodes.values() if leaf is not None]
                 last[original.__name__] = replace(
