@@ -177,7 +177,7 @@ def explain(
         subject = subject_of(word)
         if subject != "source":
             return explain_words(word)
-        word = Source.of(word)
+        word = Source.of(word, given={**(options.values if options else {}), **values})
     if word.file == STDIN and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
     reading = read(word, replace(options or SourceOptions(), flow=True, jacobians=True), say=say, **values)
