@@ -74,7 +74,7 @@ BUDGETS = {
     "sources/expression": 2530,
     "sources/static.py": 154,
     "sources/order.py": 111,
-    "sources/notebook.py": 126,
+    "sources/notebook.py": 130,
     "sources/script": 1950,
     "sources/pasted.py": 176,
     "layout": 850,
