@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gviz.errors import SourceError
@@ -361,6 +363,6 @@ def test_a_sum_in_latex_is_refused_where_it_stands(latex: str) -> None:
         ("$y=wx+b$", {"wx": 2}, "y=wx+b"),
     ],
 )
-def test_letters_side_by_side_in_latex_are_what_their_values_say(latex: str, values: dict[str, object], written: str) -> None:
+def test_letters_side_by_side_in_latex_are_what_their_values_say(latex: str, values: dict[str, Any], written: str) -> None:
     assert Source.of(latex, given=values).text == written
     assert next(note.text for note in read(latex, **values).notes) == f"read the LaTeX as {written}"
