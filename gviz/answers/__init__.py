@@ -5,14 +5,17 @@ A format is a module with ``SUFFIXES`` and ``render(explanation, page)``, which 
 
 from __future__ import annotations
 
+import ast
 import os
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz.errors import RenderError
 from gviz.explain.derivation import MOST_PATHS, Derivation, derive
-from gviz.files import STDIN, write
+from gviz.files import write
 from gviz.sources import Source, SourceOptions, read
 from gviz.sources.source import looks_like_a_file
 from gviz.text import did_you_mean
@@ -31,6 +34,9 @@ FORMATS = {"text": "terminal", "latex": "latex", "markdown": "markdown", "json":
 
 SUFFIXES = {"txt": "text", "tex": "latex", "md": "markdown", "json": "json"}
 """The formats by the suffixes of files."""
+
+CODE = (".py", ".pyw", ".ipynb", ".json")
+"""Suffixes of files that are a source, whatever stands in them."""
 
 Subject: TypeAlias = Literal["source", "operation", "error"]
 
@@ -119,9 +125,9 @@ def suffix_for(path: str | os.PathLike[str]) -> str:
 def subject_of(word: str) -> Subject:
     """Return what a word is: a source, the name of an operation, or the text of an error.
 
-    A file is a source. A text with an error's beginning, with four words in a row, or that gviz knows, is an error. A name
-    alone, with what print() puts around it, is an operation: an expression of one name has nothing to explain. All else is an
-    expression.
+    A file is a source. A text with an error's beginning, with four words in a row, about a gradient without a formula, or that
+    gviz knows, is an error. A name alone, with what print() puts around it, is an operation: an expression of one name has
+    nothing to explain. All else is an expression.
 
     >>> [subject_of(word) for word in ("y=(x+w)*(w+1)", "<AddBackward0>", "relu", "x@w", "net.py")]
     ['source', 'operation', 'operation', 'source', 'source']
@@ -139,12 +145,23 @@ def subject_of(word: str) -> Subject:
 
 
 def subject_of_pasted(source: Source) -> Subject:
-    """Return what standard input holds: a program's code is a source, unless an error's beginning stands in it."""
+    """Return what standard input, or a text file, holds: code is a source, unless an error's beginning stands in it."""
     from gviz.explain.troubles import begins_as_an_error
 
+    if source.kind == "graph" or (source.kind == "script" and is_python(source.text)):
+        return "source"
     if begins_as_an_error(source.text):
         return "error"
     return subject_of(source.text.strip()) if source.kind == "expression" else "source"
+
+
+def is_python(text: str) -> bool:
+    """Return whether Python can read a text, which may quote an error."""
+    with warnings.catch_warnings(), suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        warnings.simplefilter("ignore")
+        ast.parse(text)
+        return True
+    return False
 
 
 def explain(
@@ -177,8 +194,8 @@ def explain(
         subject = subject_of(word)
         if subject != "source":
             return explain_words(word)
-        word = Source.of(word)
-    if word.file == STDIN and (subject := subject_of_pasted(word)) != "source":
+        word = Source.of(word, given={**(options.values if options else {}), **values})
+    if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
     reading = read(word, replace(options or SourceOptions(), flow=True, jacobians=True), say=say, **values)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)

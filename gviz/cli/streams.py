@@ -106,11 +106,20 @@ def write_product(data: str | bytes) -> None:
         OSError: its disk is full, or nobody reads it any more.
     """
     if not is_open(sys.stdout):
-        raise FileError("standard output is closed", hint="name a file with -o FILE")
+        raise FileError("standard output is closed", hint=_way_out())
     raw = data if isinstance(data, bytes) else _encoded(data)
     sys.stdout.flush()
     sys.stdout.buffer.write(raw)
     sys.stdout.buffer.flush()
+
+
+def _way_out() -> str:
+    """Return where the product of the command that runs can go instead."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    has_file = context is not None and any("-o" in option.opts for option in context.command.params)
+    return "name a file with -o FILE" if has_file else "leave it open, or send it to a file with > FILE"
 
 
 def _encoded(text: str) -> bytes:

@@ -43,10 +43,12 @@ def read_words(
         raise click.UsageError("Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.")
     from gviz.sources.source import Source
 
-    source, pairs = Source.of(words[0]), words[1:]
+    values = {} if values_file is None else read_values(values_file)
+    pairs = words[1:]
+    typed = {name.strip(): text for name, _, text in (pair.partition("=") for pair in (*pairs, *after))}
+    source = Source.of(words[0], given={**values, **typed})
     if source.kind != "script":
         pairs, after = (*pairs, *after), ()
-    values = {} if values_file is None else read_values(values_file)
     return source, {**values, **_read_pairs(words[0], pairs, source.kind)}, tuple(after)
 
 

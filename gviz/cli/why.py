@@ -46,7 +46,10 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.explain.why import why_all
 
     reading = read_source(source, replace(options, lines=True, flow=True), product_on_stdout=True, rootless=True)
-    causes = [cause_of(reading.graph, name)] if name is not None else why_all(reading.graph)
+    if name is not None:
+        causes = [cause_of(reading.graph, name)]
+    else:  # a loop's variable, as p of parameters(), is no further tensor
+        causes = [cause for cause in why_all(reading.graph) if cause.name not in reading.aliases]
     if as_json:
         streams.write_product(to_json(causes))
     elif name is not None:
@@ -73,7 +76,7 @@ def answer(cause: Cause) -> Iterator[str]:
 
     width = min(get_terminal_size().columns, WIDTH) if streams.is_terminal(sys.stdout) else WIDTH
     yield f"{inked(cause.name, 'bold')}: {inked(cause.verdict, 'bad' if cause.is_wrong else 'good')}"
-    yield from wrap(f"{cause.what}.", width)
+    yield from wrap(f"{cause.what.removesuffix('.')}.", width)
     column = max((display_width(place) for place, _ in cause.lines), default=0)
     column = max(column, len("mend")) + 3
     for place, code in cause.lines:

@@ -140,14 +140,14 @@ def written(word: str) -> list[str]:
     return [f"{owner}.{name}" for owner in owners]
 
 
-def public() -> Iterator[tuple[str, Any, str]]:
+def public() -> Iterator[tuple[str, Any, object]]:
     """Return every public name: (as people write it, the function that it calls, the form of the call)."""
     for module in iter_modules(ops.__path__):  # some rows are stored when their module is named
         import_module(f"gviz.ops.{module.name}")
     _, _, space = engine.linalg, engine.special, vars(engine.Tensor)
     for word, name in NAMES.items():
         for form in name.forms:
-            yield from ((text, form.call, str(form)) for text in written(word))
+            yield from ((text, form.call, form) for text in written(word))
     yield from ((f"nn.{name}", layer.forward, "") for name, layer in LAYERS.items())
     yield from ((f"Tensor.{name}", made.fget, "") for name, made in space.items() if isinstance(made, property) and made.fget)
     yield from ((text, space[name], "") for name, text in {"__getitem__": "x[...]", "__setitem__": "x[...] = y"}.items())
@@ -213,7 +213,7 @@ def operations() -> tuple[Operation, ...]:
         for key in rows:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
             if called is ROWS[key]:
-                takes[key][form] = None
+                takes[key][str(form)] = None
     for user in ROWS:
         for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in called_by(user))) - {user}:
             users[key][user] = None

@@ -107,7 +107,11 @@ def named(word: str) -> tuple[Named, ...]:
         return tuple(explained(one, (digit_of(one),)) for one in exact[:1])
     if node := NODE.fullmatch(name):
         return older(name, node[1])
-    called = [one for one in matching(f"{owner}{name}") if name.lower() in {form.lower() for form in one.names()}]
+    parts = matching(f"{owner}{name}")
+    called = [one for one in parts if name.lower() in {form.lower() for form in one.names()}]
+    if not called and parts:
+        hint = f"gviz ops {owner}{name} lists the operations that it is made of"
+        raise SourceError(f"{excerpt(f'{owner}{name}')} is no operation of the graph: it is made of several", hint=hint)
     if not called:
         refuse(name)
     return tuple(explained(one, (digit_of(one),)) for one in called[:MOST_OVERLOADS])

@@ -48,6 +48,14 @@ CUBE = """class Cube(torch.autograd.Function):
 
 y = Cube.apply(x)"""
 
+NO_GRAD = (
+    "Very likely .grad is None: backward() has not run yet, or the tensor is no leaf, or the loss was not computed from it."
+)
+NO_GRAD_WAYS = (
+    ("Find out which.", "gviz why train.py"),
+    ("w = w - lr * w.grad has replaced the leaf.", "with torch.no_grad():\n    w -= lr * w.grad"),
+)
+
 TROUBLES = (
     Trouble(
         (
@@ -72,6 +80,7 @@ TROUBLES = (
                 "The last operation has no derivative (argmax, a comparison, round to an integer): use a smooth one.",
                 "loss = F.cross_entropy(logits, target)   # not: (logits.argmax(1) == target).sum()",
             ),
+            ("Find out at which line.", "gviz why train.py"),
             (
                 "loss.requires_grad = True silences it and is no cure: the loss becomes a leaf, and no weight gets a gradient.",
                 "",
@@ -209,7 +218,7 @@ TROUBLES = (
                 "It was meant to be a leaf: an operation behind requires_grad=True makes it none.",
                 "w = (torch.randn(3) * 0.1).requires_grad_()   # not: torch.randn(3, requires_grad=True) * 0.1",
             ),
-            ("w = w - lr * w.grad has replaced the leaf.", "with torch.no_grad():\n    w -= lr * w.grad"),
+            NO_GRAD_WAYS[1],
         ),
     ),
     Trouble(
@@ -299,7 +308,7 @@ TROUBLES = (
                 "With where: make the argument safe, then choose.",
                 "safe = torch.where(x > 0, x, 1)\ny = torch.where(x > 0, safe.log(), 0)",
             ),
-            ("See where it begins.", "gviz inspect train.py"),
+            ("See where it begins.", "gviz why train.py"),
         ),
     ),
     Trouble(
@@ -421,16 +430,12 @@ TROUBLES = (
         (
             "unsupported operand type(s) for *: 'float' and 'NoneType'",
             "unsupported operand type(s) for *: 'Tensor' and 'NoneType'",
-            "'NoneType' object has no attribute 'zero_'",
-            "'NoneType' object has no attribute 'data'",
         ),
-        "Very likely .grad is None: backward() has not run yet, or the tensor is no leaf, or the loss was not computed "
-        "from it.",
-        (
-            ("Find out which.", "gviz inspect train.py"),
-            ("w = w - lr * w.grad has replaced the leaf.", "with torch.no_grad():\n    w -= lr * w.grad"),
-        ),
+        NO_GRAD,
+        NO_GRAD_WAYS,
     ),
+    Trouble(("'NoneType' object has no attribute 'zero_'",), NO_GRAD, NO_GRAD_WAYS),
+    Trouble(("'NoneType' object has no attribute 'data'",), NO_GRAD, NO_GRAD_WAYS),
     Trouble(
         ("'type' object does not support the context manager protocol", "AttributeError: __enter__"),
         "A with statement got a class, not an object: the brackets are missing.",
@@ -455,9 +460,15 @@ TROUBLES = (
 """All that gviz explains; of two that fit a text the one with the longer wording is meant."""
 
 HEAD = re.compile(
-    r"^\s*(?:E\s+|>\s+)?(?:[\w.]*(?:Error|Warning|Exception))\b\s*:|Traceback \(most recent call last\)", re.MULTILINE
+    r"^\s*(?:E\s+|>\s+|[^\n'\"]+:\d+: )?(?:[\w.]*(?:Error|Warning|Exception))\b\s*:|Traceback \(most recent call last\)",
+    re.MULTILINE,
 )
-"""What an error or a warning begins with, as Python and pytest print it."""
+"""What an error or a warning begins with, as Python and pytest print it; a warning has its place before it."""
+
+QUESTION = re.compile(
+    r"(?=.*\b(?:grad|gradients?|none|nan|null|zero|why|how|what)\b)(?=.*\w\s+\w)[\w\s.'?]+", re.IGNORECASE | re.DOTALL
+)
+"""Words about a gradient, and no formula."""
 
 WORDS = re.compile(r"[A-Za-z']{2,}(?: +[A-Za-z']{2,}){3,}")
 """Four words in a row: no expression has them."""
@@ -495,13 +506,13 @@ def begins_as_an_error(text: str) -> bool:
 
 
 def looks_like_an_error(text: str) -> bool:
-    """Return whether a text is that of an error or a warning, known or not, and neither an expression nor a name.
+    """Return whether a text is that of an error or a warning, known or not, or a question: no expression, and no name.
 
     >>> [looks_like_an_error(text) for text in ("RuntimeError: no", "y=(x+w)*(w+1)", "a leaf Variable that requires grad")]
     [True, False, True]
     """
     code = re.sub(r"#.*", "", text)
-    return HEAD.search(code) is not None or WORDS.search(code) is not None or trouble_in(code) is not None
+    return any((HEAD.search(code), WORDS.search(code), QUESTION.fullmatch(code), trouble_in(code)))
 
 
 def explained(text: str) -> Trouble:
@@ -511,6 +522,10 @@ def explained(text: str) -> Trouble:
         SourceError: gviz does not know it.
     """
     trouble = trouble_in(text)
+    if trouble is None and QUESTION.fullmatch(text):
+        hint = "gviz why SOURCE NAME says why the gradient of a tensor is None, zero or NaN; SOURCE may be a script"
+        what = "is neither an expression, nor the name of an operation, nor the text of an error"
+        raise SourceError(f"{excerpt(text.strip(), 60)!r} {what}", hint=hint)
     if trouble is None:
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
         near = get_close_matches(letters(last), [letters(one) for each in TROUBLES for one in each.texts], n=1)

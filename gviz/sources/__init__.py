@@ -67,7 +67,7 @@ def read(
     if values:
         options = replace(options, values={**options.values, **values})
     talk = Talk(say)
-    origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin)
+    origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin, options.values)
     talk.say(*origin.notes)
     if origin.kind == "expression" or origin.file is None:
         try:

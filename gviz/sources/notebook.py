@@ -91,18 +91,23 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
     hint = "a notebook is JSON with a list of cells, as Jupyter has saved it since 2015"
     notebook: Any = parse_json(text, file, hint)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) and _is_text(cell.get("source", "")) for cell in cells):
         raise SourceError(f"{file} is not a notebook", hint=hint)
     lines, starts, left_out = list[str](), list[int](), list[str]()
     for cell in cells:
         source = cell.get("source", "")
         if cell.get("cell_type") == "code":
             starts.append(len(lines))
-            lines += _code("".join(source) if isinstance(source, list) else str(source), left_out)
+            lines += _code("".join(source), left_out)
     if not any(map(str.strip, lines)):
         raise SourceError(f"{file} has no code cell: there is nothing to run")
     notes = (Note(f"left out {joined(left_out, 3)}: IPython's, not Python's"),) if left_out else ()
     return "".join(f"{line}\n" for line in lines), notes, Cells(file, tuple(starts))
+
+
+def _is_text(source: object) -> bool:
+    """Return whether this is the text of a cell: a string, or a list of strings."""
+    return isinstance(source, str) or (isinstance(source, list) and all(isinstance(line, str) for line in source))
 
 
 def _code(cell: str, left_out: list[str]) -> list[str]:

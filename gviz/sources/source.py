@@ -11,6 +11,7 @@ from gviz import files
 from gviz.errors import SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TextIO
 
     from gviz.sources.notebook import Cells
@@ -62,12 +63,13 @@ class Source:
     cells: Cells | None = None
 
     @classmethod
-    def of(cls, word: str, stdin: TextIO | None = None) -> Source:
+    def of(cls, word: str, stdin: TextIO | None = None, given: Mapping[str, object] | None = None) -> Source:
         """Return the source that a word stands for; its file is read, and nothing is run.
 
         Args:
             word: an expression, the name of a file, or ``-`` for standard input.
             stdin: what ``-`` reads; None for the process's standard input.
+            given: the values of names, which tell what letters side by side are in LaTeX.
 
         Raises:
             FileError: a file that cannot be read, or is not a text.
@@ -91,7 +93,7 @@ class Source:
         if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
             from gviz.sources.expression.latex import read_latex
 
-            text, notes = read_latex(text)
+            text, notes = read_latex(text, given or {})
             return cls(kind, text, file, notes)
         if kind != "expression" or not WRAPPED.search(text):
             return cls(kind, text, file)

@@ -62,6 +62,53 @@ def test_a_traceback_may_come_from_a_pipe(gviz: Program) -> None:
     assert gviz("explain", "-", "x=2", "w=1", stdin=ARTICLE).out == gviz("explain", ARTICLE, "x=2", "w=1").out
 
 
+WARNING = (
+    "/home/a/train.py:7: UserWarning: The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. (Triggered "
+    "internally at /pytorch/build/aten/src/ATen/core/TensorBody.h:499.)\n  print(y.grad)\nNone\n"
+)
+TRACEBACK = (
+    'loss 0.5\nTraceback (most recent call last):\n  File "net.py", line 3\n    import a; y.backward()\n'
+    f"RuntimeError: {SCALARS}\n"
+)
+
+
+@pytest.mark.parametrize(("text", "begins"), [(WARNING, "The .grad attribute of a Tensor"), (TRACEBACK, SCALARS)])
+def test_a_warning_or_an_error_may_come_from_a_pipe_or_a_log(gviz: Program, text: str, begins: str) -> None:
+    (gviz.folder / "log.txt").write_text(text)
+    piped, read = gviz("explain", "-", stdin=text), gviz("explain", "log.txt")
+    assert (piped.status, piped.err, piped.out) == (0, "", read.out)
+    assert piped.out.startswith(begins)
+
+
+def test_a_program_that_quotes_an_error_is_a_program(gviz: Program) -> None:
+    code = f"'''\nRuntimeError: {SCALARS}\n'''\nimport torch\nw = torch.tensor(2.0, requires_grad=True)\ny = w * 3\n"
+    (gviz.folder / "net.txt").write_text(code)
+    assert gviz("explain", "-", stdin=code).out == gviz("explain", "net.txt").out
+    assert "∂y/∂w = 3" in gviz("explain", "net.txt", "--no-backward").out
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        (["nn.Linear"], "nn.Linear is no operation of the graph: it is made of several", "gviz ops nn.Linear lists"),
+        (["gradient None"], "'gradient None' is neither an expression, nor", "gviz why SOURCE NAME says why"),
+        (["why", "is", "my", "gradient", "None"], "'why is my gradient None' is neither", "gviz why SOURCE NAME says why"),
+    ],
+)
+def test_what_cannot_be_explained_is_sent_on(gviz: Program, words: list[str], error: str, hint: str) -> None:
+    done = gviz("explain", *words)
+    assert (done.status, done.out) == (1, "")
+    assert error in done.err.splitlines()[0]
+    assert hint in done.err.splitlines()[1]
+
+
+def test_an_error_is_headed_by_its_own_words(gviz: Program) -> None:
+    text = "'NoneType' object has no attribute 'zero_'"
+    done = gviz("explain", text)
+    assert done.out.startswith(f"{text}\n")
+    assert "gviz why train.py" in done.out
+
+
 def test_a_script_that_fails_is_explained_as_far_as_it_came(gviz: Program) -> None:
     done = gviz("explain", str(SAMPLES / "five_neurons_twice.py"), "--wrt", "a")
     assert done.status == 1

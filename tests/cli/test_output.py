@@ -211,7 +211,9 @@ def test_nothing_that_a_script_prints_is_in_the_product(gviz: Program, words: li
 def test_a_script_that_raises_before_there_is_a_graph_leaves_no_picture(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text("import torch\nA = torch.ones(2, 3, requires_grad=True)\ny = A @ A\n")
     done = gviz("render", "net.py", "-o", "y.svg")
-    done.assert_refused("warning: the script fails before it has that graph: nothing is drawn", "net.py:3", files=("net.py",))
+    done.assert_refused(
+        "warning: the script fails before it has that graph: there is nothing to show", "net.py:3", files=("net.py",)
+    )
 
 
 def test_a_script_that_raises_is_drawn_as_far_as_it_came_or_stopped(gviz: Program) -> None:

@@ -79,6 +79,7 @@ def test_a_closed_pipe_is_silent(gviz: Program, line: str) -> None:
     ("line", "error"),
     [
         ("gviz render 'y=x' x=1 -o - >&-", "error: standard output is closed\nname a file with -o FILE\n"),
+        ("gviz why 'y=x' x=1 >&-", "error: standard output is closed\nleave it open, or send it to a file with > FILE\n"),
         ("gviz render - <&-", "error: standard input cannot be read: it is closed\n"),
     ],
 )

@@ -80,6 +80,8 @@ def test_an_error_names_the_cell_and_its_line() -> None:
         ('{"nbformat": 3, "worksheets": []}', "net.ipynb is not a notebook\n"),
         ("[]", "net.ipynb is not a notebook\n"),
         ("{", "net.ipynb"),
+        ('{"cells": [{"cell_type": "code", "source": 5}]}', "net.ipynb is not a notebook\n"),
+        ('{"cells": [{"cell_type": "code", "source": ["x = 2", null]}]}', "net.ipynb is not a notebook\n"),
     ],
 )
 def test_what_is_no_notebook_is_refused(text: str, message: str) -> None:

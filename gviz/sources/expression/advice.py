@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from dataclasses import replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 from unicodedata import name
@@ -15,6 +16,7 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
 from gviz.sources.expression.check import RefusedError, called_function, sign
+from gviz.sources.expression.commands import not_known
 from gviz.sources.expression.notation import JOINING, Token, foreign, product, replacement, suggestion, tokens
 from gviz.text import did_you_mean, printable
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["answer", "refuse_characters", "refuse_glued"]
 
 FILE = "gviz render file.py"
+SUM = "write sum(w*x), and give each name all of its numbers: w=[1,2] x=[3,4]"
 
 # ------------------------------------------------------------------ what cannot be read
 MARKS = {
@@ -72,12 +75,16 @@ def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
+    if "\\" in source.code and (command := not_known(source.code)) is not None:
+        what, hint = f"{command[0]} has no meaning in an expression", MARKS["\\"][1]
+        if command[1] == "sum":
+            what, hint = "a sum has no index in an expression", SUM
+        return SourceError(what, place=replace(source.place_of(command.start()), length=len(command[0])), hint=hint)
     for token in typed:
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
         if token.kind == "name" and token.text[0] in "Σ∑" and len(token.text) > 1:
-            hint = "write sum(w*x), and give each name all of its numbers: w=[1,2] x=[3,4]"
-            return _on(source, token, "a sum has no index in an expression", hint)
+            return _on(source, token, "a sum has no index in an expression", SUM)
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)

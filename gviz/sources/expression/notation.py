@@ -122,7 +122,10 @@ def suggestion(source: Text, but: str = "") -> str | None:
 
 
 def is_right(text: str, source: Text) -> bool:
-    """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's."""
+    """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's.
+
+    A letter alone, as t, is a name here: the functions that are called so are not meant.
+    """
     typed = normalize("NFKC", source.code).replace("_", "")
     try:
         with warnings.catch_warnings():
@@ -131,7 +134,9 @@ def is_right(text: str, source: Text) -> bool:
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     free = program.free.keys() - source.given.keys()
-    return bool(program.statements) and all(name.replace("_", "") in typed and name not in functions() for name in free)
+    return bool(program.statements) and all(
+        name.replace("_", "") in typed and (len(name) == 1 or name not in functions()) for name in free
+    )
 
 
 def tokens(code: str) -> list[Token]:

@@ -236,9 +236,10 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     try:
         roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
-        talk.say(Note("the script fails before it has that graph: nothing is drawn", "warning") if left.error else None)
+        what = "that graph" if left.names or not rootless else "a tensor"
+        talk.say(Note(f"the script fails before it has {what}: there is nothing to show", "warning") if left.error else None)
         if left.interrupted:
-            talk.say(Note(f"nothing is drawn: {error.what}", "warning"))
+            talk.say(Note(f"there is nothing to show: {error.what}", "warning"))
             raise KeyboardInterrupt from None
         raise left.error or error from None
     if left.error is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gviz.errors import SourceError
+from gviz.sources import read
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.notation import is_right, rewrite
 from gviz.sources.expression.parse import Text
@@ -323,6 +326,14 @@ def test_a_call_that_pytorch_refuses_gets_the_way_out(text: str, hint: str) -> N
         (r"$$\hat{y} = \sigma(\mathbf{w}^\top x + b)$$", "y_hat=sigmoid(w.T @ x+b)"),
         (r"y=\sqrt{\frac{x^2}{w}} + \sin^{2} x", "y=sqrt((x**2/w))+sin(x)**2"),
         (r"$y=\lambda|x| + \|w\|$", "y=lam*abs(x)+norm(w)"),
+        (r"$y=\sigma(w^Tx+b)$", "y=sigmoid(w.T @ x+b)"),
+        (r"$y=Wx+b$", "y=W*x+b"),
+        (r"\sigma(wx+b)", "sigmoid(w*x+b)"),
+        (r"$L=\frac12(t-wx)^2$", "L=(1/2)*(t-w*x)**2"),
+        (r"$y=\frac\pi{2a}+\sqrt2x$", "y=(π/(2*a))+sqrt(2)*x"),
+        (r"$loss = wx_1b_{23}c; y=loss^nx$", "loss=w*x_1*b_23*c;y=loss**n*x"),
+        (r"$y=\alpha_1\hat y+\mathrm{ReLU}(wx)$", "y=alpha_1*y_hat+relu(w*x)"),
+        (r"y = x \cdot w\\ z=yx", "y=x*w;z=y*x"),
     ],
 )
 def test_pasted_latex_is_read(latex: str, written: str) -> None:
@@ -330,8 +341,28 @@ def test_pasted_latex_is_read(latex: str, written: str) -> None:
     assert (source.text, [note.text for note in source.notes]) == (written, [f"read the LaTeX as {written}"])
 
 
-@pytest.mark.parametrize("latex", [r"$y=\int x dx$", r"y = \sum_{i} w_i x_i", r"y=\frac{\partial x}{w}", "y=x$2"])
+@pytest.mark.parametrize("latex", [r"$y=\int x dx$", r"$y=\dot{x}$", r"y=\frac{\partial x}{w}", "y=x$2"])
 def test_latex_that_means_more_is_refused_as_it_was_typed(latex: str) -> None:
     source = Source.of(latex)
     assert (source.text, source.notes) == (latex, ())
     assert "has no meaning in an expression" in refusal(source.text).what
+
+
+@pytest.mark.parametrize("latex", [r"y = \sum_{i} w_i x_i", r"$L = -\sum_i t_i \log y_i$"])
+def test_a_sum_in_latex_is_refused_where_it_stands(latex: str) -> None:
+    error = refusal(Source.of(latex).text)
+    assert error.place is not None
+    assert (error.what, error.place.column, error.place.length) == ("a sum has no index in an expression", latex.index("\\"), 4)
+
+
+@pytest.mark.parametrize(
+    ("latex", "values", "written"),
+    [
+        ("$y=Wx+b$", {"W": "[[1, 2]]", "x": [3, 4], "b": 0}, "y=W @ x+b"),
+        (r"$y=\mathbf{W}\mathbf{x}$", {"W": [[1, 2]], "x": "[3, 4]"}, "y=W @ x"),
+        ("$y=wx+b$", {"wx": 2}, "y=wx+b"),
+    ],
+)
+def test_letters_side_by_side_in_latex_are_what_their_values_say(latex: str, values: dict[str, Any], written: str) -> None:
+    assert Source.of(latex, given=values).text == written
+    assert next(note.text for note in read(latex, **values).notes) == f"read the LaTeX as {written}"

@@ -1,0 +1,41 @@
+"""``gviz why`` as a program: what its table lists, and what it says of scripts that fail."""
+
+from __future__ import annotations
+
+import json
+
+from program import Program
+
+from gviz.cli.why import answer
+from gviz.explain.why import Cause
+
+LOOP = """\
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(2, 1))
+loss = net(torch.ones(3, 2)).pow(2).mean()
+loss.backward()
+for p in net.parameters():
+    p.data -= 0.1 * p.grad
+"""
+
+
+def test_a_loop_variable_is_no_further_tensor(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(LOOP)
+    names = ["net.0.weight", "net.0.bias"]
+    assert [line.split()[0] for line in gviz("why", "net.py").out.splitlines()[1:]] == names
+    assert [row["name"] for row in json.loads(gviz("why", "net.py", "--json").out)] == names
+    assert gviz("why", "net.py", "p").out.startswith("p: ok\n")
+
+
+def test_a_script_without_a_tensor_has_nothing_to_show(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nw = torch.tensor(2.0, require_grad=True)\n")
+    for command in ("why", "inspect"):
+        done = gviz(command, "net.py")
+        done.assert_refused("the script fails before it has a tensor: there is nothing to show", files=("net.py",))
+        assert "did you mean requires_grad?" in done.err
+
+
+def test_a_message_that_ends_in_a_point_gets_no_second_one() -> None:
+    for what in ("it failed", "it failed."):
+        assert list(answer(Cause("w", "failed", what)))[1] == "it failed."
