@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gviz.sources.options import Note
+from gviz.text import line_text
 
 if TYPE_CHECKING:
     import os
@@ -72,19 +73,24 @@ def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
     return {name: known for name, tensor in names.items() if (known := first.setdefault(id(tensor), name)) != name}
 
 
-def not_finite(tensors: Mapping[str, Any], expressions: Mapping[str, str], ways: str = "") -> Iterator[Note]:
+def not_finite(
+    tensors: Mapping[str, Any], expressions: Mapping[str, str], ways: str = "", lines: Mapping[str, int] | None = None
+) -> Iterator[Note]:
     """Yield which tensor became NaN or infinite first, and for which one the gradient is.
 
     Args:
         tensors: by name, in the order of the program.
         expressions: what some of the names stand for.
         ways: what tells more of a gradient.
+        lines: the line of the program that gives a name its value.
     """
     for name, tensor in tensors.items():
         number = _infinite_in(tensor)
         if number is not None:
             made = f" = {expressions[name]}" if name in expressions else ""
-            yield Note(f"{name}{made} is {number}: the first tensor that is not finite", "warning")
+            line = (lines or {}).get(name)
+            place = f" ({line_text(line)})" if line else ""
+            yield Note(f"{name}{made} is {number}: the first tensor that is not finite{place}", "warning")
             break
     for name, tensor in tensors.items():
         grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None

@@ -254,7 +254,8 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     talk.say(note)
     graph = _graph(roots, left, options, talk)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        talk.say(*not_finite(left.names, {}, "gviz why tells where it began"))
+        lines = assigned(left.tree, left.line)
+        talk.say(*not_finite(left.names, {}, "gviz why tells where it began", lines))
     if left.error is not None:
         graph = replace(graph, error=left.error.in_short())
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
