@@ -44,7 +44,7 @@ COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 DETACHES = {"detach", "data", *COPIES}
 """Calls whose result is out of the graph by intention."""
 
-LEAVES = {"item", "tolist", "numpy", "__float__", "__int__"}
+NUMBERS = {"item", "tolist", "numpy", "__float__", "__int__"}
 """Calls that make numbers of tensors."""
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
@@ -161,7 +161,7 @@ class Trace:
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
         self.cuts: dict[Where, Cut] = {}
         self.busy = False
-        self.turn, self.last = 0, (0, 0, 0)
+        self.turn, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.before: list[tuple[Any, str, Any]] = []
         self.mode: Any = None
 
@@ -177,7 +177,7 @@ class Trace:
         layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
         self.replace(layer, "__call__", self.told(vars(layer)["__call__"], "__call__", outer=True))
         for name, method in list(vars(tensor).items()):
-            if isinstance(method, FunctionType) and (name[0] != "_" or name in OPERATORS or name in LEAVES):
+            if isinstance(method, FunctionType) and (name[0] != "_" or name in OPERATORS or name in NUMBERS):
                 self.replace(tensor, name, self.told(method, name))
         data, flag = tensor.data, tensor.requires_grad
         self.replace(tensor, "data", property(self.told(data.fget, "data"), data.fset))
@@ -259,7 +259,7 @@ class Trace:
 
     def saw_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
-        if name in LEAVES:
+        if name in NUMBERS:
             made = self.here(name)
             self.numbers.extend([(result, self.story(made, args, is_number=True))] if made is not None else [])
         elif isinstance(result, list | tuple):

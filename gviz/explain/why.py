@@ -76,7 +76,7 @@ class Cause(NamedTuple):
 
     Args:
         name: of the tensor.
-        verdict: in a word or two: ``not retained``, ``detached`` ...; ``ok`` if nothing is wrong.
+        verdict: in a word or two: ``not a leaf``, ``detached`` ...; ``ok`` if nothing is wrong.
         what: one sentence on what happened.
         lines: the lines that cause it, each with its code ("" for one of another file).
         mend: what to write, or to do; "" if nothing is wrong.

@@ -75,17 +75,15 @@ class Lines:
         for name, tensor in named.items():
             names.setdefault(id(tensor), name)
         below = {name: leaves for name, leaves in leaves_below(named).items() if leaves}
-        unnamed: dict[int, tuple[str, Any, str]] = {}
+        unnamed: dict[str, Any] = {}
         for name in sorted(below, key=lambda name: len(below[name])):  # what is made of the fewest is nearest to a leaf
-            for leaf in below[name]:
-                if id(leaf) not in names and id(leaf) not in unnamed:
-                    others = sum(of == name for _, _, of in unnamed.values())
-                    unnamed[id(leaf)] = f"leaf {others + 1} of {name}" if others else f"leaf of {name}", leaf, name
-        names.update((key, name) for key, (name, _, _) in unnamed.items())
-        for row in [*rows, *(tensor_row(name, leaf) for name, leaf, _ in unnamed.values())]:
-            tensor = named.get(row.name)
-            if tensor is None:
-                tensor = next(leaf for name, leaf, _ in unnamed.values() if name == row.name)
+            fresh = [leaf for leaf in below[name] if id(leaf) not in names]
+            for number, leaf in enumerate(fresh, 1):
+                own = names[id(leaf)] = f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"
+                unnamed[own] = leaf
+        tensors = {**unnamed, **named}
+        for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.items())]:
+            tensor = tensors[row.name]
             told = self.row(row, tensor, names, assigned)
             grad = (before or {}).get(id(tensor))
             told = told._replace(before=None if grad is None else numbers(grad))

@@ -92,9 +92,9 @@ def calls_watched(
 
     def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
         """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
-        flow, earlier = _flow(engine, tensors, args, kwargs, function, jacobians=options.jacobians), last.get(function)
-        is_again = earlier is not None and [*map(id, earlier.tensors)] == [*map(id, tensors)]
-        return earlier.flow if options.jacobians and earlier and is_again and len(flow) < len(earlier.flow) else flow
+        flow, known = _flow(engine, tensors, args, kwargs, function, jacobians=options.jacobians), last.get(function)
+        is_again = known is not None and [*map(id, known.tensors)] == [*map(id, tensors)]
+        return known.flow if options.jacobians and known and is_again and len(flow) < len(known.flow) else flow
 
     def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
