@@ -50,6 +50,9 @@ NUMBERS = {"item", "tolist", "numpy", "__float__", "__int__"}
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
 
+MAKE_NONE = {"rare", "receive", "refresh", "version_cell", "is_inference", "size", "stride", "dim", "numel"}
+"""Methods that make no tensor, and are called often."""
+
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
 """Names with an underscore at their end that write no memory."""
 
@@ -177,7 +180,8 @@ class Trace:
         layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
         self.replace(layer, "__call__", self.told(vars(layer)["__call__"], "__call__", outer=True))
         for name, method in list(vars(tensor).items()):
-            if isinstance(method, FunctionType) and (name[0] != "_" or name in OPERATORS or name in NUMBERS):
+            is_public = name[0] != "_" and name not in MAKE_NONE
+            if isinstance(method, FunctionType) and (is_public or name in OPERATORS or name in NUMBERS):
                 self.replace(tensor, name, self.told(method, name))
         data, flag = tensor.data, tensor.requires_grad
         self.replace(tensor, "data", property(self.told(data.fget, "data"), data.fset))

@@ -43,8 +43,6 @@ class Operation:
     forms: Texts = ()  # as people write it: torch.mul, Tensor.mul_, x * y
     takes: Texts = ()  # the forms of a call of its own names: (Tensor input, Tensor other)
     part_of: Texts = ()  # functions that make it among other operations
-    derivative_of: Texts = ()  # rows whose derivatives use it
-    saved: Texts = ()  # its _saved_* attributes
     source: str = ""  # the line of its definition: gviz/ops/arithmetic.py:40
     note: str = ""  # a sentence on it, if it is a node without a row
 
@@ -58,6 +56,17 @@ class Operation:
         """The derivatives, ``(inputs, formula)``; several inputs may share one that gives all gradients."""
         texts = ROWS[self.key].texts if self.key in ROWS else {}
         return tuple((", ".join(name.split("__")), formula_text(text)) for name, text in texts.items())
+
+    @cached_property
+    def saved(self) -> Texts:
+        """Its ``_saved_*`` attributes."""
+        attributes = vars(ROWS[self.key].cls) if self.key in ROWS else ()
+        return tuple(sorted(name for name in attributes if name.startswith("_saved_")))
+
+    @cached_property
+    def derivative_of(self) -> Texts:
+        """The rows whose derivatives use it."""
+        return tuple(users().get(self.key, ()))
 
     @cached_property
     def where(self) -> Texts:
@@ -207,25 +216,30 @@ def is_form(name: str, called: Any, row: Row, rows: set[str]) -> bool:
 def operations() -> tuple[Operation, ...]:
     """Return all operations, in the order of their names; loads the whole engine."""
     names = list(public())  # which stores all rows
-    forms, takes, parts, users = ({key: dict[str, None]() for key in ROWS} for _ in range(4))
+    forms, takes, parts = ({key: dict[str, None]() for key in ROWS} for _ in range(3))
     for name, called, form in names:
         rows = rows_in(called)
         for key in rows:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
             if called is ROWS[key]:
                 takes[key][str(form)] = None
-    for user in ROWS:
-        for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in called_by(user))) - {user}:
-            users[key][user] = None
     return tuple(
         Operation(
             key, row.node, tuple(sorted(forms[key], key=place)), tuple(takes[key]),
-            tuple(sorted(parts[key].keys() - forms[key].keys(), key=place)), tuple(users[key]),
-            tuple(sorted(name for name in vars(row.cls) if name.startswith("_saved_"))),
-            location(*row.place),
+            tuple(sorted(parts[key].keys() - forms[key].keys(), key=place)), location(*row.place),
         )
         for key, row in sorted(ROWS.items())
     )  # fmt: skip
+
+
+@cache
+def users() -> dict[str, list[str]]:
+    """Return the rows whose derivatives use a row."""
+    found: dict[str, list[str]] = {}
+    for user in ROWS:
+        for key in set[str]().union(*(rows_in(TENSORS.get(name)) for name in called_by(user))) - {user}:
+            found.setdefault(key, []).append(user)
+    return found
 
 
 def called_by(key: str) -> dict[str, None]:
