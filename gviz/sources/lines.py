@@ -94,7 +94,8 @@ class Lines:
         node = tensor.grad_fn if row.grad_fn else None
         noted = self.trace.of_node(node) if node is not None else None
         made = noted.made if noted else self.trace.made_by(tensor)
-        if made is None or (row.is_leaf and row.requires_grad and "." in row.name):  # a layer makes its parameters itself
+        is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
+        if made is None or is_of_a_layer:  # a layer makes its parameters itself
             return row._replace(line=assigned.get(row.name.partition("[")[0].partition(".")[0], 0))
         cut_at = line_text(made.at.line, self.file(made.at.file)) if made.at is not None else ""
         line, file = made.where.line, self.file(made.where.file)

@@ -1,7 +1,7 @@
 """The names of a program's tensors: at one moment, and in the picture.
 
-Tensors are known by their type alone: nothing of an object that is not a tensor is called or looked at, for a
-program's globals may be anything.
+Tensors are known by their type alone, and objects by what they hold: nothing that the program has written is called for it,
+for its globals may be anything.
 """
 
 from __future__ import annotations
@@ -17,14 +17,23 @@ __all__ = ["Names", "grad_fn", "graph_nodes", "named", "shallow", "with_names_of
 Names: TypeAlias = "dict[str, Any]"
 """Name -> tensor, in the order of first assignment."""
 
+Parts: TypeAlias = "list[tuple[str, Any]]"
+"""End of a name -> what it leads to."""
+
+DEEPEST = 5
+"""How far inside of objects tensors are looked for; an attribute counts as two steps, an item or a parameter as one."""
+
+LIBRARIES = {*sys.stdlib_module_names, "torch", "gviz", "numpy"}
+"""Whose objects are not looked into, but for PyTorch's modules."""
+
 MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
 def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
-    """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``d['k']``, ``net.fc.weight``.
+    """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
-    Containers are looked into one level deep. Nothing of an object's own class is asked: it may be the program's.
+    What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it.
 
     Args:
         namespace: what there is by name.
@@ -33,21 +42,59 @@ def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
     modules = tuple(nn.Module for nn in layers if nn is not None)
+    todo = [(0, *pair) for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")][::-1]
+    found, seen = list[tuple[int, str, Any]](), set[int]()
+    while todo:
+        depth, name, value = todo.pop()
+        kind = type(value)
+        if issubclass(kind, tensors):
+            found.append((depth, name, value))
+        elif depth < DEEPEST and (depth == 0 or id(value) not in seen):  # objects may hold one another
+            seen.add(id(value))
+            near, far = _parts(value, kind, tensors, modules)
+            todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
+            todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
+    known = {id(tensor) for depth, _, tensor in found if depth < 2}
     names: Names = {}
-    for name, value in [pair for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")]:
-        own = type(value)
-        if issubclass(own, tensors):
-            names[name] = value
-        elif issubclass(own, list | tuple):
-            items = list.copy(value) if issubclass(own, list) else list(tuple.__iter__(value))
-            inside = {of for of in set(map(type, items)) if issubclass(of, tensors)}  # of a million numbers: at once
-            names.update({f"{name}[{i}]": item for i, item in enumerate(items) if type(item) in inside} if inside else {})
-        elif issubclass(own, dict):
-            pairs = [pair for pair in dict.items(value) if issubclass(type(pair[1]), tensors)]
-            names.update({f"{name}[{_written(key)}]": item for key, item in pairs})
-        elif issubclass(own, modules):
-            names.update({f"{name}.{path}": item for path, item in _parameters(value)})
+    for depth, name, tensor in found:
+        if depth < 2 or id(tensor) not in known:
+            known.add(id(tensor))
+            names[name] = tensor
     return names
+
+
+def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[type, ...]) -> tuple[Parts, Parts]:
+    """Return what an object holds by the ends of its names, if it may be tensors: items and parameters; attributes."""
+    known = (*tensors, *modules, list, tuple, dict)
+    if issubclass(kind, list | tuple):
+        items = list.copy(value) if issubclass(kind, list) else list(tuple.__iter__(value))
+        holding = {of for of in set(map(type, items)) if _may_hold(of, known)}  # of a million numbers: at once
+        return [(f"[{i}]", item) for i, item in enumerate(items) if type(item) in holding] if holding else [], []
+    if issubclass(kind, dict):
+        return [(f"[{_written(key)}]", item) for key, item in dict.items(value) if _may_hold(type(item), known)], []
+    if not _may_hold(kind, known):
+        return [], []
+    is_module = issubclass(kind, modules)
+    near = [(f".{path}", item) for path, item in _parameters(value)] if is_module else []
+    held = [(name, part) for name, part in _attributes(value).items() if type(name) is str and not (is_module and name[0] == "_")]
+    return near, [(f".{name}", part) for name, part in held if _may_hold(type(part), known)]
+
+
+def _may_hold(kind: type, known: tuple[type, ...]) -> bool:
+    """Return whether objects of a class are tensors, or may hold some: classes that are known for it, and the program's own."""
+    if issubclass(kind, known):
+        return True
+    home = type.__getattribute__(kind, "__module__")
+    return type(home) is str and home.partition(".")[0] not in LIBRARIES
+
+
+def _attributes(value: Any) -> Mapping[Any, Any]:
+    """Return an object's own attributes, its class unasked; none if it has no dictionary."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return dict(held) if type(held) is dict else {}
 
 
 def _written(key: object) -> str:
