@@ -45,14 +45,14 @@ def changed(line: str, change: Callable[[ast.stmt], ast.stmt | None]) -> str:
 
 
 def assigned_in(line: str) -> str:
-    """Return the name that a line gives a value to; "" for none.
+    """Return the name that a line gives a value to, or the attribute or item; "" for none.
 
-    >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("print(h)")
-    ('h', '')
+    >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("self.w = w"), assigned_in("print(h)")
+    ('h', 'self.w', '')
     """
     read = statement(line)
     targets = read.targets if isinstance(read, ast.Assign) else [read.target] if isinstance(read, ast.AugAssign) else []
-    return targets[-1].id if targets and isinstance(targets[-1], ast.Name) else ""
+    return ast.unparse(targets[-1]) if targets and isinstance(targets[-1], ast.Name | ast.Attribute | ast.Subscript) else ""
 
 
 def asks_for_gradient(keyword: ast.keyword) -> bool:
@@ -135,15 +135,15 @@ def within_graph(line: str) -> str:
 def in_place(line: str) -> str:
     """Return the assignment of a new tensor as a write into the old one.
 
-    >>> in_place("w = w - lr * w.grad"), in_place("w = f(w)")
-    ('w -= lr * w.grad', '')
+    >>> in_place("w = w - lr * w.grad"), in_place("self.w = self.w - self.w.grad"), in_place("w = f(w)")
+    ('w -= lr * w.grad', 'self.w -= self.w.grad', '')
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:
         if not (isinstance(read, ast.Assign) and isinstance(read.value, ast.BinOp) and len(read.targets) == 1):
             return None
         target, value = read.targets[0], read.value
-        if not isinstance(target, ast.Name) or ast.unparse(value.left) != target.id:
+        if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or ast.unparse(value.left) != ast.unparse(target):
             return None
         return ast.AugAssign(target, value.op, value.right)
 

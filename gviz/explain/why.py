@@ -108,9 +108,9 @@ def why(graph: Graph, name: str) -> Cause:
 
 
 def why_all(graph: Graph) -> list[Cause]:
-    """Return the causes for all leaves, and for what took a leaf's name, in the order of the program."""
+    """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
     case = _Case(graph)
-    taken = {row.name for row in graph.tensors if not row.is_leaf and case.took_name(row)}
+    taken = {row.name for row in graph.tensors if not row.is_leaf and (case.took_name(row) or case.leaf_within(row))}
     wanted = [row for row in graph.tensors if (row.is_leaf and (row.requires_grad or not row.cut)) or row.name in taken]
     behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
     return [case.cause(row.name) for row in wanted if row.name not in behind]
@@ -195,10 +195,16 @@ class _Case:
     def took_name(self, row: TensorRow) -> bool:
         """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
         line = self.line(row.line, row.file)
-        is_update = bool(line) and ".grad" in line[0][1] and mends.assigned_in(line[0][1]) == row.name
+        is_update = bool(line) and ".grad" in line[0][1] and may_be(mends.assigned_in(line[0][1]), row.name)
         node = self.named.get(row.name)
         is_other = node is not None and node.kind == "leaf" and (not row.is_leaf or not row.requires_grad)
         return is_other or (is_update and bool(row.leaves or row.cut_from))
+
+    def leaf_within(self, row: TensorRow) -> str:
+        """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now; "" for any other."""
+        is_made = row.grad_fn is not None and row.name != self.root and not row.retains_grad
+        lines = self.line(row.line, row.file) if is_made else ()
+        return mends.retaining_leaf(lines[0][1]) if lines else ""
 
     def outside(self, row: TensorRow) -> Cause | None:
         """Return the cause for a tensor that something has cut off from the graph."""
@@ -231,8 +237,7 @@ class _Case:
 
     def not_retained(self, row: TensorRow) -> Cause:
         """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
-        lines = self.line(row.line, row.file)
-        better = mends.retaining_leaf(lines[0][1]) if lines else ""
+        lines, better = self.line(row.line, row.file), self.leaf_within(row)
         maker = f"{row.grad_fn} made it"
         if better:
             what = f"{row.name} is not a leaf: {maker} from the tensor that requires a gradient, and that has no name"
@@ -539,6 +544,16 @@ class _Case:
                     seen.add(edge.target)
                     todo.append(edge.target)
                     yield self.nodes[edge.target]
+
+
+def may_be(written: str, name: str) -> bool:
+    """Return whether a name in a line of the program may be that of a tensor: the line may call its object, or its place, else.
+
+    >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
+    (True, True, True, False)
+    """
+    last, other = written.partition("[")[0].rpartition("."), name.partition("[")[0].rpartition(".")
+    return last[1:] == other[1:] and ("[" in written) == ("[" in name)
 
 
 def number_of(value: Value) -> str:

@@ -57,6 +57,54 @@ print(h.grad)
         [3],
         "h.retain_grad() before backward()",
     ),
+    "leaf_behind_an_attribute": (
+        "model.w",
+        """\
+import torch
+class Model:
+    def __init__(self):
+        self.w = torch.ones(3, requires_grad=True) * 0.1
+    def loss(self, x):
+        return (self.w * x).sum()
+model = Model()
+model.loss(torch.ones(3)).backward()
+""",
+        "not a leaf: the leaf has no name",
+        [4],
+        "self.w = (torch.ones(3) * 0.1).requires_grad_()",
+    ),
+    "overwritten_attribute": (
+        "model.w",
+        """\
+import torch
+class Model:
+    def __init__(self):
+        self.w = torch.zeros(1, requires_grad=True)
+    def step(self, lr):
+        self.w = self.w - lr * self.w.grad
+model = Model()
+loss = ((model.w * 2 - 1) ** 2).mean()
+loss.backward()
+model.step(0.1)
+""",
+        "overwritten",
+        [6],
+        "with torch.no_grad(): self.w -= lr * self.w.grad",
+    ),
+    "overwritten_item": (
+        "ws[1]",
+        """\
+import torch
+ws = [torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)]
+loss = (ws[0] * 2 + ws[1]).sum()
+loss.backward()
+for k in range(2):
+    ws[k] = ws[k] - 0.1 * ws[k].grad
+""",
+        "overwritten",
+        [6],
+        "with torch.no_grad(): ws[k] -= 0.1 * ws[k].grad",
+    ),
     "leaf_behind": (
         "w",
         """\

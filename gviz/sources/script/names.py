@@ -76,7 +76,9 @@ def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[typ
         return [], []
     is_module = issubclass(kind, modules)
     near = [(f".{path}", item) for path, item in _parameters(value)] if is_module else []
-    held = [(name, part) for name, part in _attributes(value).items() if type(name) is str and not (is_module and name[0] == "_")]
+    held = [
+        (name, part) for name, part in _attributes(value).items() if type(name) is str and not (is_module and name[0] == "_")
+    ]
     return near, [(f".{name}", part) for name, part in held if _may_hold(type(part), known)]
 
 

@@ -133,6 +133,32 @@ def test_parameters_of_a_module_have_their_paths_as_names(folder: Folder) -> Non
     assert list(rows(reading)) == ["net.fc.weight", "net.fc.bias", "y"]
 
 
+def test_what_objects_of_the_script_hold_has_their_names(folder: Folder) -> None:
+    text = """
+        import torch
+        from torch import nn
+        class Layer:
+            def __init__(self):
+                self.w = torch.ones(2, requires_grad=True)
+                self.me = self
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.own, self.layers = Layer(), [nn.Linear(2, 1), nn.Linear(2, 1)]
+        class Trainer:
+            def __init__(self, model, extra):
+                self.model, self.extra = model, extra
+        extra = torch.ones(1, requires_grad=True)
+        model = Model()
+        trainer = Trainer(model, extra)
+        loss = (model.layers[1](model.own.w) * extra).sum()
+        loss.backward()
+    """
+    reading = folder.run(text)
+    assert leaves(reading) == {"model.layers[1].weight", "model.layers[1].bias", "model.own.w", "extra"}
+    assert not [name for name in rows(reading) if name.startswith("trainer")]
+
+
 def test_root_decides(folder: Folder) -> None:
     text = HEAD + "a = x * 2\nparts = [a * 3, x * 5]\ny = a * 7\ny.backward()\n"
     for name in ("a", "parts[0]", "y"):
