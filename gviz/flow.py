@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from gviz.graph import Value
     from gviz.walk import NodeLike, TensorLike
 
-__all__ = ["engine_of", "flow", "flow_of"]
+__all__ = ["MOST", "MOST_TO_DIAGNOSE", "engine_of", "flow", "flow_of"]
 
 MOST = 300
 """Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
+
+MOST_TO_DIAGNOSE = 10_000
+"""The same if it is a program that looks for nan."""
 
 MOST_ROWS, MOST_ENTRIES = 64, 4096
 """The largest Jacobian of an operation: each of its rows takes a call."""
@@ -36,6 +39,7 @@ def flow(
     *,
     has_gradient: bool = True,
     jacobians: bool = False,
+    most: int = MOST,
 ) -> dict[NodeLike, Flow]:
     """Return the flow of gradients from the roots.
 
@@ -45,12 +49,13 @@ def flow(
         gradients: what each root starts with; ones where there is none.
         has_gradient: whether backward is going to run; else there are the factors alone.
         jacobians: whether to find the Jacobians of small operations, too.
+        most: operations; of a larger graph nothing is found.
 
     Returns:
         An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own Function,
         whose code is not run a second time, and for those below it.
     """
-    order = users_first([root.grad_fn for root in roots if root.grad_fn is not None])
+    order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
     waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
     result: dict[NodeLike, Flow] = {}
     unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
@@ -145,7 +150,7 @@ def add(arrived: dict[int, Any], number: int, grad: Any) -> None:
     arrived[number] = grad if number not in arrived else arrived[number] + grad
 
 
-def users_first(starts: Sequence[NodeLike]) -> list[NodeLike]:
+def users_first(starts: Sequence[NodeLike], most: int) -> list[NodeLike]:
     """Return the operations below some, each after all of its users; none if they are too many."""
     users: dict[NodeLike, int] = dict.fromkeys(starts, 0)
     todo = list(users)
@@ -156,7 +161,7 @@ def users_first(starts: Sequence[NodeLike]) -> list[NodeLike]:
                     users[following] = 0
                     todo.append(following)
                 users[following] += 1
-        if len(todo) > MOST:
+        if len(todo) > most:
             return []
     ready = [node for node in todo if not users[node]]
     for node in ready:

@@ -107,7 +107,7 @@ class Noted(NamedTuple):
         made: the call that it was recorded in.
         turn: the how manieth run of a line that was, counted over the program.
         seconds: how long the call took; 0 if that was not measured.
-        value: the numbers of its result, where they are kept.
+        value: the numbers of its result, where they are kept; of a large one nan, or inf, if it has such.
         outside: what is known of inputs that were cut off from a graph.
     """
 
@@ -251,10 +251,16 @@ class Trace:
             is_small = self.valued and math.prod(result.shape) <= FEW
             notes = node.metadata
             if KEY not in notes:
-                value = result.tolist() if is_small else None
+                value = result.tolist() if is_small else self.odd(result) if self.valued else None
                 notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else ())
         elif not made.writes:
             self.keep(result, self.story(made, args) if made.call in COPIES else made)
+
+    def odd(self, result: Any) -> float | None:
+        """Return nan, or inf, if a large result has one; None if all of it is finite."""
+        if not result.is_floating_point() or bool(self.engine.isfinite(result).all()):
+            return None
+        return math.nan if bool(self.engine.isnan(result).any()) else math.inf
 
     def outside(self, args: tuple[Any, ...]) -> tuple[Made, ...]:
         """Return what is known of the arguments that were cut off from a graph."""

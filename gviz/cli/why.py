@@ -45,7 +45,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.explain.why import why as cause_of
     from gviz.explain.why import why_all
 
-    reading = read_source(source, replace(options, lines=True, flow=True), product_on_stdout=True, rootless=True)
+    reading = read_source(source, replace(options, diagnose=True), product_on_stdout=True, rootless=True)
     if name is not None:
         causes = [cause_of(reading.graph, name)]
     else:  # a loop's variable, as p of parameters(), is no further tensor

@@ -39,7 +39,9 @@ MENDS_OF_NAN = {
     "÷": "it is a division by 0: add a small number to the divisor",
     "reciprocal": "it is a division by 0: add a small number to the divisor",
     "sqrt": "sqrt is nan below 0: keep its input above it",
+    "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
+GROWN = "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 MENDS_OF_ZERO = {
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
@@ -49,6 +51,9 @@ MENDS_OF_ZERO = {
     "norm": "the norm has no slope at 0: begin elsewhere",
 }
 """What to do where an operation makes nan or inf, and where it makes a gradient 0."""
+
+PUT_IN = ("MaskedFill", "Where")
+"""Operations that put inf into a tensor because the program says so."""
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
@@ -98,7 +103,7 @@ def why(graph: Graph, name: str) -> Cause:
     """Return why the gradient of a tensor is what it is.
 
     Args:
-        graph: one that was read with lines and with gradients on their way (``SourceOptions(lines=True, flow=True)``).
+        graph: one that was read with lines and with gradients on their way (``SourceOptions(diagnose=True)``).
         name: of the tensor.
 
     Raises:
@@ -126,8 +131,10 @@ class _Case:
         self.nodes = {node.id: node for node in self.shown.nodes}
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
         self.uses: dict[str, list[Edge]] = {node: [] for node in self.nodes}
+        self.inputs: dict[str, list[str]] = {node: [] for node in self.nodes}
         for edge in self.shown.edges:
             self.uses[edge.source].append(edge)
+            self.inputs[edge.target].append(edge.source)
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
 
     # ---------------------------------------------------------------- lines
@@ -473,7 +480,8 @@ class _Case:
         number = number_of(row.grad)
         if (told := self.born(row.name, f"{row.name}.grad is {number}")) is not None:
             return told
-        edge = next((edge for edge in self.shown.edges if self.turns(edge)), None)
+        turning = [edge for edge in self.shown.edges if self.turns(edge)]
+        edge = max(turning, key=lambda edge: self.nodes[edge.target].turn, default=None)  # backward meets the last one first
         if edge is None:
             return Cause(
                 row.name, "nan", f"{row.name}.grad is {number}, and where it began is not known", self.line(self.graph.line)
@@ -508,7 +516,11 @@ class _Case:
         """The nodes at which nan or inf begin: what the program has put in, else the first operation."""
         given = [node for node in self.shown.nodes if node.kind != "operation" and not is_finite(node.value)]
         made = [node for node in self.shown.nodes if node.kind == "operation" and self.is_born(node)]
-        return {node.id for node in given or sorted(made, key=lambda node: node.turn)[:1]}
+        if self.root in self.rows and "nan" in elements(self.rows[self.root].value):  # an inf may be there on purpose: a mask
+            given = [node for node in given if "nan" in elements(node.value)] or ([] if made else given)
+            made = [node for node in made if not node.label.startswith(PUT_IN)] or made
+        made = sorted(made[::-1], key=lambda node: node.turn)  # of those of one line, a user stands before what it uses
+        return {node.id for node in given or made[:1]}
 
     def born(self, name: str, what: str) -> Cause | None:
         """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
@@ -520,15 +532,17 @@ class _Case:
             lines = self.line(row.line, row.file) if row is not None else ()
             return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
         sign = operator_of(first.label)
-        mend = MENDS_OF_NAN.get(sign, f"keep the input of {sign} within its domain")
+        mend = MENDS_OF_NAN.get(sign, GROWN if self.graph.turn else f"keep the input of {sign} within its domain")
         return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", self.line(first.line, first.file), mend)
 
     def is_born(self, node: Node) -> bool:
-        """Return whether an operation makes nan or inf of finite inputs."""
+        """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
         if node.value is None or is_finite(node.value):
             return False
-        inputs = [self.nodes[edge.source] for edge in self.shown.edges if edge.target == node.id]
-        return all(one.value is not None and is_finite(one.value) for one in inputs)
+        inputs = [self.nodes[source] for source in self.inputs[node.id]]
+        if "nan" in elements(node.value):  # of an inf, such as a mask has
+            return not any("nan" in elements(one.value) for one in inputs)
+        return all(is_finite(one.value) for one in inputs)
 
     def turns(self, edge: Edge) -> bool:
         """Return whether a finite gradient is handed on as one that is not."""

@@ -52,6 +52,9 @@ class SourceOptions:
             times.
         costs: whether it also tells how long each operation took.
         jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
+        diagnose: whether what is read is to answer why a gradient is what it is: the gradients on their way through graphs of
+            thousands of operations, too, and of a script the graph of the first backward that brought nan or inf to stay. It
+            sets ``lines`` and ``flow``.
         order: how many times each root is differentiated; the graph is that of the derivatives then.
         wrt: names of the tensors to differentiate by; empty for all leaves.
         argv: a script's own arguments.
@@ -79,6 +82,7 @@ class SourceOptions:
     kept: bool = False
     costs: bool = False
     jacobians: bool = False
+    diagnose: bool = False
     order: int = 0
     wrt: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
@@ -92,6 +96,8 @@ class SourceOptions:
         for name in ("roots", "frozen", "retain", "wrt", "argv"):
             words = getattr(self, name)
             object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
+        for name in ("lines", "flow"):
+            object.__setattr__(self, name, getattr(self, name) or self.diagnose)
         for name in ("stop_at", "until"):
             if place := getattr(self, name):
                 object.__setattr__(self, name, stop_text(name, str(place)))

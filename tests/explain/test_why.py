@@ -105,6 +105,58 @@ for k in range(2):
         [6],
         "with torch.no_grad(): ws[k] -= 0.1 * ws[k].grad",
     ),
+    "nan_of_an_earlier_backward": (
+        "w",
+        """\
+import torch
+x = torch.arange(10.0)
+w = torch.zeros(1, requires_grad=True)
+for epoch in range(100):
+    loss = ((w * x - 3 * x) ** 2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.5 * w.grad
+        w.grad.zero_()
+""",
+        "nan",
+        [5],
+        "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_",
+    ),
+    "nan_in_large_tensors": (
+        "net.0.weight",
+        """\
+import torch
+class Norm(torch.nn.Module):
+    def forward(self, x):
+        return x / torch.sqrt((x ** 2).sum(1, keepdim=True))
+net = torch.nn.Sequential(torch.nn.Linear(20, 64), torch.nn.ReLU(), Norm(), torch.nn.Linear(64, 5))
+x = torch.ones(32, 20)
+x[3] = 0
+with torch.no_grad():
+    net[0].bias.zero_()
+loss = net(x).pow(2).mean()
+loss.backward()
+""",
+        "nan",
+        [4],
+        "it is a division by 0: add a small number to the divisor",
+    ),
+    "nan_of_a_mask": (
+        "q",
+        """\
+import torch
+q = torch.ones(20, 30, requires_grad=True)
+mask = torch.zeros(20, 20, dtype=torch.bool)
+mask[3] = True
+s = (q @ q.T).masked_fill(mask, float("-inf"))
+a = torch.softmax(s, -1)
+loss = (a @ q).pow(2).sum()
+loss.backward()
+""",
+        "nan",
+        [6],
+        "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
+    ),
     "leaf_behind": (
         "w",
         """\
@@ -740,7 +792,7 @@ def graph_of(folder: Path, program: str, engine: str = "gviz") -> Any:
     if engine == "torch":
         pytest.importorskip("torch")
     (folder / "train.py").write_text(program)
-    options = SourceOptions(lines=True, flow=True, engine=engine)
+    options = SourceOptions(diagnose=True, engine=engine)
     return package.read(folder / "train.py", options, rootless=True).graph
 
 
@@ -788,7 +840,7 @@ def test_the_mend_mends(tmp_path: Path, case: str) -> None:
 )
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 def test_expressions_are_answered_too(source: str, name: str, verdict: str, phrase: str) -> None:
-    graph = package.read(source, SourceOptions(values={"x": -1, "w": 2}, lines=True, flow=True)).graph
+    graph = package.read(source, SourceOptions(values={"x": -1, "w": 2}, diagnose=True)).graph
     cause = why(graph, name)
     assert cause.verdict == verdict
     assert phrase in cause.what

@@ -152,7 +152,7 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
-    call = last.get("backward") or last.get("make_dot")
+    call = last.get("nan") or last.get("backward") or last.get("make_dot")
     then = named(call.names, libraries) if call else {}
     lines = None
     if trace is not None:

@@ -81,6 +81,7 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
         where = "" if call.line is None else f" at line {call.line}"
+        where += f", call {call.number}, the first with nan or inf" if call.is_first_bad and call.number > 1 else ""
         unnamed = "a tensor without a name; " if UNNAMED in roots else ""
         return roots, _note(roots, f"{unnamed}{call.function} called{where}")
     lines = assigned(left.tree, left.line)

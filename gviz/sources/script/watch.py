@@ -48,6 +48,8 @@ class Call:
         before: the gradients that the leaves had, by the leaf's identity, if that was asked for.
         values: the numbers that they had, by the same: optimizers change them.
         turn: of the last line that had run when the call before this one was made; 0 for the first.
+        number: the how manieth call it is.
+        is_first_bad: whether it is the first of the last calls that all left something that is not finite.
     """
 
     function: str
@@ -59,6 +61,8 @@ class Call:
     before: Mapping[int, Any] = field(default_factory=dict)
     values: Mapping[int, Any] = field(default_factory=dict)
     turn: int = 0
+    number: int = 1
+    is_first_bad: bool = False
 
 
 @contextmanager
@@ -84,7 +88,8 @@ def calls_watched(
         trace: what counts the runs of lines, if they are asked for.
 
     Yields:
-        The last call of each function by its name, once there is one, that raises or does not.
+        The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan`` is the
+        first of the last calls that all have left something that is not finite.
     """
     last: dict[str, Call] = {}
     running, count, earlier = False, 0, 0
@@ -92,7 +97,8 @@ def calls_watched(
 
     def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
         """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
-        flow, known = _flow(engine, tensors, args, kwargs, function, jacobians=options.jacobians), last.get(function)
+        is_backward = function == "backward"
+        flow, known = _flow(engine, tensors, args, kwargs, options, is_backward=is_backward), last.get(function)
         is_again = known is not None and [*map(id, known.tensors)] == [*map(id, tensors)]
         return known.flow if options.jacobians and known and is_again and len(flow) < len(known.flow) else flow
 
@@ -117,7 +123,8 @@ def calls_watched(
                     kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
                     before={id(leaf): leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None},
                     turn=earlier,
-                    values={id(leaf): leaf.detach().clone() for leaf in leaves if leaf.numel() <= FEW},
+                    number=count,
+                    values={id(leaf): leaf.detach().clone() for leaf in leaves if options.diagnose or leaf.numel() <= FEW},
                 )
             turn = trace.turn if trace is not None else 0
             running = True
@@ -127,6 +134,11 @@ def calls_watched(
                 running = False
             if original.__name__ == "backward":
                 earlier = turn
+                if options.diagnose and "backward" in last:
+                    if _is_finite(engine, last["backward"]):
+                        last.pop("nan", None)
+                    else:
+                        last.setdefault("nan", replace(last["backward"], is_first_bad=True))
                 after(last["backward"].line if "backward" in last else None)
             return result
 
@@ -146,18 +158,26 @@ def _flow(
     tensors: tuple[Any, ...],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    function: str,
+    options: SourceOptions,
     *,
-    jacobians: bool,
+    is_backward: bool,
 ) -> Mapping[Any, Any]:
     """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
-    from gviz.flow import flow
+    from gviz.flow import MOST, MOST_TO_DIAGNOSE, flow
 
     given = args[0] if args else kwargs.get("gradient", kwargs.get("grad_tensors"))
     gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
     pairs = zip_longest(tensors, gradients[: len(tensors)])
-    runs = function == "backward" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
-    return flow(engine, tensors, gradients if runs else (), has_gradient=runs, jacobians=jacobians)
+    runs = is_backward and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
+    most = MOST_TO_DIAGNOSE if options.diagnose else MOST
+    return flow(engine, tensors, gradients if runs else (), has_gradient=runs, jacobians=options.jacobians, most=most)
+
+
+def _is_finite(engine: Any, call: Call) -> bool:
+    """Return whether what a backward started from is finite, and all the gradients that it has left."""
+    found = [*call.tensors, *(leaf.grad for leaf in graph_nodes(call.tensors).values() if leaf is not None)]
+    with engine.no_grad():
+        return all(one is None or bool(engine.isfinite(one).all()) for one in found)
 
 
 def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any]) -> Call:
