@@ -519,8 +519,8 @@ class _Case:
         if self.root in self.rows and "nan" in elements(self.rows[self.root].value):  # an inf may be there on purpose: a mask
             given = [node for node in given if "nan" in elements(node.value)] or ([] if made else given)
             made = [node for node in made if not node.label.startswith(PUT_IN)] or made
-        made = sorted(made[::-1], key=lambda node: node.turn)  # of those of one line, a user stands before what it uses
-        return {node.id for node in given or made[:1]}
+        first = min(reversed(made), key=lambda node: node.turn, default=None)  # of one line, a user stands before what it uses
+        return {node.id for node in given or (first,) if node is not None}
 
     def born(self, name: str, what: str) -> Cause | None:
         """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
