@@ -44,15 +44,16 @@ def changed(line: str, change: Callable[[ast.stmt], ast.stmt | None]) -> str:
     return text if text != before and "\n" not in text else ""
 
 
-def assigned_in(line: str) -> str:
-    """Return the name that a line gives a value to, or the attribute or item; "" for none.
+def assigned_in(line: str) -> list[str]:
+    """Return the names that a line gives values to, or attributes or items.
 
-    >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("self.w = w"), assigned_in("print(h)")
-    ('h', 'self.w', '')
+    >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("self.w, b = w, 1"), assigned_in("print(h)")
+    (['h'], ['self.w', 'b'], [])
     """
     read = statement(line)
     targets = read.targets if isinstance(read, ast.Assign) else [read.target] if isinstance(read, ast.AugAssign) else []
-    return ast.unparse(targets[-1]) if targets and isinstance(targets[-1], ast.Name | ast.Attribute | ast.Subscript) else ""
+    parts = [part for target in targets for part in getattr(target, "elts", [target])]
+    return [ast.unparse(part) for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)]
 
 
 def asks_for_gradient(keyword: ast.keyword) -> bool:
@@ -83,10 +84,12 @@ def retaining_leaf(line: str) -> str:
 
     >>> retaining_leaf("w = torch.randn(3, requires_grad=True) * 0.1")
     'w = (torch.randn(3) * 0.1).requires_grad_()'
+    >>> retaining_leaf("return torch.randn(2, requires_grad=True) / 2")
+    'return (torch.randn(2) / 2).requires_grad_()'
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:
-        if not isinstance(read, ast.Assign):
+        if not isinstance(read, ast.Assign | ast.Return) or read.value is None:
             return None
         calls = [node for node in ast.walk(read.value) if isinstance(node, ast.Call)]
         if not any(asks_for_gradient(one) for call in calls for one in call.keywords):
@@ -100,34 +103,41 @@ def retaining_leaf(line: str) -> str:
 
 
 class _Whole(ast.NodeTransformer):
-    """Takes ``.detach()``, ``.data`` and their kin out of an expression."""
+    """Takes ``.detach()``, ``.data`` and their kin out of an expression; a list of tensors, not a tensor, is stacked."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        function, first = node.func, node.args[0] if node.args else None
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("float", "int") and len(node.args) == 1:
+        if isinstance(function, ast.Name) and function.id in ("float", "int") and len(node.args) == 1:
             return node.args[0]
-        cut = isinstance(node.func, ast.Attribute) and node.func.attr in CUTS and not node.args
-        copies = isinstance(node.func, ast.Attribute) and node.func.attr in {"tensor", "as_tensor", "from_numpy"} and node.args
-        if copies and isinstance(node.args[0], ast.List) and isinstance(node.func, ast.Attribute):
-            return ast.Call(ast.Attribute(node.func.value, "stack", ast.Load()), node.args, [])
-        if copies and any(isinstance(part, ast.Name) for part in ast.walk(node.args[0])):
-            return node.args[0]
-        return node.func.value if cut and isinstance(node.func, ast.Attribute) else node
+        if not isinstance(function, ast.Attribute):
+            return node
+        if first is not None and function.attr in {"tensor", "as_tensor", "from_numpy"}:
+            if isinstance(first, ast.List) or (isinstance(first, ast.Name) and self.source and first.id != self.source):
+                return ast.Call(ast.Attribute(function.value, "stack", ast.Load()), node.args, [])
+            is_copy = any(isinstance(part, ast.Name) for part in ast.walk(first))
+            return node.args[0] if is_copy else node
+        return function.value if function.attr in CUTS and first is None else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
         return node.value if node.attr == "data" else node
 
 
-def within_graph(line: str) -> str:
-    """Return a line that stays within the graph.
+def within_graph(line: str, source: str = "") -> str:
+    """Return a line that stays within the graph; ``source`` is the name of the tensor that it cuts off, if it has one.
 
     >>> within_graph("d = h.detach() * 2"), within_graph("loss = torch.tensor(y.item())"), within_graph("y = h * 2")
     ('d = h * 2', 'loss = y', '')
     >>> within_graph("h = h.detach()"), within_graph("y = torch.tensor([a * 2, b])")
     ('leave the line out', 'y = torch.stack([a * 2, b])')
+    >>> within_graph("y = torch.tensor(parts)", "h"), within_graph("y = torch.tensor(h)", "h")
+    ('y = torch.stack(parts)', 'y = h')
     """
-    text = changed(line, lambda read: _Whole().visit(read))
+    text = changed(line, lambda read: _Whole(source).visit(read))
     left, _, right = text.partition(" = ")
     return "leave the line out" if text and left == right else text
 

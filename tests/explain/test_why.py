@@ -833,7 +833,7 @@ def test_the_mend_mends(tmp_path: Path, case: str) -> None:
     ("source", "name", "verdict", "phrase"),
     [
         ("y = relu(x)*w", "x", "zero", "relu in line 1 has the derivative 0 at a negative input (x = -1)"),
-        ("y = relu(x)*w", "w", "zero", "the derivative of × in line 1 for w = a is 0 here"),
+        ("y = relu(x)*w", "w", "zero", "the derivative of * in line 1 for w is 0 here"),
         ("y = log(x)*w", "w", "nan", "log makes the first of them, forward"),
         ("a = x*w\ny = a**2", "a", "not a leaf", "MulBackward0 made it"),
     ],

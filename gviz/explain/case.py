@@ -1,0 +1,154 @@
+"""A graph and its program, looked up by what a question about a gradient needs; and the answer to it."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from gviz.passes.dataflow import dataflow
+from gviz.passes.expressions import operator_of
+from gviz.text import line_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.graph import Edge, Graph, Node, TensorRow
+
+__all__ = ["FINE", "Case", "Cause", "Lines", "Stop", "sign_of"]
+
+FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
+"""Verdicts that are no fault of the program: of a tensor that is not trained, say."""
+
+Lines: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Places in a program, each with its code."""
+
+
+class Cause(NamedTuple):
+    """Why a gradient is what it is.
+
+    Args:
+        name: of the tensor.
+        verdict: in a word or two: ``not a leaf``, ``detached`` ...; ``ok`` if nothing is wrong.
+        what: one sentence on what happened.
+        lines: the lines that cause it, each with its code ("" for one of another file).
+        mend: what to write, or to do; "" if nothing is wrong.
+    """
+
+    name: str
+    verdict: str
+    what: str
+    lines: Lines = ()
+    mend: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the program has to be mended."""
+        return self.verdict not in FINE
+
+
+class Stop(NamedTuple):
+    """The error that a program stopped with: the line that raised it, and the message."""
+
+    lines: Lines
+    code: str
+    message: str
+
+
+class Case:
+    """A graph, looked up by names and by what uses what.
+
+    Args:
+        graph: one that was read for this (``SourceOptions(diagnose=True)``).
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.shown = graph, dataflow(graph) if graph.nodes else graph
+        self.rows = {row.name: row for row in graph.tensors}
+        self.code = graph.code.split("\n")
+        self.nodes = {node.id: node for node in self.shown.nodes}
+        self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
+        self.uses: dict[str, list[Edge]] = {node: [] for node in self.nodes}
+        self.inputs: dict[str, list[str]] = {node: [] for node in self.nodes}
+        for edge in self.shown.edges:
+            self.uses[edge.source].append(edge)
+            self.inputs[edge.target].append(edge.source)
+        self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
+
+    # ---------------------------------------------------------------- lines of the program
+    def line(self, number: int, file: str = "") -> Lines:
+        """Return a line with its code; nothing for one that is not known."""
+        if not number:
+            return ()
+        code = self.code[number - 1].strip() if not file and number <= len(self.code) else ""
+        return ((line_text(number, file), code),)
+
+    def line_of(self, place: str) -> Lines:
+        """Return the line of a place in words, ``line 3``."""
+        number = place.removeprefix("line ")
+        return self.line(int(number)) if number.isdigit() else (((place, ""),) if place else ())
+
+    def line_of_row(self, row: TensorRow) -> Lines:
+        """Return the line that made a tensor."""
+        return self.line(row.line, row.file)
+
+    def line_of_node(self, node: Node | None) -> Lines:
+        """Return the line that recorded an operation."""
+        return self.line(node.line, node.file) if node is not None else ()
+
+    @property
+    def line_of_backward(self) -> Lines:
+        """The line that called backward."""
+        return self.line(self.graph.line)
+
+    def find(self, pattern: str) -> Lines:
+        """Return the last line with a pattern, as far as it is code and no remark; nothing if there is none."""
+        code = (text.partition("#")[0] for text in self.code)
+        found = [number for number, text in enumerate(code, 1) if re.search(pattern, text)]
+        return self.line(found[-1]) if found else ()
+
+    @cached_property
+    def stop(self) -> Stop | None:
+        """The error that the program stopped with, if it did."""
+        place, _, message = self.graph.error.partition("\n")
+        number, _, code = place.removeprefix("line ").partition("  ")
+        return Stop(((f"line {number}", code),) if number.isdigit() else (), code, message) if self.graph.error else None
+
+    # ---------------------------------------------------------------- the graph
+    @cached_property
+    def root_row(self) -> TensorRow | None:
+        """The row of the root; None if its name stands for another tensor by now, or it has none."""
+        row = self.rows.get(self.root)
+        is_operation = any(self.nodes[root].kind == "operation" for root in self.shown.roots)
+        return row if row is not None and not (is_operation and row.is_leaf) else None
+
+    @property
+    def root_name(self) -> str:
+        """The name of the root, for a sentence."""
+        return self.root or "the root"
+
+    @staticmethod
+    def name_of(node: Node) -> str:
+        """Return the name that the program has for a value, for a sentence."""
+        return node.name if node.name and not node.is_letter else "its input"
+
+    def above(self, node: Node) -> Iterator[Node]:
+        """Yield the operations that use a node, and those that use these."""
+        todo, seen = [node.id], {node.id}
+        for here in todo:  # grows while it is read
+            for edge in self.uses[here]:
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    todo.append(edge.target)
+                    yield self.nodes[edge.target]
+
+
+def sign_of(node: Node) -> str:
+    """Return the sign, or the function, of an operation, as a program writes it.
+
+    >>> from gviz.graph import Node
+    >>> sign_of(Node("n", "operation", "PowBackward0")), sign_of(Node("n", "operation", "DivBackward0"))
+    ('**', '/')
+    """
+    sign = operator_of(node.label)
+    return {"^": "**", "×": "*", "÷": "/", "−": "-"}.get(sign, sign)

@@ -1,0 +1,222 @@
+"""What is wrong with a gradient that is there: it is zero, not a number, or the sum of several."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from gviz.explain.case import Cause, sign_of
+from gviz.explain.outside import false_cure
+from gviz.passes.elements import NOT_FINITE, elements, has_only, is_finite, plus, positions
+from gviz.text import joined, line_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gviz.explain.case import Case
+    from gviz.graph import Edge, Node, TensorRow, Value
+
+__all__ = ["not_finite_root", "of_gradient"]
+
+MOST = 3
+"""Places that are listed."""
+
+MENDS_OF_NAN = {
+    "log": "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
+    "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
+    "/": "it is a division by 0: add a small number to the divisor",
+    "reciprocal": "it is a division by 0: add a small number to the divisor",
+    "sqrt": "sqrt is nan below 0: keep its input above it",
+    "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
+}
+GROWN = "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
+MENDS_OF_ZERO = {
+    "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
+    "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
+    "floor": "rounding has no slope: x + (x.floor() - x).detach() lets the gradient through",
+    "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
+    "*": "the other factor is 0: give it another value",
+    "linalg_vector_norm": "the norm has no slope at 0: begin elsewhere",
+    "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
+}
+"""What to do where an operation makes nan or inf, and where it makes a gradient 0."""
+
+PUT_IN = ("MaskedFill", "Where")
+"""Operations that put inf into a tensor because the program says so."""
+
+
+def of_gradient(case: Case, row: TensorRow) -> Cause:
+    """Return the cause of a gradient that is there."""
+    fine = Cause(row.name, "ok", f"{row.name} has a gradient, and nothing is wrong with it", case.line_of_backward)
+    return next(filter(None, of_number(case, row)), fine)
+
+
+def of_number(case: Case, row: TensorRow) -> Iterator[Cause | None]:
+    """Yield what may be wrong with a gradient that is there."""
+    root = case.root_row
+    yield not_finite_root(case, row)
+    if not is_finite(row.grad):
+        yield not_finite(case, row)
+    if root is not None and root.is_leaf and (root is row or root.cut):
+        yield false_cure(case, root)._replace(name=row.name)
+    if has_only(row.grad, 0.0):
+        yield zero(case, row)
+    if row.before is not None and not has_only(row.before, 0.0) and case.graph.line:
+        what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
+        mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+        yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
+
+
+# ---------------------------------------------------------------- zero
+def zero(case: Case, row: TensorRow) -> Cause:
+    """Return the cause for a gradient of zeros: where it becomes zero on its way."""
+    node = case.named.get(row.name)
+    parts = [edge.handed for edge in case.uses[node.id]] if node is not None else []
+    if any(part is not None and not has_only(part, 0.0) for part in parts):
+        return zeroed(case, row, parts)
+    cuts = list(cutting(case, node)) if node is not None else []
+    if not cuts:
+        what = f"the gradient of {row.name} is 0, and where it became so is not known"
+        mend = "gviz render --view dataflow shows the gradients on their way"
+        return Cause(row.name, "zero", what, case.line_of_backward, mend)
+    texts = [cut_text(case, edge) for edge in cuts[:MOST]]
+    more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
+    lines = dict.fromkeys(line for edge in cuts[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
+    what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"
+    sign = sign_of(case.nodes[cuts[0].target])
+    return Cause(
+        row.name, "zero", what, tuple(lines), MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+    )
+
+
+def zeroed(case: Case, row: TensorRow, parts: list[Value]) -> Cause:
+    """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
+    total = reduce(plus, parts)
+    if total is not None and has_only(total, 0.0):
+        what = f"the gradient of {row.name} is 0: what comes over its {len(parts)} paths cancels out"
+        return Cause(row.name, "zero", what, case.line_of_backward, f"gviz explain --wrt {row.name} shows the paths")
+    if not row.taken_at:
+        what = f"the gradient of {row.name} is 0, though backward brought one: a hook, or the program, has made it 0"
+        return Cause(row.name, "zero", what, case.line_of_backward, "look at what changes .grad, and at hooks")
+    what = f"the gradient of {row.name} is 0: it was set to 0 after backward"
+    lines = case.line_of(row.taken_at)
+    if row.was_used:
+        return Cause(row.name, "cleared", f"{what} had brought it, and it had been used", lines)
+    return Cause(row.name, "zero", what, lines, "read .grad before that")
+
+
+def cutting(case: Case, node: Node) -> Iterator[Edge]:
+    """Yield the edges on which a gradient that is not 0 becomes 0, above a node."""
+    todo, seen = [node.id], {node.id}
+    for here in todo:  # grows while it is read
+        for edge in case.uses[here]:
+            arrives = case.nodes[edge.target].arrives
+            if arrives is not None and not has_only(arrives, 0.0):
+                yield edge
+            elif edge.target not in seen:
+                seen.add(edge.target)
+                todo.append(edge.target)
+
+
+def cut_text(case: Case, edge: Edge) -> str:
+    """Return why a gradient becomes 0 at an operation."""
+    source, target = case.nodes[edge.source], case.nodes[edge.target]
+    sign, name = sign_of(target), case.name_of(source)
+    place = f" in {line_text(target.line, target.file)}" if target.line else ""
+    found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
+    if found and isinstance(source.value, tuple):
+        indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in found]
+        listed = joined([f"{name if name != 'its input' else 'input'}{text}" for text in indices], MOST)
+        return f"{sign}{place} has the derivative 0 at negative inputs ({listed})"
+    if found:
+        return f"{sign}{place} has the derivative 0 at a negative input ({name} = {found[0][1]:.4g})"
+    return f"the derivative of {sign}{place} for {name} is 0 here"
+
+
+# ---------------------------------------------------------------- nan and inf
+def not_finite(case: Case, row: TensorRow) -> Cause:
+    """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
+    number, root = number_of(row.grad), case.root_row
+    turning = [edge for edge in case.shown.edges if turns(case, edge)]
+    edge = max(turning, key=lambda edge: case.nodes[edge.target].turn, default=None)  # backward meets the last one first
+    is_picked = edge is not None and root is not None and is_finite(root.value) and chooser(case, edge) is not None
+    if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
+        return told
+    if edge is None:
+        what = f"{row.name}.grad is {number}, and where it began is not known"
+        return Cause(row.name, "nan", what, case.line_of_backward)
+    source, target, where = case.nodes[edge.source], case.nodes[edge.target], chooser(case, edge)
+    sign, name, lines = sign_of(target), case.name_of(source), case.line_of_node(target)
+    made = f"{sign} hands on {number}" if is_finite(edge.local) else f"the derivative of {sign} for {name} is not finite"
+    if where is None:
+        mend = f"keep the input of {sign} away from where its derivative is infinite: add a small number, or clamp it"
+        return Cause(row.name, "nan", f"{row.name}.grad is {number}: {made}, backward", lines, mend)
+    what = f"{row.name}.grad is {number}: {made}, and where() picks the other side, but 0 times inf is nan all the same"
+    inner = f"torch.where(condition, {name if name != 'its input' else 'x'}, 1)"
+    harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
+    mend = f"give {sign} a harmless input where it is not picked: {harmless}"
+    return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
+
+
+def chooser(case: Case, edge: Edge) -> Node | None:
+    """Return the torch.where above an edge; None if there is none."""
+    return next((node for node in case.above(case.nodes[edge.target]) if node.label == "WhereBackward0"), None)
+
+
+def turns(case: Case, edge: Edge) -> bool:
+    """Return whether a finite gradient is handed on as one that is not."""
+    arrives = case.nodes[edge.target].arrives
+    return arrives is not None and is_finite(arrives) and edge.handed is not None and not is_finite(edge.handed)
+
+
+def not_finite_root(case: Case, row: TensorRow) -> Cause | None:
+    """Return the cause for a tensor that is not finite, or for a root that is not and is made from it."""
+    root = case.root_row
+    for one in (row, root):
+        if one is not None and one.value is not None and not is_finite(one.value):
+            told, node = born(case, row.name, f"{one.name} is {number_of(one.value)}"), case.named.get(row.name)
+            reached = {above.id for above in case.above(node)} | {node.id} if node is not None else set()
+            return told if one is row or reached & first_not_finite(case) else None
+    return None
+
+
+def first_not_finite(case: Case) -> set[str]:
+    """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
+    given = [node for node in case.shown.nodes if node.kind != "operation" and not is_finite(node.value)]
+    made = [node for node in case.shown.nodes if node.kind == "operation" and is_born(case, node)]
+    if case.root_row is not None and "nan" in elements(case.root_row.value):  # an inf may be there on purpose: a mask
+        given = [node for node in given if "nan" in elements(node.value)] or ([] if made else given)
+        made = [node for node in made if not node.label.startswith(PUT_IN)] or made
+    first = min(reversed(made), key=lambda node: node.turn, default=None)  # of one line, a user stands before what it uses
+    return {node.id for node in given or (first,) if node is not None}
+
+
+def is_born(case: Case, node: Node) -> bool:
+    """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
+    if node.value is None or is_finite(node.value):
+        return False
+    inputs = [case.nodes[source] for source in case.inputs[node.id]]
+    if "nan" in elements(node.value):  # of an inf, such as a mask has
+        return not any("nan" in elements(one.value) for one in inputs)
+    return all(is_finite(one.value) for one in inputs)
+
+
+def born(case: Case, name: str, what: str) -> Cause | None:
+    """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
+    first = next((case.nodes[one] for one in sorted(first_not_finite(case))), None)
+    if first is None:
+        return None
+    if first.kind != "operation":
+        row = case.rows.get(first.name or "")
+        lines = case.line_of_row(row) if row is not None else ()
+        if case.graph.turn and first.kind == "leaf":
+            return Cause(name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN)
+        return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
+    sign = sign_of(first)
+    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.turn else f"keep the input of {sign} within its domain")
+    return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", case.line_of_node(first), mend)
+
+
+def number_of(value: Value) -> str:
+    """Return the first of the numbers that is not finite."""
+    return next(str(item) for item in elements(value) if item in NOT_FINITE)

@@ -1,0 +1,70 @@
+"""Why a tensor is outside the graph: something cut it off, or it never required a gradient."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gviz.explain import mends
+from gviz.explain.case import Cause
+
+if TYPE_CHECKING:
+    from gviz.explain.case import Case
+    from gviz.graph import TensorRow
+
+__all__ = ["CUTS", "MENDS", "cut_off", "false_cure", "never_required", "outside"]
+
+CUTS = {
+    "frozen": "{it} does not require a gradient any more",
+    "detached": "{by}() cut {it} off{source}",
+    "no_grad": "{it} was made where gradients are switched off, by torch.no_grad() or set_grad_enabled(False)",
+    "no derivative": "{by}() has no derivative",
+}
+"""How a tensor left the graph."""
+
+MENDS = {
+    "frozen": "leave the line out",
+    "detached": "leave out {by}()",
+    "no_grad": "take the line out of torch.no_grad(); or, if it is not to be trained, call {leaf}.requires_grad_(False)",
+    "no derivative": "compute the loss from something that changes smoothly",
+}
+"""What to do about it."""
+
+
+def cut_off(case: Case, row: TensorRow) -> Cause | None:
+    """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
+    if not row.cut:
+        return None
+    lines = case.line_of(row.cut_at)
+    source = f" from {row.cut_from}" if row.cut_from else ""
+    better = mends.within_graph(lines[0][1], row.cut_from) if lines and row.cut == "detached" else ""
+    mend = better or MENDS[row.cut].format(by=row.cut_by, leaf=row.cut_from or row.name)
+    return Cause(row.name, row.cut, CUTS[row.cut].format(it="it", by=row.cut_by, source=source), lines, mend)
+
+
+def outside(case: Case, row: TensorRow) -> Cause | None:
+    """Return the cause for a tensor that something has cut off from the graph."""
+    told = cut_off(case, row)
+    return told and told._replace(what=f"{row.name} is outside the graph: {told.what}")
+
+
+def never_required(case: Case, row: TensorRow) -> Cause:
+    """Return the cause for a tensor that never required a gradient."""
+    lines = case.line_of_row(row)
+    if "float" not in row.dtype and "complex" not in row.dtype:
+        what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
+        return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
+    better = mends.requiring(lines[0][1]) if lines else ""
+    what = f"{row.name} does not require a gradient"
+    return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
+
+
+def false_cure(case: Case, row: TensorRow) -> Cause:
+    """Return the cause for a root that was made a leaf: backward ends where it begins."""
+    told = cut_off(case, row)
+    if told is None:
+        what = f"{row.name} is a leaf itself: backward ends where it begins"
+        return Cause(row.name, "leaf root", what, case.line_of_row(row))
+    cured = case.find(rf"\b{re.escape(row.name)}\.requires_grad(_\(|\s*=)")
+    what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {told.what}"
+    return told._replace(verdict="false cure", what=what, lines=(*told.lines, *cured))

@@ -1,0 +1,155 @@
+"""Why there is no gradient, or a spoiled one: the program stopped with an error."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gviz.explain import mends
+from gviz.explain.case import Cause, sign_of
+from gviz.explain.outside import cut_off, never_required
+from gviz.explain.troubles import trouble_in
+
+if TYPE_CHECKING:
+    from gviz.explain.case import Case, Lines, Stop
+    from gviz.graph import Edge, TensorRow
+
+__all__ = ["is_about", "stopped"]
+
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+SECOND = "Trying to backward through the graph a second time"
+CHANGED = "modified by an inplace operation"
+LEAF_WRITTEN = "a leaf Variable that requires grad"
+NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
+"""PyTorch's words."""
+
+_BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
+
+
+def is_about(case: Case, row: TensorRow) -> bool:
+    """Return whether the error spoils a gradient that is there, or is about its tensor."""
+    if case.stop is None or not row.is_leaf:
+        return False
+    message = case.stop.message
+    is_named = re.search(rf"\b{re.escape(row.name)}\b", case.stop.code) is not None
+    return SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named)
+
+
+def is_without_graph(case: Case) -> bool:
+    """Return whether backward was called on what nothing that requires a gradient is in."""
+    is_cut = any(row.cut not in ("", "frozen") for row in case.graph.tensors)
+    return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
+
+
+def stopped(case: Case, row: TensorRow) -> Cause | None:
+    """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
+    stop = case.stop
+    if stop is None:
+        return None
+    answers = {NO_GRAPH: without_graph, SECOND: second, CHANGED: written, LEAF_WRITTEN: leaf_written, NOT_SCALAR: not_scalar}
+    for words, answer in answers.items():
+        if words in stop.message:
+            return answer(case, row, stop)
+    if not (_BACKWARD.search(stop.code) or not case.graph.line):
+        return None
+    trouble = trouble_in(stop.message)
+    when, code = trouble.ways[0] if trouble is not None and trouble.ways else ("mend this line first", "")
+    mend = when if not code or "\n" in code else f"{when}: {code}"
+    return Cause(row.name, "failed", f"the program stopped: {stop.message}", stop.lines, mend)
+
+
+def leaf_written(_: Case, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for a leaf that was to be written in place."""
+    what = "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
+    return Cause(row.name, "failed", what, stop.lines, f"with torch.no_grad(): {stop.code}")
+
+
+def not_scalar(_: Case, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for a root of several elements."""
+    root = named_in(stop.code) or "loss"
+    what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
+    return Cause(row.name, "failed", what, stop.lines, f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))")
+
+
+def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for a root that has no graph."""
+    root = case.rows.get(named_in(stop.code))
+    told = cut_off(case, root) if root is not None and root.cut != "frozen" else None
+    if root is not None and told is not None:
+        what = f"backward did not run: {root.name} has no graph; {told.what}"
+        return told._replace(name=row.name, what=what, lines=(*stop.lines, *told.lines))
+    what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
+    leaf = next((one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and one is not root), None)
+    better = None if leaf is None else (cut_off(case, leaf) or never_required(case, leaf))
+    more, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
+    return Cause(row.name, "frozen root", what, (*stop.lines, *more), mend)
+
+
+def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for a backward through a graph that an earlier one has freed."""
+    link = link_of(case)
+    if link is None:
+        what = "backward ran twice through the same graph, and the first time freed it"
+        mend = "call it once, or the first time with backward(retain_graph=True)"
+        return Cause(row.name, "second backward", what, stop.lines, mend)
+    made, user = case.nodes[link.source], case.nodes[link.target]
+    lines, used = case.line_of_node(made), case.line_of_node(user)
+    name = next(iter(mends.assigned_in(lines[0][1])), "") if lines else ""
+    code = used[0][1] if used else ""
+    is_named = name.isidentifier() and re.search(rf"\b{name}\b", code) is not None
+    name = name or (made.name if made.name and not made.is_letter else "") or "a tensor"
+    what = f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"
+    is_again = any(node.line == made.line and node.turn > made.turn for node in case.shown.nodes)
+    if is_again and is_named:
+        mend = f"{name} = {name}.detach() before it is used again"
+    elif is_again:
+        mend = f"detach in {used[0][0] if used else 'the next run'} what is left of the run before"
+    else:
+        mend = f"compute {name} anew before each backward(), or call backward(retain_graph=True)"
+    return Cause(
+        row.name, "second backward", what, tuple(dict.fromkeys((*stop.lines, *lines, *(used if is_again else ())))), mend
+    )
+
+
+def link_of(case: Case) -> Edge | None:
+    """Return the edge at which a backward came to operations that an earlier one had freed.
+
+    They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing flows.
+    """
+    nodes = case.nodes
+    reached = [
+        edge
+        for edge in case.shown.edges
+        if edge.handed is not None and nodes[edge.source].kind == "operation" and nodes[edge.source].arrives is None
+    ]
+    old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.turn <= case.graph.turn}
+    older = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old]
+    return max(older or reached, key=lambda edge: nodes[edge.source].turn, default=None)
+
+
+def written(case: Case, row: TensorRow, stop: Stop) -> Cause:
+    """Return the cause for a tensor that was written after an operation had saved it."""
+    writes: Lines = tuple(line for place, _ in case.graph.writes for line in case.line_of(place))
+    freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]
+    saver = min(freed, key=lambda node: node.turn, default=None)  # backward frees one after the other, and failed at the last
+    by = f" by {sign_of(saver)}" if saver is not None else ""
+    what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
+    stepped = case.find(r"\.step\s*\(")
+    is_step = ".step(" in (writes or stepped or (("", ""),))[0][1]
+    writes = writes or (stepped if is_step else ())
+    better = "" if is_step or not writes else mends.out_of_place(writes[0][1])
+    trouble = trouble_in(stop.message)
+    is_layer = bool(writes) and not better and "(" in writes[0][1] and not is_step
+    general = trouble.ways[0][0] if is_layer and trouble is not None and trouble.ways else "write the result into a new tensor"
+    mend = better or ("call each backward() before step()" if is_step else general)
+    return Cause(row.name, "written in place", what, (*stop.lines, *case.line_of_node(saver), *writes), mend)
+
+
+def named_in(code: str) -> str:
+    """Return the name that a line calls backward on.
+
+    >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
+    ('loss', 'loss', 'a')
+    """
+    found = [name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")]
+    return found[0] if found else ""
