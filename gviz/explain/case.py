@@ -13,7 +13,7 @@ from gviz.text import line_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Edge, Graph, Node, TensorRow
+    from gviz.graph import Edge, Graph, Node, TensorRow, Value
 
 __all__ = ["FINE", "Case", "Cause", "Lines", "Stop", "sign_of"]
 
@@ -121,6 +121,11 @@ class Case:
         row = self.rows.get(self.root)
         is_operation = any(self.nodes[root].kind == "operation" for root in self.shown.roots)
         return row if row is not None and not (is_operation and row.is_leaf) else None
+
+    @property
+    def root_values(self) -> list[Value]:
+        """The values of the roots, as far as they are known."""
+        return [self.nodes[root].value for root in self.shown.roots]
 
     @property
     def root_name(self) -> str:

@@ -136,10 +136,10 @@ def cut_text(case: Case, edge: Edge) -> str:
 # ---------------------------------------------------------------- nan and inf
 def not_finite(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
-    number, root = number_of(row.grad), case.root_row
+    number = number_of(row.grad)
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
     edge = max(turning, key=lambda edge: case.nodes[edge.target].turn, default=None)  # backward meets the last one first
-    is_picked = edge is not None and root is not None and is_finite(root.value) and chooser(case, edge) is not None
+    is_picked = edge is not None and all(map(is_finite, case.root_values)) and chooser(case, edge) is not None
     if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
         return told
     if edge is None:

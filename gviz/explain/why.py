@@ -55,7 +55,8 @@ def why_all(graph: Graph) -> list[Cause]:
     """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
     case = Case(graph)
     taken = {row.name for row in graph.tensors if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
-    wanted = [row for row in graph.tensors if row.name in taken or (row.is_leaf and row.cut in ("", "frozen"))]
+    leaves = {row.name for row in graph.tensors if row.is_leaf and (row.requires_grad or row.cut in ("", "frozen"))}
+    wanted = [row for row in graph.tensors if row.name in taken | leaves]
     behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
     return [cause_of(case, row) for row in wanted if row.name not in behind]
 
