@@ -155,6 +155,12 @@ class TensorRow(NamedTuple):
         was_used: whether the program had used the gradient by then.
         before: its gradient when backward was called, where lines were asked for.
         leaves: names of the leaves that a non-leaf is made from, likewise.
+        taken_at: where the program has set its gradient to None or to zeros, after the last backward that brought one, as in
+            ``line 3``; "" if it has not, or that was not asked for.
+        was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
+        was_early: whether a later backward, of something else, followed on that.
+        cured_at: where it was made to require a gradient, though it had been cut off; this brings no graph back.
+        by_hand_at: where ``torch.autograd.grad`` was asked for its gradient last, which leaves .grad as it is.
     """
 
     name: str
@@ -177,6 +183,11 @@ class TensorRow(NamedTuple):
     was_used: bool = False
     before: Value = None
     leaves: tuple[str, ...] = ()
+    taken_at: str = ""
+    was_used: bool = False
+    was_early: bool = False
+    cured_at: str = ""
+    by_hand_at: str = ""
 
 
 class Cut(NamedTuple):

@@ -82,7 +82,7 @@ BUDGETS = {
     "answers": 1090,
     "explain": 2800,
     "flow.py": 175,
-    "trace.py": 400,
+    "trace": 620,
     "pictures": 4283,
     "render": 1600,
     "text.py": 160,

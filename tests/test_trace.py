@@ -158,3 +158,58 @@ def test_a_trace_keeps_no_tensor_alive() -> None:
             w = torch.ones(2, requires_grad=True)
             _ = (w.detach() + 1, w * 2)
     assert len(trace.made) <= 4
+
+
+TAKEN = """\
+import torch
+none, zeroed, given, filled, layer, read, printed, stepped, kept, early = (
+    torch.ones(2, requires_grad=True) for _ in range(10))
+net = torch.nn.Linear(2, 2)
+adam = torch.optim.Adam([layer, stepped])
+adam.zero_grad()
+net(early).sum().backward()
+early.grad = None
+loss = (net(none * zeroed * given * filled * layer * read * printed * stepped * kept)).sum()
+loss.backward()
+if none.grad is not None:
+    none.grad = None
+zeroed.grad.zero_()
+given.grad = torch.zeros_like(given)
+filled.grad[:] = 0
+with torch.no_grad():
+    read -= 0.1 * read.grad
+    read.grad.data.zero_()
+    stepped += 1
+print(printed.grad)
+printed.grad = None
+adam.zero_grad(set_to_none=False)
+net.zero_grad()
+by_hand = torch.ones(2, requires_grad=True)
+found = torch.autograd.grad((by_hand * 2).sum(), by_hand)
+cured = loss.detach() + 1
+cured.requires_grad_()
+wrapped = torch.tensor(
+    loss.item(), requires_grad=True)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_leaf_knows_where_its_gradient_was_taken_away_and_whether_it_was_used_by_then(tmp_path: Path, engine: str) -> None:
+    rows = graph_of(tmp_path, TAKEN, engine=engine, diagnose=True).tensors
+    assert {row.name: (row.taken_at, row.was_used, row.was_early) for row in rows if row.taken_at} == {
+        "none": ("line 12", False, False), "zeroed": ("line 13", False, False), "given": ("line 14", False, False),
+        "filled": ("line 15", False, False), "layer": ("line 22", False, False), "read": ("line 18", True, False),
+        "printed": ("line 21", True, False), "stepped": ("line 22", True, False), "early": ("line 8", False, True),
+        "net.weight": ("line 23", False, False), "net.bias": ("line 23", False, False),
+    }  # fmt: skip
+    assert {row.name: row.by_hand_at for row in rows if row.by_hand_at} == {"by_hand": "line 25"}
+    assert {row.name: (row.cured_at, row.cut_at) for row in rows if row.cured_at} == {
+        "cured": ("line 27", "line 26"), "wrapped": ("line 28", "line 29"),
+    }  # fmt: skip
+
+
+def test_a_warning_of_the_engine_names_the_line_of_the_program_under_a_trace() -> None:
+    h = torch.ones(2, requires_grad=True) * 2
+    with Trace(torch, lambda file: file == __file__, valued=True), pytest.warns(UserWarning, match="not a leaf") as told:
+        assert h.grad is None
+    assert told[0].filename == __file__

@@ -8,7 +8,6 @@ the engine give it their methods.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -20,6 +19,7 @@ from gviz.autograd.node import AccumulateGrad, Edge, next_seq
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
+from gviz.numbers.words import warn
 
 __all__ = ["Tensor", "Version", "edge_of", "from_array"]
 
@@ -154,7 +154,7 @@ class Tensor:
         """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
         grad = None if self._rare is None else self._rare.grad
         if grad is None and self._edge.__class__ is tuple and not self.retains_grad:
-            warnings.warn(words.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warn(words.NON_LEAF_GRAD)
         return grad
 
     @grad.setter

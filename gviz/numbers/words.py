@@ -11,7 +11,7 @@ from gviz.numbers.dtypes import of
 
 __all__ = ["LinAlgError", "absent", "no_memory", "type_name", "warn", "warn_once"]
 
-ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers")
+ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers", "gviz.trace")
 
 
 def warn(message: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gviz.graph import Cut, to_value
 from gviz.sources.script.names import grad_fn, graph_nodes
 from gviz.text import line_text
+from gviz.trace.gradients import recall
 from gviz.walk import Line, bytes_kept, numbers, tensor_row
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Lines:
         tensors = {**unnamed, **named}
         for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
-            told = self.row(row, tensor, names, assigned)
+            told = self.told_by_gradients(self.row(row, tensor, names, assigned), tensor)
             grad = (before or {}).get(id(tensor))
             told = told._replace(before=None if grad is None else numbers(grad))
             yield told._replace(leaves=tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))))
@@ -97,10 +98,24 @@ class Lines:
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
         if made is None or is_of_a_layer:  # a layer makes its parameters itself
             return row._replace(line=assigned.get(row.name.partition("[")[0].partition(".")[0], 0))
-        cut_at = line_text(made.at.line, self.file(made.at.file)) if made.at is not None else ""
         line, file = made.where.line, self.file(made.where.file)
         source = names.get(id(made.source()), "") if made.source is not None else ""
-        return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=cut_at, cut_from=source)
+        return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=self.place(made.at), cut_from=source)
+
+    def told_by_gradients(self, row: TensorRow, tensor: Any) -> TensorRow:
+        """Return the row with what has become of the tensor's gradient, and where the program asked for one."""
+        trace = self.trace
+        at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
+        cured, by_hand = recall(trace.cured, tensor), recall(trace.by_hand, tensor)
+        if row.cut and row.is_leaf and row.requires_grad:
+            made = trace.made_by(tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
+            cured = cured or (made.where if made is not None else None)
+        told = row._replace(taken_at=self.place(at), was_used=was_used, was_early=was_early)
+        return told._replace(cured_at=self.place(cured), by_hand_at=self.place(by_hand))
+
+    def place(self, where: Where | None) -> str:
+        """Return a place in words: ``line 3``; "" for none."""
+        return line_text(where.line, self.file(where.file)) if where is not None else ""
 
     def cuts(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[Cut]:
         """Yield the lines that cut tensors off.
@@ -116,8 +131,7 @@ class Lines:
         names = {id(tensor): name for name, tensor in reversed(list(named.items()))}
         for where, (made, leaves) in self.trace.cuts.items():
             behind = (names.get(id(leaf())) for leaf in leaves)
-            place = line_text(where.line, self.file(where.file))
-            yield Cut(place, made.by, made.lost, tuple(dict.fromkeys(filter(None, behind))), where in used)
+            yield Cut(self.place(where), made.by, made.lost, tuple(dict.fromkeys(filter(None, behind))), where in used)
 
     def writes_in(self, message: str) -> tuple[tuple[str, str], ...]:
         """Return the write that PyTorch's message about a changed variable is about, by its shape and version."""
@@ -126,7 +140,7 @@ class Lines:
             return ()
         shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
         fitting = [one for one in self.trace.writes if (one.shape, one.version) == (shape, int(changed["version"]))]
-        return tuple((line_text(one.where.line, self.file(one.where.file)), one.call) for one in fitting[-1:])
+        return tuple((self.place(one.where), one.call) for one in fitting[-1:])
 
 
 def leaves_below(named: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -110,6 +110,7 @@ def calls_watched(
                 return original(*args, **kwargs)
             roots = args[0] if args else kwargs.get(argument)
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
+            leaves: list[Any] = []
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
                 count += 1
@@ -134,6 +135,8 @@ def calls_watched(
                 running = False
             if original.__name__ == "backward":
                 earlier = turn
+                if trace is not None:
+                    trace.gradients.passed(leaves)
                 if options.diagnose and "backward" in last:
                     if _is_finite(engine, last["backward"]):
                         last.pop("nan", None)

@@ -19,8 +19,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import ref
 
+from gviz.trace.gradients import Gradients, recall, remember
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import CodeType
+
+    from gviz.trace.gradients import Known
 
 __all__ = ["Cut", "Made", "Noted", "Trace", "Where", "Write"]
 
@@ -46,6 +51,9 @@ DETACHES = {"detach", "data", *COPIES}
 
 NUMBERS = {"item", "tolist", "numpy", "__float__", "__int__"}
 """Calls that make numbers of tensors."""
+
+SHARES = {"detach", "data"}
+"""Calls whose result has the memory of what it was made from."""
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
@@ -142,7 +150,7 @@ class Trace:
         is_ours: whether code of a file is the program's, as opposed to a library's.
         columns: whether a place has its column, too.
         timed: whether to measure how long the calls take.
-        valued: whether to keep the numbers of small results.
+        valued: whether to keep the numbers of small results, and what becomes of gradients.
     """
 
     def __init__(
@@ -158,11 +166,14 @@ class Trace:
         self.engine, self.columns, self.timed, self.valued = engine, columns, timed, valued
         self.ours: dict[str, bool] = {}
         self.is_ours = is_ours
-        self.made: dict[int, tuple[Any, Made]] = {}
+        self.made: Known[Made] = {}
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
         self.cuts: dict[Where, Cut] = {}
+        self.gradients = Gradients(self)
+        self.cured: Known[Where] = {}  # of tensors that were cut off: where they were made to require a gradient
+        self.by_hand: Known[Where] = {}  # of tensors: where autograd.grad was asked for their gradients
         self.busy = False
         self.turn, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.before: list[tuple[Any, str, Any]] = []
@@ -186,6 +197,9 @@ class Trace:
         data, flag = tensor.data, tensor.requires_grad
         self.replace(tensor, "data", property(self.told(data.fget, "data"), data.fset))
         self.replace(tensor, "requires_grad", property(flag.fget, self.told(flag.fset, "requires_grad_")))
+        self.replace(self.engine.autograd, "grad", self.told(self.engine.autograd.grad, "grad"))
+        if self.valued:
+            self.replace(tensor, "grad", self.told_of_gradients(tensor.grad))
         for space in SPACES:
             home = import_module(f"{ENGINE}{space}")
             for name, function in list(vars(home).items()):
@@ -226,6 +240,24 @@ class Trace:
 
         return call
 
+    def told_of_gradients(self, grad: property) -> property:
+        """Return the property of a tensor's gradient that tells who reads it, and who writes it."""
+        get, give, take, gradients = grad.fget, grad.fset, grad.fdel, self.gradients
+
+        def read(leaf: Any) -> Any:
+            if not self.busy:
+                gradients.got(leaf)
+            return get(leaf)  # type: ignore[misc]
+
+        def write(leaf: Any, value: Any = None) -> None:
+            give(leaf, value)  # type: ignore[misc]
+            if not self.busy:
+                self.busy = True
+                gradients.given(leaf, value)
+                self.busy = False
+
+        return property(read, write, write if take else None, grad.__doc__)
+
     def saw(self, name: str, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
         """Note what a call has made."""
         if name in ON_ITSELF:
@@ -238,15 +270,11 @@ class Trace:
         if made is None:
             return
         if made.writes:
+            self.gradients.wrote(result)
             version = 0 if result.is_inference() else result._version  # noqa: SLF001 - PyTorch's own name
             self.writes.append(Write(made.where, name, tuple(result.shape), version))
         if not result.requires_grad:
-            if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
-                lost = "detached" if name == "detach_" else "frozen"
-                self.made.pop(id(result), None)
-                self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False))
-            elif id(result) not in self.made:
-                self.keep(result, self.story(made, args))
+            self.saw_outside(name, args, result, made)
         elif (node := result.grad_fn) is not None:
             is_small = self.valued and math.prod(result.shape) <= FEW
             notes = node.metadata
@@ -254,7 +282,27 @@ class Trace:
                 value = result.tolist() if is_small else self.odd(result) if self.valued else None
                 notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else ())
         elif not made.writes:
+            if name == "requires_grad_" and (before := recall(self.made, result)) is not None and before.lost:
+                remember(self.cured, result, made.where)
             self.keep(result, self.story(made, args) if made.call in COPIES else made)
+
+    def saw_outside(self, name: str, args: tuple[Any, ...], result: Any, made: Made) -> None:
+        """Note a tensor outside the graph that a call has made, or has put there."""
+        if name in SHARES:
+            self.gradients.shared(args[0], result)
+        if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
+            lost = "detached" if name == "detach_" else "frozen"
+            self.made.pop(id(result), None)
+            self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False))
+        elif id(result) not in self.made:
+            self.keep(result, self.story(made, args))
+
+    def saw_grad(self, args: tuple[Any, ...]) -> None:
+        """Note the tensors whose gradients autograd.grad was asked for."""
+        made = self.here("grad")
+        for tensor in flat(args[1]):
+            if made is not None and isinstance(tensor, self.tensor):
+                remember(self.by_hand, tensor, made.where)
 
     def odd(self, result: Any) -> float | None:
         """Return nan, or inf, if a large result has one; None if all of it is finite."""
@@ -273,15 +321,16 @@ class Trace:
             made = self.here(name)
             self.numbers.extend([(result, self.story(made, args, is_number=True))] if made is not None else [])
         elif isinstance(result, list | tuple):
+            if name == "grad":
+                self.saw_grad(args)
             for one in result:
                 if isinstance(one, self.tensor):
                     self.saw(name, args, one, seconds)
 
     def keep(self, tensor: Any, made: Made) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
-        key, known = id(tensor), self.made
-        if key not in known and (made.lost or not made.writes):  # what was written first was made elsewhere
-            known[key] = ref(tensor, lambda _: known.pop(key, None)), made
+        if id(tensor) not in self.made and (made.lost or not made.writes):  # what was written first was made elsewhere
+            remember(self.made, tensor, made)
 
     def story(self, made: Made, args: tuple[Any, ...], *, is_number: bool = False) -> Made:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
@@ -311,17 +360,14 @@ class Trace:
     def here(self, name: str) -> Made | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of the program."""
         frame: Any = sys._getframe(3)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-        ours, calls = self.ours, self.calls
+        calls = self.calls
         while frame is not None:
             code = frame.f_code
             key = id(code), frame.f_lasti, name
             known = calls.get(key)
             if known is not None:
                 break
-            is_ours = ours.get(code.co_filename)
-            if is_ours is None:
-                is_ours = ours[code.co_filename] = self.is_ours(code.co_filename)
-            if is_ours:  # the line is looked for once: that takes longer, the longer the code is
+            if self.is_program(code):  # the line is looked for once: that takes longer, the longer the code is
                 column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
                 writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
                 where = Where(code.co_filename, frame.f_lineno, column)
@@ -337,11 +383,17 @@ class Trace:
         self.last = now
         return made
 
+    def is_program(self, code: CodeType) -> bool:
+        """Return whether code is the program's."""
+        is_ours = self.ours.get(code.co_filename)
+        if is_ours is None:
+            is_ours = self.ours[code.co_filename] = self.is_ours(code.co_filename)
+        return is_ours
+
     # ---------------------------------------------------------------- telling
     def made_by(self, tensor: Any) -> Made | None:
         """Return what is known of a tensor outside the graph."""
-        known = self.made.get(id(tensor))
-        return known[1] if known is not None and known[0]() is tensor else None
+        return recall(self.made, tensor)
 
     @staticmethod
     def of_node(node: Any) -> Noted | None:
@@ -383,11 +435,17 @@ def _mode_of_torch(trace: Trace) -> Any:
             start = perf_counter()
             result = function(*args, **(kwargs or {}))
             name = getattr(function, "__name__", "")
-            if name in ("__get__", "__set__"):
+            if name in ("__get__", "__set__", "__delete__"):
                 kind, name = name, getattr(function.__self__, "__name__", "")
+                if name == "grad" and kind == "__get__":
+                    trace.gradients.got(args[0])
+                elif name == "grad":
+                    trace.gradients.given(args[0], args[1] if kind == "__set__" else None)
                 if (kind, name) not in (("__get__", "data"), ("__set__", "requires_grad")):
                     return result
                 name = "requires_grad_" if kind == "__set__" else name
+            for gradient in args[0] if name == "_foreach_zero_" else ():
+                trace.gradients.wrote(gradient)
             given = (*args, *kwargs.values()) if kwargs else args
             trace.saw(name, given, result, perf_counter() - start if trace.timed else 0.0)
             return result

@@ -1,0 +1,138 @@
+"""What becomes of a gradient after backward: where the program takes it away, and whether it has used it by then."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from itertools import dropwhile, takewhile
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from weakref import ref
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType
+
+    from gviz.trace import Trace, Where
+
+__all__ = ["Fate", "Gradients", "Known", "recall", "remember"]
+
+T = TypeVar("T")
+
+Known: TypeAlias = "dict[int, tuple[Any, T]]"
+"""What is known of tensors as long as they live: by their identity, with a weak reference."""
+
+EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
+"""Methods by which a program empties a gradient that it has read, or prepares that."""
+
+
+class Fate:
+    """What became of the gradient of a leaf, after the last backward that came to it.
+
+    Args:
+        leaf: weakly.
+    """
+
+    __slots__ = ("at", "leaf", "number", "version", "was_read", "was_used")
+
+    def __init__(self, leaf: Any) -> None:
+        self.leaf, self.number = ref(leaf), 0
+        self.version = leaf._version  # noqa: SLF001 - PyTorch's own name
+        self.was_read = self.was_used = False
+        self.at: Where | None = None  # where it was set to None, or to zeros
+
+    def taken(self, at: Where, number: int) -> None:
+        """Note that the gradient is taken away after so many backwards; it was used if it was read, or the leaf was written."""
+        leaf = self.leaf()
+        self.at, self.number, self.was_used = at, number, self.was_read or leaf is None or leaf._version != self.version  # noqa: SLF001 - as above
+
+
+class Gradients:
+    """The gradients of leaves, told of by a trace; without a backward that is told of, nothing is looked at.
+
+    Args:
+        trace: what knows the lines of the program.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.backwards = trace, 0
+        self.fates: Known[Fate] = {}  # of leaves
+        self.held: Known[Fate] = {}  # of gradients, and of tensors on their memory
+        self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
+
+    def passed(self, leaves: Iterable[Any]) -> None:
+        """Note a backward that has come to these leaves."""
+        self.backwards += 1
+        for leaf in leaves:
+            self.fates.pop(id(leaf), None)
+            if leaf.grad is not None:
+                fate = Fate(leaf)
+                remember(self.fates, leaf, fate)
+                remember(self.held, leaf.grad, fate)
+
+    def got(self, leaf: Any) -> None:
+        """Note that somebody reads the gradient of a leaf: the caller's caller; it counts if the program does, to use it."""
+        fate = recall(self.fates, leaf)
+        if fate is not None and not fate.was_read and fate.at is None:
+            frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+            fate.was_read = self.trace.is_program(frame.f_code) and self.is_use(frame.f_code, frame.f_lasti)
+
+    def given(self, leaf: Any, value: Any) -> None:
+        """Note that a leaf has been given a gradient: None, or a tensor."""
+        fate = recall(self.fates, leaf)
+        if fate is not None and value is not None:
+            remember(self.held, value, fate)
+        if fate is not None:
+            self.look(fate, value)
+
+    def wrote(self, tensor: Any) -> None:
+        """Note a write into a tensor that may be a gradient."""
+        fate = recall(self.held, tensor)
+        if fate is not None:
+            self.look(fate, tensor)
+
+    def shared(self, tensor: Any, result: Any) -> None:
+        """Note a tensor on the memory of another, which may be a gradient."""
+        fate = recall(self.held, tensor)
+        if fate is not None:
+            remember(self.held, result, fate)
+
+    def look(self, fate: Fate, value: Any) -> None:
+        """Note whether a gradient is gone now: None, or nothing but zeros."""
+        if value is not None and (getattr(value, "is_sparse", False) or bool(value.any())):
+            fate.at = None
+        elif fate.at is None and (made := self.trace.here("grad")) is not None:
+            fate.taken(made.where, self.backwards)
+
+    def is_use(self, code: CodeType, at: int) -> bool:
+        """Return whether code uses the gradient that it reads there: more than to see whether it is None, or to empty it."""
+        known = self.uses.get((id(code), at))
+        if known is None:
+            following = [one for one in dis.get_instructions(code) if one.offset > at]
+            names = [str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)]
+            after = [one.opname for one in dropwhile(lambda one: one.opname in ("LOAD_CONST", "BUILD_SLICE"), following)]
+            is_asked = following[0].opname.endswith("NONE") or after[0] in ("IS_OP", "STORE_SLICE")
+            is_filled = after[0] == "STORE_SUBSCR" and len(after) < len(following)  # of the gradient, by a constant index
+            known = self.uses[id(code), at] = not is_asked and not is_filled and not (names and names[-1] in EMPTIES), code
+        return known[0]
+
+    def of(self, leaf: Any) -> tuple[Where, bool, bool] | None:
+        """Return where the gradient of a leaf was taken away, whether it was used by then, and whether a backward followed.
+
+        None if it was not taken away after the last backward that came to the leaf.
+        """
+        fate = recall(self.fates, leaf)
+        if fate is None or fate.at is None:
+            return None
+        return fate.at, fate.was_used, fate.number < self.backwards
+
+
+def remember(known: Known[T], tensor: Any, what: T) -> None:
+    """Know something of a tensor, as long as it lives."""
+    key = id(tensor)
+    known[key] = ref(tensor, lambda _: known.pop(key, None)), what
+
+
+def recall(known: Known[T], tensor: Any) -> T | None:
+    """Return what is known of a tensor."""
+    one = known.get(id(tensor))
+    return one[1] if one is not None and one[0]() is tensor else None
