@@ -151,8 +151,6 @@ class TensorRow(NamedTuple):
         cut_by: the call that did it.
         cut_at: where, as in ``line 3``.
         cut_from: the name of the tensor inside, if it has one.
-        taken_at: where its gradient was set to None or to zeros after backward, likewise; "" if it was not.
-        was_used: whether the program had used the gradient by then.
         before: its gradient when backward was called, where lines were asked for.
         leaves: names of the leaves that a non-leaf is made from, likewise.
         taken_at: where the program has set its gradient to None or to zeros, after the last backward that brought one, as in
@@ -179,8 +177,6 @@ class TensorRow(NamedTuple):
     cut_by: str = ""
     cut_at: str = ""
     cut_from: str = ""
-    taken_at: str = ""
-    was_used: bool = False
     before: Value = None
     leaves: tuple[str, ...] = ()
     taken_at: str = ""

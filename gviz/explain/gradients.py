@@ -100,8 +100,8 @@ def zeroed(case: Case, row: TensorRow, parts: list[Value]) -> Cause:
         return Cause(row.name, "zero", what, case.line_of_backward, "look at what changes .grad, and at hooks")
     what = f"the gradient of {row.name} is 0: it was set to 0 after backward"
     lines = case.line_of(row.taken_at)
-    if row.was_used:
-        return Cause(row.name, "cleared", f"{what} had brought it, and it had been used", lines)
+    if row.was_used or row.was_early:
+        return Cause(row.name, "cleared", f"{what} had brought it, when nothing needed it any more", lines)
     return Cause(row.name, "zero", what, lines, "read .grad before that")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from gviz.explain import mends
@@ -16,7 +15,7 @@ __all__ = ["CUTS", "MENDS", "cut_off", "false_cure", "never_required", "outside"
 
 CUTS = {
     "frozen": "{it} does not require a gradient any more",
-    "detached": "{by}() cut {it} off{source}",
+    "detached": "{it} was cut off{source} by {by}()",
     "no_grad": "{it} was made where gradients are switched off, by torch.no_grad() or set_grad_enabled(False)",
     "no derivative": "{by}() has no derivative",
 }
@@ -65,6 +64,7 @@ def false_cure(case: Case, row: TensorRow) -> Cause:
     if told is None:
         what = f"{row.name} is a leaf itself: backward ends where it begins"
         return Cause(row.name, "leaf root", what, case.line_of_row(row))
-    cured = case.find(rf"\b{re.escape(row.name)}\.requires_grad(_\(|\s*=)")
     what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {told.what}"
-    return told._replace(verdict="false cure", what=what, lines=(*told.lines, *cured))
+    return told._replace(
+        verdict="false cure", what=what, lines=tuple(dict.fromkeys((*told.lines, *case.line_of(row.cured_at))))
+    )

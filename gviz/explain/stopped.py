@@ -94,8 +94,9 @@ def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
         return Cause(row.name, "second backward", what, stop.lines, mend)
     made, user = case.nodes[link.source], case.nodes[link.target]
     lines, used = case.line_of_node(made), case.line_of_node(user)
-    name = next(iter(mends.assigned_in(lines[0][1])), "") if lines else ""
     code = used[0][1] if used else ""
+    carried = (one for one in mends.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code))  # from run to run
+    name = next(iter((*carried, *mends.assigned_in(lines[0][1]))), "") if lines else ""
     is_named = name.isidentifier() and re.search(rf"\b{name}\b", code) is not None
     name = name or (made.name if made.name and not made.is_letter else "") or "a tensor"
     what = f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"

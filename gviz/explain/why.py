@@ -151,10 +151,10 @@ def below(case: Case, row: TensorRow) -> Cause:
 
 def not_run(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
-    mend, by_hand = f"{case.root or 'loss'}.backward()", case.find(r"autograd\.grad\s*\(")
-    if by_hand:
+    mend = f"{case.root or 'loss'}.backward()"
+    if row.by_hand_at:
         what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
-        return Cause(row.name, "backward not run", what, by_hand, mend)
+        return Cause(row.name, "backward not run", what, case.line_of(row.by_hand_at), mend)
     return Cause(
         row.name, "backward not run", f"{row.name}.grad is None: backward has not run yet", case.line_of_row(row), mend
     )
@@ -165,8 +165,10 @@ def without_trace(case: Case, row: TensorRow, node: Node) -> Cause:
     users = (case.nodes[edge.target] for edge in case.uses[node.id])
     own = next((user for user in users if not CLASS.fullmatch(user.label)), None)
     lines = case.line_of(row.taken_at)
-    if row.taken_at and row.was_used:
-        return Cause(row.name, "cleared", f"{row.name} had its gradient until it was taken away, after it had been used", lines)
+    if row.taken_at and (row.was_used or row.was_early):
+        return Cause(
+            row.name, "cleared", f"{row.name} had its gradient until it was taken away, when nothing needed it any more", lines
+        )
     if row.taken_at:
         what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
         mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"

@@ -157,6 +157,166 @@ loss.backward()
         [6],
         "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
     ),
+    "cleared_by_hand": (
+        "w",
+        """\
+import torch
+w = torch.zeros(1, requires_grad=True)
+for i in range(3):
+    loss = ((w * 2 - 1) ** 2).sum()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad.zero_()
+""",
+        "cleared",
+        [8],
+        "",
+    ),
+    "cleared_by_a_helper": (
+        "net.weight",
+        """\
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def update():
+    opt.step()
+    opt.zero_grad()
+for i in range(3):
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    update()
+""",
+        "cleared",
+        [6],
+        "",
+    ),
+    "new_leaf": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (w ** 2).sum()
+loss.backward()
+w = (w - 0.1 * w.grad).detach().requires_grad_()
+""",
+        "new leaf",
+        [5],
+        "",
+    ),
+    "evaluated_afterwards": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (w ** 2).sum()
+loss.backward()
+with torch.no_grad():
+    loss = (w ** 3).sum()
+""",
+        "ok",
+        [4],
+        "",
+    ),
+    "switched_off": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, requires_grad=True)
+torch.set_grad_enabled(False)
+loss = (w * 2).sum()
+torch.set_grad_enabled(True)
+""",
+        "no_grad",
+        [4],
+        "take the line out of torch.no_grad(); or, if it is not to be trained, call w.requires_grad_(False)",
+    ),
+    "shared_features": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, requires_grad=True)
+feat = torch.tanh(w * 2)
+loss1 = feat.sum()
+loss2 = (feat ** 2).sum()
+loss1.backward()
+loss2.backward()
+""",
+        "second backward",
+        [7, 3],
+        "compute feat anew before each backward(), or call backward(retain_graph=True)",
+    ),
+    "average_of_losses": (
+        "w",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+ema = None
+for i in range(3):
+    loss = (w ** 2).sum()
+    ema = loss if ema is None else 0.9 * ema + 0.1 * loss
+    total = loss + 0.1 * ema
+    total.backward()
+""",
+        "second backward",
+        [8, 5, 6],
+        "ema = ema.detach() before it is used again",
+    ),
+    "list_of_losses": (
+        "w",
+        """\
+import torch
+w = torch.ones(3, requires_grad=True)
+losses = []
+for i in range(2):
+    losses.append((w * i).sum())
+loss = torch.tensor(losses).mean()
+loss.requires_grad_()
+loss.backward()
+""",
+        "false cure",
+        [6, 7],
+        "loss = torch.stack(losses).mean()",
+    ),
+    "where_of_a_log": (
+        "x",
+        """\
+import torch
+x = torch.tensor([-1.0, 0.0, 4.0], requires_grad=True)
+y = torch.where(x > 0, torch.log(x), torch.zeros_like(x))
+y.sum().backward()
+""",
+        "nan",
+        [3],
+        "give log a harmless input where it is not picked: log(torch.where(condition, x, 1))",
+    ),
+    "other_inputs": (
+        "b",
+        """\
+import torch
+a = torch.ones(1, requires_grad=True)
+b = torch.ones(1, requires_grad=True)
+y = (a * b).sum()
+y.backward(inputs=[a])
+""",
+        "no gradient",
+        [5],
+        "add b to inputs=",
+    ),
+    "several_at_once": (
+        "w2",
+        """\
+import torch
+w1 = torch.ones(1, requires_grad=True)
+w2 = torch.ones(1, requires_grad=True)
+loss = (w1 * w2).sum()
+loss.backward()
+w1, w2 = [p - 0.1 * p.grad for p in (w1, w2)]
+""",
+        "overwritten",
+        [6],
+        "with torch.no_grad(): write into w2 in place",
+    ),
     "leaf_behind": (
         "w",
         """\
@@ -198,7 +358,7 @@ loss.backward()
 """,
         "no_grad",
         [5],
-        "take the line out of torch.no_grad()",
+        "take the line out of torch.no_grad(); or, if it is not to be trained, call w.requires_grad_(False)",
     ),
     "no_path": (
         "u",
@@ -552,7 +712,7 @@ loss.backward()
 """,
         "no_grad",
         [8, 6],
-        "take the line out of torch.no_grad()",
+        "take the line out of torch.no_grad(); or, if it is not to be trained, call net.weight.requires_grad_(False)",
     ),
     "cut_in_forward": (
         "net.a.weight",
@@ -751,7 +911,7 @@ opt.step()
 """,
         "taken away",
         [6],
-        "call zero_grad() before backward(), so that step() has a gradient to use",
+        "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it",
     ),
     "frozen_beside_an_error": (
         "x",

@@ -33,7 +33,8 @@ MAX_COPIED = 1000
 def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
-    What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it.
+    What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an item of a
+    list in a list has one only if it requires a gradient.
 
     Args:
         namespace: what there is by name.
@@ -57,7 +58,8 @@ def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     known = {id(tensor) for depth, _, tensor in found if depth < 2}
     names: Names = {}
     for depth, name, tensor in found:
-        if depth < 2 or id(tensor) not in known:
+        is_data = depth > 1 and name.endswith("]") and not tensor.requires_grad  # pairs of a dataset, say
+        if depth < 2 or not (is_data or id(tensor) in known):
             known.add(id(tensor))
             names[name] = tensor
     return names
