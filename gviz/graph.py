@@ -195,6 +195,7 @@ class Cut(NamedTuple):
         why: ``detached``, ``no_grad`` or ``no derivative``.
         leaves: names of the leaves behind what was cut off.
         is_used: whether what came of it is used in the graph.
+        is_number: whether numbers came of it, as by ``item()`` or ``numpy()``: what becomes of these cannot be followed.
     """
 
     at: str
@@ -202,6 +203,7 @@ class Cut(NamedTuple):
     why: str
     leaves: tuple[str, ...] = ()
     is_used: bool = False
+    is_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,3 +213,56 @@ def test_a_warning_of_the_engine_names_the_line_of_the_program_under_a_trace() -
     with Trace(torch, lambda file: file == __file__, valued=True), pytest.warns(UserWarning, match="not a leaf") as told:
         assert h.grad is None
     assert told[0].filename == __file__
+
+
+CUTS = """\
+import math
+import torch
+import numpy as np
+a, b, c, d, e, f, g, h, i, j, v = (torch.full((2,), k + 1.0, requires_grad=True) for k in range(11))
+with torch.no_grad():
+    both = a * b
+    both = both + c
+def cut(x, w):
+    return (x * w).detach()
+for w in (d, e):
+    both = cut(both, w)
+for k in range(300):
+    both = cut(both, e)
+both = cut(both, f)
+buffer = torch.zeros(2)
+with torch.no_grad():
+    buffer += g
+number = math.sin(h[0])
+array = np.square((i * 2).detach().numpy())
+unused = j.detach()
+loss = (torch.stack([both, buffer, torch.from_numpy(array)]) * v * number).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cut_knows_all_leaves_behind_it_in_all_of_its_runs(tmp_path: Path, engine: str) -> None:
+    cuts = graph_of(tmp_path, CUTS, engine=engine, diagnose=True).cuts
+    assert [(cut.at, cut.why, "".join(cut.leaves).removesuffix("w"), cut.is_used, cut.is_number) for cut in cuts] == [
+        ("line 6", "no_grad", "ab", True, False),
+        ("line 7", "no_grad", "c", True, False),
+        ("line 9", "detached", "def", True, False),
+        ("line 17", "no_grad", "g", True, False),
+        ("line 18", "detached", "h", False, True),
+        ("line 19", "detached", "i", False, True),
+        ("line 20", "detached", "j", False, False),
+    ]
+
+
+def test_a_cut_in_a_long_loop_is_looked_at_for_a_while_only() -> None:
+    w = torch.ones(2, requires_grad=True)
+    long = w
+    for _ in range(1000):
+        long = long * 1.0
+    with Trace(torch, lambda file: file == __file__) as trace:
+        for _ in range(10_000):
+            long.detach()
+    (cut,) = trace.cuts.values()
+    assert -2000 < cut.effort <= 0

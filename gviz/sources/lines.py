@@ -126,12 +126,13 @@ class Lines:
             named: the tensors that have a name.
         """
         noted = [self.trace.of_node(node) for node in nodes]
-        used = {made.at for one in noted if one is not None for made in one.outside}
-        used |= {made.at for made in map(self.trace.made_by, roots) if made is not None}
-        names = {id(tensor): name for name, tensor in reversed(list(named.items()))}
-        for where, (made, leaves) in self.trace.cuts.items():
-            behind = (names.get(id(leaf())) for leaf in leaves)
-            yield Cut(self.place(where), made.by, made.lost, tuple(dict.fromkeys(filter(None, behind))), where in used)
+        outside = [made for one in noted if one is not None for made in one.outside]
+        used = list({cut for made in [*outside, *map(self.trace.made_by, roots)] if made is not None for cut in made.cuts})
+        for cut in used:  # grows while it is read
+            used += [one for one in cut.behind if one not in used]
+        for cut in self.trace.cuts.values():
+            behind = dict.fromkeys(name for name, tensor in named.items() if recall(cut.leaves, tensor))
+            yield Cut(self.place(cut.made.at), cut.made.by, cut.made.lost, tuple(behind), cut in used, cut.is_number)
 
     def writes_in(self, message: str) -> tuple[tuple[str, str], ...]:
         """Return the write that PyTorch's message about a changed variable is about, by its shape and version."""

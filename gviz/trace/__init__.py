@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from time import perf_counter
@@ -22,7 +23,7 @@ from weakref import ref
 from gviz.trace.gradients import Gradients, recall, remember
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import CodeType
 
     from gviz.trace.gradients import Known
@@ -49,7 +50,7 @@ COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 DETACHES = {"detach", "data", *COPIES}
 """Calls whose result is out of the graph by intention."""
 
-NUMBERS = {"item", "tolist", "numpy", "__float__", "__int__"}
+NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__complex__"}
 """Calls that make numbers of tensors."""
 
 SHARES = {"detach", "data"}
@@ -66,6 +67,9 @@ NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
 
 FEW = 256
 """Elements of a result whose numbers are kept."""
+
+EFFORT = 100_000
+"""Operations that are looked at, in all, for the leaves behind what a call cuts off: a call in a loop does so very often."""
 
 MOST, LATEST = 10_000, 100
 """Writes in place that are remembered, and numbers made of tensors: the last ones."""
@@ -97,6 +101,7 @@ class Made(NamedTuple):
         by: the name of the call that it happened in.
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
+        cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
     """
 
     where: Where
@@ -106,6 +111,7 @@ class Made(NamedTuple):
     by: str = ""
     source: Any = None
     writes: bool = False
+    cuts: frozenset[Cut] = frozenset()
 
 
 class Noted(NamedTuple):
@@ -126,11 +132,35 @@ class Noted(NamedTuple):
     outside: tuple[Made, ...] = ()
 
 
-class Cut(NamedTuple):
-    """A line that cut tensors off: what it did the first time, and the leaves behind what it took."""
+class Cut:
+    """A call in a line that cuts tensors off.
 
-    made: Made
-    leaves: tuple[Any, ...]
+    Args:
+        made: what it did the first time.
+    """
+
+    __slots__ = ("alone", "behind", "effort", "is_number", "leaves", "made")
+
+    def __init__(self, made: Made) -> None:
+        self.alone = frozenset([self])
+        self.made = made._replace(cuts=self.alone)
+        self.leaves: Known[bool] = {}  # behind what it took, in all of its runs
+        self.behind: set[Cut] = set()  # earlier ones, of which something came into what it took
+        self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
+
+    def takes(self, tensor: Any) -> Made:
+        """Note one more tensor that is cut off; return what is known of the result."""
+        if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
+            nodes = [tensor.grad_fn] if tensor.grad_fn is not None else []
+            for node in nodes_below(nodes):
+                if type(node).__name__ == "AccumulateGrad":
+                    remember(self.leaves, node.variable, True)
+                elif (noted := Trace.of_node(node)) is not None:
+                    self.behind.update(*(made.cuts for made in noted.outside))
+            if not nodes:
+                remember(self.leaves, tensor, True)
+            self.effort -= len(nodes) + 10
+        return self.made._replace(source=ref(tensor))
 
 
 class Write(NamedTuple):
@@ -170,7 +200,7 @@ class Trace:
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
-        self.cuts: dict[Where, Cut] = {}
+        self.cuts: dict[tuple[Where, str, str], Cut] = {}
         self.gradients = Gradients(self)
         self.cured: Known[Where] = {}  # of tensors that were cut off: where they were made to require a gradient
         self.by_hand: Known[Where] = {}  # of tensors: where autograd.grad was asked for their gradients
@@ -214,6 +244,15 @@ class Trace:
         for owner, name, before in reversed(self.before):
             setattr(owner, name, before)
         self.before.clear()
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Let nothing be told of what the block does: calls of gviz's own, for the program's."""
+        before, self.busy = self.busy, True
+        try:
+            yield
+        finally:
+            self.busy = before
 
     def replace(self, owner: Any, name: str, function: Any) -> None:
         """Put a function in the place of another, until the trace is left."""
@@ -294,8 +333,10 @@ class Trace:
             lost = "detached" if name == "detach_" else "frozen"
             self.made.pop(id(result), None)
             self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False))
-        elif id(result) not in self.made:
+        elif (before := recall(self.made, result)) is None:
             self.keep(result, self.story(made, args))
+        elif made.writes and not before.lost and (told := self.story(made, args)).lost:
+            remember(self.made, result, told._replace(where=before.where, call=before.call, writes=False))
 
     def saw_grad(self, args: tuple[Any, ...]) -> None:
         """Note the tensors whose gradients autograd.grad was asked for."""
@@ -312,14 +353,18 @@ class Trace:
 
     def outside(self, args: tuple[Any, ...]) -> tuple[Made, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
-        known = [self.made.get(id(value)) for value in args]
-        return tuple(each[1] for each in known if each is not None and each[1].lost)
+        known = (recall(self.made, one) for value in args for one in items(value))
+        return tuple(each for each in known if each is not None and each.lost)
 
     def saw_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
         if name in NUMBERS:
             made = self.here(name)
-            self.numbers.extend([(result, self.story(made, args, is_number=True))] if made is not None else [])
+            if made is not None:
+                told = self.story(made, args, is_number=True)
+                self.numbers.append((result, told))
+                for cut in told.cuts:
+                    cut.is_number = True
         elif isinstance(result, list | tuple):
             if name == "grad":
                 self.saw_grad(args)
@@ -334,28 +379,31 @@ class Trace:
 
     def story(self, made: Made, args: tuple[Any, ...], *, is_number: bool = False) -> Made:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        tensor, known = self.tensor, self.made
-        for value in args:
-            for one in flat(value) if value.__class__ in (list, tuple) else (value,):
-                if not isinstance(one, tensor):
-                    continue
-                if one.requires_grad:
-                    lost = "detached" if is_number or made.call in DETACHES else "no derivative"
-                    lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
-                    made = made._replace(lost=lost, at=made.where, by=made.call, source=ref(one))
-                    if made.where not in self.cuts:
-                        self.cuts[made.where] = Cut(made, tuple(map(ref, leaves_below(one))))
-                    return made
-                before = known.get(id(one))
-                if before is not None and before[1].lost and before[0]() is one:
-                    return before[1]._replace(where=made.where, call=made.call, writes=made.writes)
-        given = (
-            {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)} if made.call in COPIES else ()
-        )
-        for number, told in self.numbers if given else ():  # of small whole numbers Python has one each
-            if id(number) in given and told.lost:
-                return told._replace(where=made.where, call=made.call)
-        return made
+        found = [
+            self.cut(made, one, is_number=is_number) if one.requires_grad else recall(self.made, one)
+            for value in args
+            for one in items(value)
+            if isinstance(one, self.tensor)
+        ]
+        lost = [one for one in found if one is not None and one.lost]
+        if made.call in COPIES and not lost:
+            given = {id(one) for value in args[:1] for one in items(value) if not isinstance(one, int)}
+            lost = [told for number, told in self.numbers if id(number) in given and told.lost]
+        if not lost:
+            return made
+        first = next((one for one in lost if one.cuts), lost[0])
+        cuts = first.cuts if len(lost) == 1 else first.cuts.union(*(one.cuts for one in lost))
+        return first._replace(where=made.where, call=made.call, writes=made.writes, cuts=cuts)
+
+    def cut(self, made: Made, tensor: Any, *, is_number: bool) -> Made:
+        """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
+        lost = "detached" if is_number or made.call in DETACHES else "no derivative"
+        lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
+        cut = self.cuts.get((made.where, made.call, lost))
+        if cut is None:
+            made = made._replace(lost=lost, at=made.where, by=made.call)
+            cut = self.cuts[made.where, made.call, lost] = Cut(made)
+        return cut.takes(tensor)
 
     def here(self, name: str) -> Made | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of the program."""
@@ -413,17 +461,20 @@ def flat(value: Any) -> Iterator[Any]:
             yield item
 
 
-def leaves_below(tensor: Any) -> list[Any]:
-    """Return the leaves that a tensor is made from, itself if it is one."""
-    if tensor.grad_fn is None:
-        return [tensor]
-    todo, seen = [tensor.grad_fn], set()
-    for node in todo:  # grows while it is read
+def items(value: Any) -> Iterable[Any]:
+    """Return an argument, or what is in it, if it is a list."""
+    return flat(value) if value.__class__ in (list, tuple) else (value,)
+
+
+def nodes_below(nodes: list[Any]) -> list[Any]:
+    """Add the operations and leaves below the nodes to them."""
+    seen = set(nodes)
+    for node in nodes:  # grows while it is read
         for following, _ in node.next_functions:
             if following is not None and following not in seen:
                 seen.add(following)
-                todo.append(following)
-    return [node.variable for node in todo if type(node).__name__ == "AccumulateGrad"]
+                nodes.append(following)
+    return nodes
 
 
 def _mode_of_torch(trace: Trace) -> Any:
@@ -432,6 +483,8 @@ def _mode_of_torch(trace: Trace) -> Any:
 
     class Mode(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if trace.busy:
+                return function(*args, **(kwargs or {}))
             start = perf_counter()
             result = function(*args, **(kwargs or {}))
             name = getattr(function, "__name__", "")

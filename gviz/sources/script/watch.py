@@ -6,7 +6,7 @@ import functools
 import math
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -93,6 +93,7 @@ def calls_watched(
     """
     last: dict[str, Call] = {}
     running, count, earlier = False, 0, 0
+    quiet = trace.quiet if trace is not None else nullcontext
     measured = math.inf if options.costs else MEASURED if options.kept else 0
 
     def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
@@ -101,6 +102,21 @@ def calls_watched(
         flow, known = _flow(engine, tensors, args, kwargs, options, is_backward=is_backward), last.get(function)
         is_again = known is not None and [*map(id, known.tensors)] == [*map(id, tensors)]
         return known.flow if options.jacobians and known and is_again and len(flow) < len(known.flow) else flow
+
+    def note(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Note a call that is about to be made; return the leaves that its tensors are made from, if they are looked for."""
+        nodes = graph_nodes(tensors) if options.costs or options.kept or options.flow else {}
+        leaves = [leaf for leaf in nodes.values() if leaf is not None]
+        last[function] = replace(
+            _call(function, tensors, script, namespace),
+            flow=flowing(function, tensors, args, kwargs) if options.flow else {},
+            kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
+            before={id(leaf): leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None},
+            turn=earlier,
+            number=count,
+            values={id(leaf): leaf.detach().clone() for leaf in leaves if options.diagnose or leaf.numel() <= FEW},
+        )
+        return leaves
 
     def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         @functools.wraps(original)
@@ -114,19 +130,8 @@ def calls_watched(
             is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
                 count += 1
-                call = _call(original.__name__, tensors, script, namespace)
-                is_asked = options.costs or options.kept or options.flow
-                nodes = graph_nodes(tensors) if is_asked else {}
-                leaves = [leaf for leaf in nodes.values() if leaf is not None]
-                last[original.__name__] = replace(
-                    call,
-                    flow=flowing(original.__name__, tensors, args[1:], kwargs) if options.flow else {},
-                    kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
-                    before={id(leaf): leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None},
-                    turn=earlier,
-                    number=count,
-                    values={id(leaf): leaf.detach().clone() for leaf in leaves if options.diagnose or leaf.numel() <= FEW},
-                )
+                with quiet():
+                    leaves = note(original.__name__, tensors, args[1:], kwargs)
             turn = trace.turn if trace is not None else 0
             running = True
             try:
@@ -135,13 +140,14 @@ def calls_watched(
                 running = False
             if original.__name__ == "backward":
                 earlier = turn
-                if trace is not None:
-                    trace.gradients.passed(leaves)
-                if options.diagnose and "backward" in last:
-                    if _is_finite(engine, last["backward"]):
-                        last.pop("nan", None)
-                    else:
-                        last.setdefault("nan", replace(last["backward"], is_first_bad=True))
+                with quiet():
+                    if trace is not None:
+                        trace.gradients.passed(leaves)
+                    if options.diagnose and "backward" in last:
+                        if _is_finite(engine, last["backward"]):
+                            last.pop("nan", None)
+                        else:
+                            last.setdefault("nan", replace(last["backward"], is_first_bad=True))
                 after(last["backward"].line if "backward" in last else None)
             return result
 
