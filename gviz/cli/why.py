@@ -39,7 +39,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
       gviz why train.py w
       gviz why train.py            # all leaves and parameters
 
-    The exit status is 1 if something is wrong.
+    The exit status is 1 if something is wrong, or the script failed.
     """
     from gviz.cli.reading import read_source
     from gviz.explain.why import why as cause_of
@@ -56,7 +56,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
         print_table(causes)
-    return int(any(cause.is_wrong for cause in causes))
+    return reading.status or int(any(cause.is_wrong for cause in causes))
 
 
 def to_json(causes: Sequence[Cause]) -> str:

@@ -29,9 +29,6 @@ __all__ = ["FINE", "Cause", "why", "why_all"]
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
 
-NUMBERS = {"item", "tolist", "numpy", "float", "int"}
-"""Calls that make numbers of tensors."""
-
 
 def why(graph: Graph, name: str) -> Cause:
     """Return why the gradient of a tensor is what it is.
@@ -136,7 +133,7 @@ def below(case: Case, row: TensorRow) -> Cause:
     if case.graph.line and node is not None and node.kind == "leaf":
         return without_trace(case, row, node)
     cuts = [cut for cut in case.graph.cuts if row.name in cut.leaves]
-    likely = [cut for cut in cuts if cut.by in NUMBERS or not case.nodes]  # nobody knows where a number goes
+    likely = [cut for cut in cuts if cut.is_number or not case.nodes]  # nobody knows where a number goes
     cut = next((cut for cut in cuts if cut.is_used), likely[-1] if likely else None)
     if cut is not None and (case.graph.line or not case.nodes):
         clause = CUTS[cut.why].format(it="what is made from it", by=cut.by, source="")
