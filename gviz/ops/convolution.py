@@ -42,7 +42,8 @@ def padded(array, padding):
     if not any(padding):
         return array
     found = np.zeros((*array.shape[:2], *(n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
-    found[(..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))] = array
+    inside: Any = (..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))
+    found[inside] = array
     return found
 
 @everywhere

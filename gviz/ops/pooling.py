@@ -15,7 +15,6 @@ from gviz.ops.checks import lacks, refuse
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.rows import row
 
-
 SMALL = 32
 """Up to how many elements of a window one after the other is taken of all windows at once."""
 
@@ -68,15 +67,13 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
         flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))
         best = flat.argmax(-1)[..., None]
         return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
-    found = at = None
-    for inside in np.ndindex(*kernel_size):
-        here, place = seen[(..., *inside)], places[(..., *inside)]
-        if found is None:
-            found, at = here.copy(), np.broadcast_to(place, here.shape).copy()
-        else:
-            more = (here > found) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
-            np.copyto(found, here, where=more)
-            np.copyto(at, place, where=more)
+    found, at = seen[(..., *(0,) * dims)].copy(), np.empty(seen.shape[:-dims], np.int64)
+    at[...] = places[(..., *(0,) * dims)]
+    for inside in [*np.ndindex(*kernel_size)][1:]:
+        here = seen[(..., *inside)]
+        more = (here > found) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
+        np.copyto(found, here, where=more)
+        np.copyto(at, places[(..., *inside)], where=more)
     return found.reshape(shape), at.reshape(shape)
 
 def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
