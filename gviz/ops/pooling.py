@@ -133,7 +133,7 @@ for dims in (2, 3):
 def even(sizes, output_size):
     """Return the size of adaptive windows, if all are of one size side by side; else nothing."""
     pairs = list(zip(sizes, output_size, strict=True))
-    return () if any(not o or n % o or not n for n, o in pairs) else tuple(n // o for n, o in pairs)
+    return () if any(o < 1 or n % o or not n for n, o in pairs) else tuple(n // o for n, o in pairs)
 
 def shares(sizes, output_size):
     """Yield the place of each adaptive window in the result, and what it sees of the input."""
