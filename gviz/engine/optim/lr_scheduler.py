@@ -36,7 +36,10 @@ class LRScheduler(Portable):
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
 
     _refused: ClassVar[dict[str, Any]] = {}
-    __getattr__: Any  # the options of the schedules
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
 
     def __init_subclass__(cls, takes: str = "", refused: Any = None) -> None:
         """Declare a schedule: the options that it ``takes`` and keeps, and what is ``refused`` of them."""
