@@ -13,6 +13,7 @@ from gviz.autograd.row import TENSORS, composite, named, op
 from gviz.numbers.words import type_name
 from gviz.ops.checks import lacks, refuse
 from gviz.ops.convolution import each_way, folded, windows
+from gviz.ops.indexing import add_at
 from gviz.ops.rows import row
 
 SMALL = 32
@@ -46,7 +47,7 @@ def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
 def scattered(grad, indices, shape, dims):
     """Return values added at flat indices into the last dimensions."""
     lead, flat = prod(shape[:-dims]), np.zeros((prod(shape[:-dims]), prod(shape[-dims:])), grad.dtype)
-    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
+    add_at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
 def stored(key, node, forward, backward, formula, twice, kinds="biu", **more: Any):
@@ -275,7 +276,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     if scale_grad_by_freq:
         rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
     result = np.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    np.add.at(result, flat[keep], rows[keep])
+    add_at(result, flat[keep], rows[keep])
     return result
 
 @composite

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, composite, everywhere, op
+from gviz.autograd.modes import mode
+from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, op
+from gviz.autograd.tensor import Tensor, from_array
 from gviz.ops.checks import refuse
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
@@ -64,6 +67,17 @@ def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, c
         parts = matmul(turned, select(input, 0, order[at])), matmul(turned, hidden), sum_dim(to_gates, (0,))
         into, within, to_bias = parts if into is None else (into + parts[0], within + parts[1], to_bias + parts[2])
     return (cat([to_input[place] for place in range(len(order))], 0), into, within, to_bias, to_bias, to_hidden, to_memory)
+
+recorded = TENSORS["lstm_layer_backward"]
+
+def on_arrays(grads, *saved: Any):
+    """Return the same on the arrays of the tensors, where nothing is recorded: a layer has many small operations."""
+    if mode.on:
+        return recorded(grads, *saved)
+    given = [value._array if isinstance(value, Tensor) else value for value in (*grads, *saved)]
+    return [from_array(one, None) for one in ARRAYS["lstm_layer_backward"](given[: len(grads)], *given[len(grads) :])]
+
+TENSORS["lstm_layer_backward"] = on_arrays
 
 # ------------------------------------------------------------------ packed sequences
 @op("PackPaddedSequenceBackward0", promote="none", nondiff=("lengths",), outputs=("result0", "result1"),
