@@ -304,7 +304,7 @@ def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str
     assert "--engine torch" not in error
 
 
-@pytest.mark.parametrize("use", ["torch.nn.LSTM(2, 3)", "from torch.utils.data import DataLoader"])
+@pytest.mark.parametrize("use", ["torch.nn.CTCLoss()", "from torch.utils.data import DataLoader"])
 def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, use: str
 ) -> None:
