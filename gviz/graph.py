@@ -75,6 +75,7 @@ class Node(NamedTuple):
         turn: the how manieth run of a line that was, counted over the whole program.
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
+        is_written: whether it has written its result in place, at that line.
     """
 
     id: str
@@ -99,6 +100,7 @@ class Node(NamedTuple):
     turn: int = 0
     seconds: float | None = None
     kept: int | None = None
+    is_written: bool = False
 
 
 class Edge(NamedTuple):
@@ -158,6 +160,7 @@ class TensorRow(NamedTuple):
         was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
         was_early: whether a later backward, of something else, followed on that.
         cured_at: where it was made to require a gradient, though it had been cut off; this brings no graph back.
+        is_written: whether its memory was written in place at its line.
         by_hand_at: where ``torch.autograd.grad`` was asked for its gradient last, which leaves .grad as it is.
     """
 
@@ -184,6 +187,7 @@ class TensorRow(NamedTuple):
     was_early: bool = False
     cured_at: str = ""
     by_hand_at: str = ""
+    is_written: bool = False
 
 
 class Cut(NamedTuple):
@@ -220,7 +224,7 @@ class Graph:
         error: why the program stopped, its line and the message, if it did; the picture says so.
         code: the program, where its lines were asked for.
         line: of it, at which backward was called; 0 where that is not known.
-        writes: the writes in place that an error is about, each with its line and the name of the call.
+        writes: the writes in place that an error is about, each with its line and the name of the call, in order.
         cuts: the lines that cut tensors off from it.
         turn: of the last line that had run when the backward before this one was called; 0 if this was the first.
 

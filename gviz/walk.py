@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "is_tensor", "numbers", "tensor_row", "walk"]
 
 SAVED = "_saved_"
-FREED, WRITTEN = "freed", "written in place"
+FREED = "freed"
 
 DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the walk."""
@@ -414,9 +414,8 @@ class Walker:
             line = lines[node.id] = own if own is not None and own.line else lines.get(user.get(node.id, ""), Line(0))
             told = node._replace(line=line.line, column=line.column, file=line.file, turn=line.turn)
             if own is not None:
-                state = WRITTEN if own.writes else node.state
                 value = own.value if node.name is None else node.value
-                told = told._replace(state=state, seconds=own.seconds, kept=own.kept, value=value)
+                told = told._replace(is_written=own.writes, seconds=own.seconds, kept=own.kept, value=value)
             self.nodes[position] = told
 
 

@@ -80,9 +80,7 @@ def graph_of(folder: Path, program: str, **options: Any) -> Graph:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_operation_knows_the_innermost_line_of_the_program(tmp_path: Path, engine: str) -> None:
     graph = graph_of(tmp_path, PROGRAM, engine=engine)
-    places = {
-        (node.label, node.line, Path(node.file).name, node.state == "written in place") for node in graph.nodes if node.line
-    }
+    places = {(node.label, node.line, Path(node.file).name, node.is_written) for node in graph.nodes if node.line}
     assert places == {
         ("AddBackward0", 45, "", False), ("AddBackward0", 42, "", True), ("SumBackward0", 45, "", False),
         ("CopySlices", 44, "", True), ("CloneBackward0", 43, "", False), ("MulBackward0", 41, "", False),
@@ -266,3 +264,74 @@ def test_a_cut_in_a_long_loop_is_looked_at_for_a_while_only() -> None:
             long.detach()
     (cut,) = trace.cuts.values()
     assert -2000 < cut.effort <= 0
+
+
+WRITES = """\
+import torch
+w = torch.ones(4, requires_grad=True)
+h = w * 2
+h.mul_(3)
+h[0] = 1.0
+h[1:3].add_(5)
+v = h[:2]
+v.mul_(3)
+
+k = torch.relu_(h)
+s = torch.sigmoid(w)
+s.mul_(2)
+loss = k.sum() + s.sum()
+loss.backward()
+"""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_write_in_place_has_its_own_line_through_a_view_too_and_leaves_the_state_alone(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, WRITES, engine=engine)
+    assert {(node.line, node.label, node.is_written) for node in graph.nodes if node.line and node.line < 13} == {
+        (3, "MulBackward0", False), (4, "MulBackward0", True), (5, "CopySlices", True), (6, "CopySlices", True),
+        (8, "CopySlices", True), (10, "ReluBackward0", True), (11, "SigmoidBackward0", False), (12, "MulBackward0", True),
+    }  # fmt: skip
+    assert {row.name: row.line for row in graph.tensors if row.is_written} == {"h": 10, "k": 10, "s": 12}
+
+
+CHANGED = {
+    "another of the same shape": (
+        "y = torch.exp(w)\ny += 1\ncount = torch.zeros(3)\ncount += 1\nother = w * 2\nother += 1\ny.sum().backward()\n",
+        ["line 4"],
+    ),
+    "no gradient": (
+        "count = torch.ones(3)\ny = w * count\ncount += 1\nother = torch.exp(w)\nother += 1\ny.sum().backward()\n",
+        ["line 5"],
+    ),
+    "through a view": ("h = torch.exp(w)\nv = h[:2]\n\nv.add_(1)\nh.sum().backward()\n", ["line 6"]),
+    "the saver itself in place": ("k = w * 2\nk.exp_()\nk.add_(1)\nk.sum().backward()\n", ["line 5"]),
+    "more than once": ("k = torch.exp(w)\nfor i in range(3):\n    k.add_(1)\nk.mul_(2)\nk.sum().backward()\n",
+                       ["line 5", "line 6"]),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CHANGED)
+def test_an_error_of_a_write_has_that_write(tmp_path: Path, case: str, engine: str) -> None:
+    program, writes = CHANGED[case]
+    graph = graph_of(tmp_path, f"import torch\nw = torch.ones(3, requires_grad=True)\n{program}", engine=engine)
+    assert [place for place, _ in graph.writes] == writes
+    saver = 4 if "count = torch.ones" in program or "exp_" in program else 3
+    assert saver in {node.line for node in graph.nodes if node.state == "freed"}, "a write does not hide what is freed"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_step_of_an_optimizer_is_a_write(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+opt = torch.optim.Adam(net.parameters())
+one = net(torch.ones(1, 2)).sum()
+one.backward(retain_graph=True)
+opt.step()
+one.backward()
+"""
+    with pytest.warns(gviz.GvizWarning, match="inplace"):
+        assert {place for place, _ in graph_of(tmp_path, program, engine=engine).writes} == {"line 6"}

@@ -75,11 +75,11 @@ def short(value: Value) -> str:
 
 
 def note_of(row: TensorRow) -> str:
-    """Return why a tensor is outside the graph; "" for one that is inside."""
+    """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place."""
     if row.cut:
         return row.cut if row.cut_at == line_text(row.line, row.file) else f"{row.cut}, {row.cut_at}"
     if row.requires_grad:
-        return ""
+        return f"written in place at {line_text(row.line, row.file)}" if row.is_written else ""
     return "booleans" if row.dtype == "bool" else "integers" if "int" in row.dtype else "frozen"
 
 

@@ -218,7 +218,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
         node = each._replace(expression=words[each.id].expression) if each.id in words else each
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
-            place = has_lines and (node.file, node.line, node.column)
+            place = has_lines and (node.file, node.line, node.column, node.is_written)
             key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs, place)
             box = known.get(key)
             if box is None:
@@ -315,9 +315,12 @@ def place_text(node: Node) -> str:
     >>> from gviz.graph import Node
     >>> [place_text(Node("n0", "operation", line=line, column=column)) for line, column in ((3, 0), (1, 5), (2, 5))]
     ['line 3', 'column 5', 'line 2, column 5']
+    >>> place_text(Node("n0", "operation", line=9, is_written=True))
+    'written in place at line 9'
     """
-    column = f"column {node.column}" if node.column else ""
-    return column if column and node.line == 1 else ", ".join(filter(None, [line_text(node.line, node.file), column]))
+    column, line = f"column {node.column}" if node.column else "", line_text(node.line, node.file)
+    place = column if column and node.line == 1 else ", ".join(filter(None, [line, column]))
+    return f"written in place at {place}" if node.is_written else place
 
 
 def short(text: str, most: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gviz.graph import TensorRow
-    from gviz.trace import Trace, Where
+    from gviz.trace import Trace, Where, Write
 
 __all__ = ["Lines"]
 
-CHANGED = re.compile(r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<version>\d+)", re.DOTALL)
+CHANGED = re.compile(
+    r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
+    r".*?is at version (?P<version>\d+)(?:; expected version (?P<saved>\d+))?",
+    re.DOTALL,
+)
 """PyTorch's words for a saved tensor that was written."""
+
+BACKWARD = re.compile(r"Backward\d*$")
+"""What PyTorch leaves out of the class of an operation in messages."""
 
 MOST = 100_000
 """Operations that are looked at for the leaves below them."""
@@ -53,7 +61,7 @@ class Lines:
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
         if noted is None:
             return Line(0, kept=kept) if self.keeps else None
-        where, writes = noted.made.where, noted.made.writes
+        where, writes = noted.made.where, noted.made.writes and not noted.is_view
         place = where.line, self.column(where), self.file(where.file)
         return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
 
@@ -99,6 +107,7 @@ class Lines:
         if made is None or is_of_a_layer:  # a layer makes its parameters itself
             return row._replace(line=assigned.get(row.name.partition("[")[0].partition(".")[0], 0))
         line, file = made.where.line, self.file(made.where.file)
+        row = row._replace(is_written=made.writes and noted is not None)
         source = names.get(id(made.source()), "") if made.source is not None else ""
         return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=self.place(made.at), cut_from=source)
 
@@ -134,14 +143,36 @@ class Lines:
             behind = dict.fromkeys(name for name, tensor in named.items() if recall(cut.leaves, tensor))
             yield Cut(self.place(cut.made.at), cut.made.by, cut.made.lost, tuple(behind), cut in used, cut.is_number)
 
-    def writes_in(self, message: str) -> tuple[tuple[str, str], ...]:
-        """Return the write that PyTorch's message about a changed variable is about, by its shape and version."""
+    def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+        """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
+
+        The message has a shape, a version, and often the class of the operation that made the variable; not which one it is.
+        """
         changed = CHANGED.search(message)
         if changed is None:
             return ()
         shape = tuple(int(size) for size in changed["shape"].split(",") if size.strip())
-        fitting = [one for one in self.trace.writes if (one.shape, one.version) == (shape, int(changed["version"]))]
-        return tuple((self.place(one.where), one.call) for one in fitting[-1:])
+        maker, version, saved = changed["maker"] or "", int(changed["version"]), int(changed["saved"] or 0)
+        graph = {id(thing) for pair in graph_nodes(list(roots)).items() for thing in pair}
+        makers: dict[int, set[str]] = {}
+        for write in self.trace.writes:
+            makers.setdefault(id(write.owner), set()).update(BACKWARD.sub("", one) for one in write.makers)
+
+        def likeness(write: Write) -> tuple[bool, bool, bool, bool, bool]:
+            """Return in which ways a write fits, the strongest first."""
+            owner = write.owner()
+            is_there = owner is not None and (id(owner) in graph or id(owner.grad_fn) in graph)
+            is_known, is_sized = (
+                bool(maker) and maker in makers[id(write.owner)],
+                math.prod(shape) in map(math.prod, write.shapes),
+            )
+            return is_known, bool(maker) == any(write.makers), shape in write.shapes, is_sized, is_there
+
+        last = max((one for one in reversed(self.trace.writes) if one.version == version), key=likeness, default=None)
+        if last is None:
+            return ()
+        after = [one for one in self.trace.writes if one.owner is last.owner and saved < one.version <= version]
+        return tuple(dict.fromkeys((self.place(one.where), one.call) for one in after))
 
 
 def leaves_below(named: Mapping[str, Any]) -> dict[str, list[Any]]:

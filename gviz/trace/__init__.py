@@ -123,6 +123,7 @@ class Noted(NamedTuple):
         seconds: how long the call took; 0 if that was not measured.
         value: the numbers of its result, where they are kept; of a large one nan, or inf, if it has such.
         outside: what is known of inputs that were cut off from a graph.
+        is_view: whether a write in place was into a view, of which this operation makes a new one.
     """
 
     made: Made
@@ -130,6 +131,7 @@ class Noted(NamedTuple):
     seconds: float
     value: Any
     outside: tuple[Made, ...] = ()
+    is_view: bool = False
 
 
 class Cut:
@@ -164,12 +166,23 @@ class Cut:
 
 
 class Write(NamedTuple):
-    """A write in place: where, by what, and the tensor as it was afterwards."""
+    """A write in place.
+
+    Args:
+        where: its line.
+        call: the function's name.
+        owner: the tensor that has the memory, weakly: what was written, or what that is a view of.
+        shapes: of what was written, and of the owner.
+        version: of the memory afterwards.
+        makers: the operations that had made the owner before, and now, by their classes; "" for none.
+    """
 
     where: Where
     call: str
-    shape: tuple[int, ...]
+    owner: Any
+    shapes: tuple[tuple[int, ...], ...]
     version: int
+    makers: tuple[str, str] = ("", "")
 
 
 class Trace:
@@ -224,6 +237,8 @@ class Trace:
             is_public = name[0] != "_" and name not in MAKE_NONE
             if isinstance(method, FunctionType) and (is_public or name in OPERATORS or name in NUMBERS):
                 self.replace(tensor, name, self.told(method, name))
+        optimizer = import_module(f"{ENGINE}.optim").Optimizer
+        self.replace(optimizer, "step", self.told_of_steps(optimizer.step))
         data, flag = tensor.data, tensor.requires_grad
         self.replace(tensor, "data", property(self.told(data.fget, "data"), data.fset))
         self.replace(tensor, "requires_grad", property(flag.fget, self.told(flag.fset, "requires_grad_")))
@@ -279,6 +294,18 @@ class Trace:
 
         return call
 
+    def told_of_steps(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method of optimizers that tells of what it writes."""
+
+        @wraps(step)
+        def told(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            result = step(optimizer, *args, **kwargs)
+            with self.quiet():
+                self.saw_step(optimizer)
+            return result
+
+        return told
+
     def told_of_gradients(self, grad: property) -> property:
         """Return the property of a tensor's gradient that tells who reads it, and who writes it."""
         get, give, take, gradients = grad.fget, grad.fset, grad.fdel, self.gradients
@@ -309,21 +336,47 @@ class Trace:
         if made is None:
             return
         if made.writes:
-            self.gradients.wrote(result)
-            version = 0 if result.is_inference() else result._version  # noqa: SLF001 - PyTorch's own name
-            self.writes.append(Write(made.where, name, tuple(result.shape), version))
+            self.saw_write(name, result, made, args)
         if not result.requires_grad:
             self.saw_outside(name, args, result, made)
         elif (node := result.grad_fn) is not None:
-            is_small = self.valued and math.prod(result.shape) <= FEW
-            notes = node.metadata
-            if KEY not in notes:
-                value = result.tolist() if is_small else self.odd(result) if self.valued else None
-                notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else ())
+            self.note(node, made, args, result, seconds)
         elif not made.writes:
             if name == "requires_grad_" and (before := recall(self.made, result)) is not None and before.lost:
                 remember(self.cured, result, made.where)
             self.keep(result, self.story(made, args) if made.call in COPIES else made)
+
+    def note(self, node: Any, made: Made, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
+        """Keep with an operation what is known of it, unless something is."""
+        notes = node.metadata
+        if KEY not in notes:
+            is_small = self.valued and math.prod(result.shape) <= FEW
+            value = result.tolist() if is_small else self.odd(result) if self.valued else None
+            is_view = made.writes and result._base is not None  # noqa: SLF001 - PyTorch's own name
+            notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else (), is_view)
+
+    def saw_write(self, name: str, result: Any, made: Made, args: tuple[Any, ...]) -> None:
+        """Note a write in place, and the operation that it is for the tensor that a view is of."""
+        self.gradients.wrote(result)
+        base = result._base  # noqa: SLF001 - PyTorch's own name, as are those below
+        owner = result if base is None else base
+        version = 0 if result.is_inference() else result._version  # noqa: SLF001
+        node, makers = owner.grad_fn, ("", "")
+        if node is not None:
+            before = node.next_functions[0][0] if node.next_functions else None
+            makers = "" if before is None else type(before).__name__, type(node).__name__
+        shapes = tuple(result.shape), tuple(owner.shape)
+        self.writes.append(Write(made.where, name, ref(owner), shapes, version, makers))
+        if node is not None and base is not None:
+            self.note(node, made, args, base)
+
+    def saw_step(self, optimizer: Any) -> None:
+        """Note that an optimizer of gviz's engine has written its parameters."""
+        made = self.here("step")
+        for group in optimizer.param_groups:
+            for one in group["params"]:
+                if one.grad is not None and made is not None:
+                    self.writes.append(Write(made.where, "step", ref(one), (tuple(one.shape),), one._version))  # noqa: SLF001
 
     def saw_outside(self, name: str, args: tuple[Any, ...], result: Any, made: Made) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""

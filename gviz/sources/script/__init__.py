@@ -326,9 +326,9 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     before = left.call.before if left.call is not None else None
     rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0
-    writes = left.lines.writes_in(left.error.what) if left.error is not None else ()
     every = {**names, **listed}
     called = left.call.tensors if left.call is not None else ()
+    writes = left.lines.writes_in(left.error.what, called) if left.error is not None else ()
     cuts = tuple(left.lines.cuts(graph_nodes(every.values()), [*roots.values(), *called], every))
     turn = left.call.turn if left.call is not None else 0
     return replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)

@@ -143,11 +143,8 @@ def calls_watched(
                 with quiet():
                     if trace is not None:
                         trace.gradients.passed(leaves)
-                    if options.diagnose and "backward" in last:
-                        if _is_finite(engine, last["backward"]):
-                            last.pop("nan", None)
-                        else:
-                            last.setdefault("nan", replace(last["backward"], is_first_bad=True))
+                    if options.diagnose:
+                        _keep_first_bad(engine, last)
                 after(last["backward"].line if "backward" in last else None)
             return result
 
@@ -180,6 +177,14 @@ def _flow(
     runs = is_backward and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
     most = MOST_TO_DIAGNOSE if options.diagnose else MOST
     return flow(engine, tensors, gradients if runs else (), has_gradient=runs, jacobians=options.jacobians, most=most)
+
+
+def _keep_first_bad(engine: Any, last: dict[str, Call]) -> None:
+    """Keep the first of the last calls of backward that all left something that is not finite."""
+    if "backward" in last and _is_finite(engine, last["backward"]):
+        last.pop("nan", None)
+    elif "backward" in last:
+        last.setdefault("nan", replace(last["backward"], is_first_bad=True))
 
 
 def _is_finite(engine: Any, call: Call) -> bool:
