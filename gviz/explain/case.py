@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -100,12 +99,6 @@ class Case:
     def line_of_backward(self) -> Lines:
         """The line that called backward."""
         return self.line(self.graph.line)
-
-    def find(self, pattern: str) -> Lines:
-        """Return the last line with a pattern, as far as it is code and no remark; nothing if there is none."""
-        code = (text.partition("#")[0] for text in self.code)
-        found = [number for number, text in enumerate(code, 1) if re.search(pattern, text)]
-        return self.line(found[-1]) if found else ()
 
     @cached_property
     def stop(self) -> Stop | None:

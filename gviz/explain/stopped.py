@@ -130,19 +130,14 @@ def link_of(case: Case) -> Edge | None:
 
 def written(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
-    writes: Lines = tuple(line for place, _ in case.graph.writes for line in case.line_of(place))
+    writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]
     saver = min(freed, key=lambda node: node.turn, default=None)  # backward frees one after the other, and failed at the last
     by = f" by {sign_of(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
-    stepped = case.find(r"\.step\s*\(")
-    is_step = ".step(" in (writes or stepped or (("", ""),))[0][1]
-    writes = writes or (stepped if is_step else ())
-    better = "" if is_step or not writes else mends.out_of_place(writes[0][1])
-    trouble = trouble_in(stop.message)
-    is_layer = bool(writes) and not better and "(" in writes[0][1] and not is_step
-    general = trouble.ways[0][0] if is_layer and trouble is not None and trouble.ways else "write the result into a new tensor"
-    mend = better or ("call each backward() before step()" if is_step else general)
+    code = writes[0][1] if writes else ""
+    general = "write the result into a new tensor; of a layer, leave out inplace=True"
+    mend = "call each backward() before step()" if ".step(" in code else mends.out_of_place(code) or general
     return Cause(row.name, "written in place", what, (*stop.lines, *case.line_of_node(saver), *writes), mend)
 
 
