@@ -69,7 +69,7 @@ Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_p
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
-SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special")
+SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special", "utils")
 
 
 def __getattr__(name: str) -> Any:
