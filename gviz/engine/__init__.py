@@ -69,7 +69,9 @@ Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_p
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
-SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special", "utils")
+SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "serialization", "special", "utils")
+LATE = {"load": "serialization", "save": "serialization"}
+"""Functions that few programs name -> where they are."""
 
 
 def __getattr__(name: str) -> Any:
@@ -80,6 +82,8 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"gviz.engine.{name}":
                 raise
+    if name in LATE:
+        return getattr(importlib.import_module(f"gviz.engine.{LATE[name]}"), name)
     if not name.startswith("_"):
         importlib.import_module("gviz.engine.nn.functional")
         if name in globals():
@@ -91,11 +95,11 @@ def __dir__() -> list[str]:
     """What PyTorch has too: without the modules that the engine is made of, and what they are called here."""
     importlib.import_module("gviz.engine.nn.functional")
     here = [name for name, found in globals().items() if not isinstance(found, ModuleType) and name not in OWN]
-    return sorted({*here, *SUBMODULES, "random"})
+    return sorted({*here, *SUBMODULES, *LATE, "random"})
 
 
 OWN = {
-    "Any", "Device", "FORMATS", "KNOWN", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
+    "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
     "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
