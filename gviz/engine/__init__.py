@@ -69,7 +69,19 @@ Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_p
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
-SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "serialization", "special", "utils")
+SUBMODULES = (
+    "autograd",
+    "backends",
+    "cuda",
+    "distributions",
+    "func",
+    "linalg",
+    "nn",
+    "optim",
+    "serialization",
+    "special",
+    "utils",
+)
 LATE = {"load": "serialization", "save": "serialization"}
 """Functions that few programs name -> where they are."""
 
