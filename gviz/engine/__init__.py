@@ -69,20 +69,15 @@ Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_p
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
+SETTINGS = (
+    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type", "set_num_threads",
+    "use_deterministic_algorithms",
+)  # fmt: skip
 SUBMODULES = (
-    "autograd",
-    "backends",
-    "cuda",
-    "distributions",
-    "func",
-    "linalg",
-    "nn",
-    "optim",
-    "serialization",
-    "special",
+    "accelerator", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim", "serialization", "special",
     "utils",
-)
-LATE = {"load": "serialization", "save": "serialization"}
+)  # fmt: skip
+LATE = dict.fromkeys(("load", "save"), "serialization") | dict.fromkeys(SETTINGS, "settings")
 """Functions that few programs name -> where they are."""
 
 
@@ -111,7 +106,7 @@ def __dir__() -> list[str]:
 
 
 OWN = {
-    "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
+    "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED", "SUBMODULES",
     "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}

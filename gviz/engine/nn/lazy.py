@@ -153,5 +153,5 @@ for kind in KINDS:
     body = {"cls_to_become": base, "_counted": counted, "__doc__": f"``{kind}``, of as many inputs as there are."}
     made: Any = type(f"Lazy{kind}", (LazyModuleMixin, base), body, home=base.__module__.rpartition(".")[2], takes=takes)
     made._options = base._options
-    globals()[f"Lazy{kind}"] = made
+    globals()[f"Lazy{kind}"] = LAYERS.pop(f"Lazy{kind}")  # it is not listed: it calls what the plain one calls
 LAZY = ("UninitializedBuffer", "UninitializedParameter", *(f"Lazy{kind}" for kind in KINDS))
