@@ -106,8 +106,8 @@ def __dir__() -> list[str]:
 
 
 OWN = {
-    "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED", "SUBMODULES",
-    "annotations", "own",
+    "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED",
+    "SUBMODULES", "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
 """Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent
@@ -70,7 +70,7 @@ class Device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __enter__(self) -> Device:
+    def __enter__(self) -> Self:
         check_device(self)
         return self
 
