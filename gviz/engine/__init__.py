@@ -16,7 +16,7 @@ The engine is four rooms, and imports go down only. A line belongs to the room o
 - of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
 - of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions; what PyTorch
   composes in Python (``einsum.py``, ``matrices.py``, ``searching.py``); and, loaded when they are named,
-  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``.
+  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``; ``utils``, ``distributions``, ``func``, and what saves and loads.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
 What tells people about the table (``gviz ops``) is in ``gviz/explain``, a floor above.
