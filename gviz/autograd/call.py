@@ -204,6 +204,9 @@ def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
     if view._array.base is None and view._array is not source._array:
         return
     rare = view.rare()
+    rare.inference = source.is_inference()
+    if rare.inference:  # which has no version, and a view of it is a tensor like any other
+        return
     rare.base = source._base if source._is_view() else source
     view._version_cell = source.version_cell()
     rare.seen = view._version_cell.count

@@ -35,7 +35,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     """
     refuse_write(tensor, args)
     array = tensor._array
-    twin = from_array(array.copy("K"), edge_of(tensor))
+    twin = from_array(array.copy("K"), edge_of(tensor) if mode.on else None)
     result = operation(twin, *args)
     values = result._array
     if values.shape != array.shape:
@@ -108,9 +108,11 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
 
 
 def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
-    """Refuse a tensor that may not be written now."""
+    """Refuse a tensor that may not be written now; who wants to hear of writing hears of it."""
     if not mode.inference and tensor.is_inference():
         raise RuntimeError(INFERENCE_WRITTEN)
+    if mode.writing is not None:
+        mode.writing(tensor)
     if not mode.on:
         return
     wanted = tensor.requires_grad

@@ -27,14 +27,16 @@ class Mode:
         running: the backward pass that is running, None outside of one.
         anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
         notes: functions that are called with each new node.
+        writing: a function that is called with each tensor before it is written in place, or None.
     """
 
-    __slots__ = ("anomaly", "enabled", "formula", "inference", "notes", "on", "running")
+    __slots__ = ("anomaly", "enabled", "formula", "inference", "notes", "on", "running", "writing")
 
     def __init__(self) -> None:
         self.on = self.enabled = True
         self.inference = self.formula = False
         self.running: Any = None
+        self.writing: Callable[[Any], None] | None = None
         self.anomaly = ""
         self.notes: tuple[Callable[[Any], None], ...] = ()
 

@@ -33,6 +33,7 @@ class Node:
         _hooks: hooks and retained gradients, None for most nodes; ``_notes``: the user's ``metadata``.
     """
 
+    __module__ = "torch.autograd.graph"
     __slots__ = ("_hooks", "_kept", "_next", "_notes", "_outputs", "_seq")
     _row: ClassVar[Any] = None
     raw_saved: ClassVar[Any]  # ``node._raw_saved_NAME``: the face of the engine gives it
@@ -113,7 +114,7 @@ class AccumulateGrad(Node):
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Add to the leaf's gradient."""
         if grads[0] is not None:
-            self.variable.receive(grads[0])
+            self.variable.receive(grads)
         return ()
 
 

@@ -56,7 +56,7 @@ def backward(
     only = None if wanted is None else [place_of(one)[0] for one in wanted]
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     if roots:
-        Pass(roots, keep=keep, create=bool(create_graph), only=only).run()
+        Pass(roots, keep=keep, create=bool(create_graph), only=only).start()
 
 
 def grad(
@@ -86,7 +86,7 @@ def grad(
     places = [place_of(one) for one in wanted]
     catch: dict[Any, Any] = dict.fromkeys(places)
     if roots:
-        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).run()
+        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).start()
     results = []
     for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
         found = catch[place]

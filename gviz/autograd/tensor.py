@@ -253,8 +253,7 @@ class Tensor:
 
     def is_inference(self) -> bool:
         """Return whether it was made in inference mode; a view is what its base is."""
-        rare = self._rare
-        return rare is not None and (rare.inference if rare.base is None else rare.base.is_inference())
+        return self._rare is not None and self._rare.inference
 
 
 def refuse_gradient(tensor: Tensor, grad: Any) -> None:

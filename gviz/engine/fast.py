@@ -317,9 +317,8 @@ def run(self: Pass) -> None:
         left = nodes[nodes.index(node) :] if nodes else []  # of a pass that failed: the leaves above have their gradients
         waiting = {edge[0] for node in left for edge in node._next if edge is not None}
         with no_grad():
-            for leaf, grad in pending.items():
-                if leaf.__class__ is AccumulateGrad and leaf not in waiting:
-                    leaf.variable.receive(from_array(grad, None))
+            for leaf in [leaf for leaf in pending if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
+                leaf.variable.receive([from_array(pending.pop(leaf), None)])
 
 
 # ------------------------------------------------------------------ binding
