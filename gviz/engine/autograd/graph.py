@@ -9,15 +9,15 @@ from gviz.autograd.modes import mode as STATE
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.requests import GradientEdge, place_of
 from gviz.autograd.tensor import Tensor
-from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.engine.autograd.packing import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, saved_tensors_hooks
 from gviz.numbers.words import absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
-    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "register_multi_grad_hook",
-    "save_on_cpu", "saved_tensors_hooks",
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,8 +15,12 @@ from gviz.autograd.words import FREED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
-__all__ = ["SavedTensor", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors", "saved_tensors_hooks"]
+__all__ = [
+    "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",
+    "saved_tensors_hooks",
+]  # fmt: skip
 
 
 class saved_tensors_hooks:
@@ -41,6 +46,62 @@ class saved_tensors_hooks:
         """Pack the tensors that a new node has saved."""
         for place in places(node):
             place.pack(self.pack_hook, self.unpack_hook)
+
+
+OUTSIDE = (
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+)
+
+
+class Handle:
+    """What stands for a saved tensor in the block of :class:`allow_mutation_on_saved_tensors`; lives as long as it is saved."""
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Within the block saved tensors may be written in place: each is copied before the first write, for backward.
+
+    Backward has to run in the block, too. The manager shows which tensors are saved, and which were copied.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.allow_mutation_on_saved_tensors
+    """
+
+    def __init__(self) -> None:
+        super().__init__(self.pack, self.unpack)
+        self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+        self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+
+    def __enter__(self) -> Self:
+        if mode.writing is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        super().__enter__()
+        mode.writing = self.copy
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        mode.writing = None
+        self.original.clear()
+        self.cloned.clear()
+
+    def pack(self, tensor: Tensor) -> Handle:
+        """Return what stands for a tensor: the same as before if it is saved again."""
+        known = (handle for handle, one in self.original.items() if one._array is tensor._array)
+        handle = next(known, None) or Handle()
+        self.original[handle] = tensor
+        return handle
+
+    def unpack(self, handle: Handle) -> Tensor:
+        """Return the tensor with the values that it was saved with."""
+        tensor = self.cloned.get(handle, self.original.get(handle))
+        if tensor is None:
+            raise AssertionError(OUTSIDE)
+        return tensor
+
+    def copy(self, written: Tensor) -> None:
+        """Copy the tensors on the memory that is about to be written."""
+        for handle, one in list(self.original.items()):
+            if np.may_share_memory(one._array, written._array):
+                self.cloned[handle] = from_array(self.original.pop(handle)._array.copy(), None)
 
 
 def packs(note: Any) -> bool:
