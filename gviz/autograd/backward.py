@@ -24,7 +24,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.shapes import check_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Pass"]
 
@@ -45,6 +45,7 @@ class Pass:
 
     def __init__(self, roots: Any, *, keep: bool, create: bool, catch: Any = None, only: Any = None) -> None:
         self.roots, self.keep, self.create, self.catch, self.only = roots, keep, create, catch, only
+        self.callbacks: list[Callable[[], None]] = []
 
     def prepare(self) -> None:
         """Count the edges that lead to each node, and find the nodes that have to run, and those to which gradients go."""
@@ -91,7 +92,7 @@ class Pass:
         for node in dict.fromkeys(node for (node, _), _ in self.roots):
             if not self.waiting[node]:
                 heappush(self.ready, (-node._seq, self.tie(), node))
-        before = mode.on, mode.enabled, mode.formula, mode.running
+        before = mode.on, mode.enabled, mode.formula, mode.running, mode.notes
         mode.on = mode.enabled = self.create
         mode.formula, mode.running = False, self
         try:
@@ -99,12 +100,14 @@ class Pass:
                 while self.ready:
                     self.node = node = heappop(self.ready)[2]
                     self.step(node, self.pending.pop(node))
+                for callback in self.callbacks:  # may add others
+                    callback()
         except BaseException:
             if mode.anomaly:
                 anomaly.warn_of(node)
             raise
         finally:
-            mode.on, mode.enabled, mode.formula, mode.running = before
+            mode.on, mode.enabled, mode.formula, mode.running, mode.notes = before
 
     def step(self, node: Node, grads: list[Any]) -> None:
         """Run one node and give its results to the nodes of its inputs."""

@@ -212,7 +212,7 @@ def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
     rare.seen = view._version_cell.count
     rare.origin = origin or (source._rare.origin if source._rare is not None else "")
     if not mode.on:
-        rare.origin = "inference" if mode.inference else "no_grad"
+        rare.origin = "inference" if mode.inference or rare.origin == "inference" else "no_grad"
 
 
 Row.__call__ = call  # type: ignore[method-assign]

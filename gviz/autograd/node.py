@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from gviz.autograd.modes import mode
+from gviz.numbers.dtypes import of
 
 __all__ = ["AccumulateGrad", "Edge", "Node", "next_seq", "short_name"]
 
@@ -39,7 +40,6 @@ class Node:
         _hooks: hooks and retained gradients, None for most nodes; ``_notes``: the user's ``metadata``.
     """
 
-    __module__ = "torch.autograd.graph"
     __slots__ = ("_hooks", "_kept", "_next", "_notes", "_outputs", "_seq")
     _row: ClassVar[Any] = None
     raw_saved: ClassVar[Any]  # ``node._raw_saved_NAME``: the face of the engine gives it
@@ -58,8 +58,9 @@ class Node:
     def release(self) -> None:
         """Drop the saved tensors."""
 
-    def watch(self, number: int, version: Any, array: Any = None) -> None:
-        """Note that the memory of that output, now that of ``array``, may be written: ``version`` counts how often."""
+    def watch(self, number: int, version: Any, array: Any = None) -> Any:
+        """Note that the memory of that output, now that of ``array``, may be written; return the version that counts it."""
+        return version
 
     def __call__(self, *grads: Any) -> Any:
         """Return the gradients of the inputs for those of the outputs, as backward would compute them."""
@@ -95,8 +96,8 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        """The shape of each output."""
-        return tuple(SimpleNamespace(shape=shape) for shape, _ in self._outputs)
+        """Shape and dtype of each output."""
+        return tuple(SimpleNamespace(shape=list(shape), dtype=dtype and of(dtype)) for shape, dtype in self._outputs)
 
     def _sequence_nr(self) -> int:
         return int(self._seq)

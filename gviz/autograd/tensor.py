@@ -241,7 +241,7 @@ class Tensor:
         if self._version_cell is None:
             self._version_cell = Version()
             if self._edge.__class__ is tuple:
-                type(self._edge[0]).watch(*self._edge, self._version_cell)
+                self._version_cell = type(self._edge[0]).watch(*self._edge, self._version_cell)
         return self._version_cell
 
     def _is_view(self) -> bool:

@@ -16,6 +16,7 @@ from gviz.ops.rows import row
 
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
 row("zero", "ZeroBackward0", lambda self: repeated(0, self), "zero_", self="zeros_like(grad)")
+row("undefined_grad", "UndefinedGradBackward", lambda self: self.copy(), self="None")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
 row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))

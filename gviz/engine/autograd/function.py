@@ -77,6 +77,12 @@ class BackwardCFunction(FunctionCtx, Node):
             raise RuntimeError(FREED)
         return tuple(unpack(self, one) for one in self._kept or ())
 
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of :attr:`saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
     _raw_saved_tensors = property(raw_saved_tensors)
 
     def apply(self, grads: list[Any], mask: Any = None) -> tuple[Any, ...]:
@@ -238,7 +244,8 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
                 refuse_written(one, outputs)
                 take_place(one, (node, i))
         elif isinstance(one, Tensor):
-            one = viewed(one, given=given, several=len(outputs) > 1)  # noqa: PLW2901
+            again = [result for result, output in zip(made, outputs, strict=False) if output is one and not given]
+            one = again[0] if again else viewed(one, given=given, several=len(outputs) > 1)  # noqa: PLW2901
             one._edge = (node, i) if flows else one._edge
         made.append(one)
     if wanted:

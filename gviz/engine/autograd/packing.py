@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -33,18 +33,19 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         if disable_saved_tensors_hooks.messages:
             raise RuntimeError(disable_saved_tensors_hooks.messages[-1])
-        self.before = mode.notes
-        mode.notes = (*[note for note in mode.notes if not packs(note)], self.note)
+        mode.notes = (*mode.notes, self.note)
 
     def __exit__(self, *_: object) -> None:
-        mode.notes = self.before
+        last = next((note for note in reversed(mode.notes) if packs(note)), None)
+        mode.notes = tuple(note for note in mode.notes if note is not last)
 
     def note(self, node: Any) -> None:
-        """Pack the tensors that a new node has saved."""
-        for place in places(node):
+        """Pack the tensors that a new node has saved, if this block is the innermost one."""
+        inner = next(note for note in reversed(mode.notes) if packs(note)).__self__
+        for place in places(node) if inner is self else ():
             place.pack(self.pack_hook, self.unpack_hook)
 
 
@@ -69,6 +70,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         super().__init__(self.pack, self.unpack)
         self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
         self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[int, Handle] = WeakValueDictionary()
 
     def __enter__(self) -> Self:
         if mode.writing is not None:
@@ -80,13 +82,12 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __exit__(self, *_: object) -> None:
         super().__exit__()
         mode.writing = None
-        self.original.clear()
-        self.cloned.clear()
+        for known in (self.original, self.cloned, self.tid_to_weakhandle):
+            known.clear()
 
     def pack(self, tensor: Tensor) -> Handle:
         """Return what stands for a tensor: the same as before if it is saved again."""
-        known = (handle for handle, one in self.original.items() if one._array is tensor._array)
-        handle = next(known, None) or Handle()
+        handle = self.tid_to_weakhandle.setdefault(id(tensor._array), Handle())
         self.original[handle] = tensor
         return handle
 
@@ -101,7 +102,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         """Copy the tensors on the memory that is about to be written."""
         for handle, one in list(self.original.items()):
             if np.may_share_memory(one._array, written._array):
-                self.cloned[handle] = from_array(self.original.pop(handle)._array.copy(), None)
+                self.cloned[handle] = from_array(one._array.copy(), None)
+                del self.original[handle], self.tid_to_weakhandle[id(one._array)]
 
 
 def packs(note: Any) -> bool:
