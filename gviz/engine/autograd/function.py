@@ -31,6 +31,7 @@ class FunctionCtx:
     dirty_tensors: Any = ()
     non_differentiable: Any = ()
     materialize_grads = True
+    _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep these tensors for backward, freed with the graph."""
@@ -222,7 +223,9 @@ InplaceFunction = Function
 
 def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wanted: bool) -> list[Any]:
     """Return the outputs of forward in their place in the graph; what it asked for is saved."""
-    node._outputs = tuple((o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs)
+    quiet = () if node._materialize_non_diff_grads else node.non_differentiable
+    flowing = [isinstance(o, Tensor) and all(o is not q for q in quiet) for o in outputs]
+    node._outputs = tuple((o._array.shape, o._array.dtype) if f else ((), None) for o, f in zip(outputs, flowing, strict=True))
     for one in node.dirty_tensors:
         one.version_cell().count += 1
         if all(one is not o for o in outputs):
