@@ -154,11 +154,58 @@ def wrong(p: Program) -> None:
     p.do("v = str(type(" + call + ").__name__)")
 
 
+def edge(p: Program) -> None:
+    x, y = p.a_float(), p.a_float()
+    p.count += 1
+    name = f"e{p.count}"
+    if not p.do(f"{name} = torch.autograd.graph.get_gradient_edge({x})"):
+        return
+    ones = p.one_of(f"torch.ones_like({x})", f"torch.ones_like({x})", f"torch.ones_like({y})", "None")
+    p.do(str(p.one_of(
+        f"torch.autograd.backward({name}, {ones}, retain_graph=True)",
+        f"g{p.count} = torch.autograd.grad({name}, {y}, {ones}, retain_graph=True, allow_unused=True)",
+        f"g{p.count} = torch.autograd.grad([{name}, {y}], [{y}, {x}], [{ones}, torch.ones_like({y})], allow_unused=True)",
+        f"g{p.count} = torch.autograd.grad({y}.sum(), {name}, retain_graph=True, allow_unused=True)",
+        f"torch.autograd.backward({y}.sum(), inputs=[{name}], retain_graph=True)",
+    )))  # fmt: skip
+
+
+def inference(p: Program) -> None:
+    x = p.a_tensor(lambda t: t.dtype.is_floating_point and not t.is_inference())
+    p.count += 1
+    name = f"w{p.count}"
+    made = p.one_of(f"{x}[:1]", f"{x}.view(-1)", f"{x} * 2", f"{x}.detach()", f"{x}.t()", f"{x}.clone()", "torch.ones(2)")
+    manager = p.one_of("inference_mode", "inference_mode", "no_grad")
+    inside = p.one_of("pass", f"{name}.mul_(2)", f"{x}.add_(1)", f"{name} = {name}.view(-1)")
+    p.do(f"with torch.{manager}():\n    {name} = {made}\n    {inside}")
+    p.do(f"v = ({name}.is_inference(), {name}._is_view(), {name}.requires_grad)")
+    if name in p.theirs and not p.theirs[name].is_inference():  # PyTorch writes those and then refuses to
+        p.do(str(p.one_of(f"{name}.mul_(3)", f"{x}.mul_(3)", f"with torch.no_grad(): {name}.add_(1)")))
+    p.do(
+        str(
+            p.one_of(
+                f"v = ({name} * 2).requires_grad", f"v = {name}.unsqueeze(0)._is_view()", f"v = {name}.detach().is_inference()"
+            )
+        )
+    )
+
+
+def write_what_is_saved(p: Program) -> None:
+    x = p.a_float()
+    value = p.one_of(f"{x}.exp()", f"{x} * {x}", f"{x}.clone().sigmoid()", f"{x}.clone() ** 2")
+    write = p.one_of("y.mul_(2)", "y.zero_()", "y[...] = 3", "y.view(-1).add_(1)", "y.detach().add_(1)", "y.exp_()")
+    p.do(
+        f"with torch.autograd.graph.allow_mutation_on_saved_tensors():\n    y = {value}\n    z = y * y\n    {write}\n"
+        f"    (z.sum() + {p.one_of('0', 'y.sum()', '(y * y).sum()')}).backward()"
+    )
+
+
 TOPICS: dict[str, tuple[Any, ...]] = {
     "hooks": (hook, hook, hook, write_a_view),
     "views": (write_a_view,),
     "derivatives": (derivative, hook),
     "functions": (function,),
+    "edges": (edge, edge, hook, inference, write_what_is_saved),
     "modules": (module,),
     "anomaly": (anomaly,),
     "printing": (printing,),

@@ -29,24 +29,35 @@ def note_forward(node: Node) -> None:
             if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
                 break  # below is what runs the program
     node.metadata["traceback_"] = traceback.StackSummary.extract(reversed(frames)).format()
+    if STATE.running is not None:
+        node.metadata["parent_"] = STATE.running.node
 
 
 def refuse_nan(node: Node, outs: tuple[Any, ...]) -> None:
-    """RuntimeError: a gradient has a NaN; a warning before it shows the line of the forward call."""
+    """RuntimeError: a gradient has a NaN."""
     if isinstance(node, AccumulateGrad) or STATE.anomaly != "nan":
         return
     for i, grad in enumerate(outs):
         if isinstance(grad, Tensor) and np.isnan(grad._array).any():
-            warn_of(node)
             raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {i}th output.")
 
 
 def warn_of(node: Node) -> None:
-    """The warning of an error in a node, with the lines of its forward call."""
-    lines = node.metadata.get("traceback_")
-    none = "No forward pass information available. Enable detect anomaly during forward pass for more information."
-    told = none if lines is None else f"Traceback of forward call that caused the error:\n{''.join(lines)}"
-    warn(f"Error detected in {type(node).name(node)}. {told}")
+    """The warning of an error in a node, with the lines of its forward call; so for the node whose backward made it."""
+    told = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+    again = "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
+    maker: Any = node
+    while maker is not None:
+        name, lines = type(maker).name(maker), maker.metadata.get("traceback_")
+        text = f"Error detected in {name}. {NO_LINES}" if lines is None else told.format(name, "".join(lines))
+        try:
+            warn(text)
+        except Warning:  # the program makes errors of warnings: there is one already
+            sys.stderr.write(f"{text}\n")
+        maker, told = maker.metadata.get("parent_"), again
+
+
+NO_LINES = "No forward pass information available. Enable detect anomaly during forward pass for more information."
 
 
 class set_detect_anomaly:

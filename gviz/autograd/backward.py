@@ -6,8 +6,11 @@ leaf at once. Gradients are tensors; with ``create_graph`` the grad mode is on m
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from heapq import heappop, heappush
 from itertools import count
+from sys import getrefcount
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +24,12 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.shapes import check_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Pass"]
+
+DEEPEST = 30
+"""So many passes may run inside each other on one stack (a node's backward may call backward); PyTorch takes 60."""
 
 
 class Pass:
@@ -39,6 +45,7 @@ class Pass:
 
     def __init__(self, roots: Any, *, keep: bool, create: bool, catch: Any = None, only: Any = None) -> None:
         self.roots, self.keep, self.create, self.catch, self.only = roots, keep, create, catch, only
+        self.callbacks: list[Callable[[], None]] = []
 
     def prepare(self) -> None:
         """Count the edges that lead to each node, and find the nodes that have to run, and those to which gradients go."""
@@ -54,6 +61,26 @@ class Pass:
                 self.needed.add(node)
                 self.goals.add(node)
 
+    def start(self) -> None:
+        """Run; deep inside other passes in a thread with a stack of its own, so that no depth is too great."""
+        self.depth = 0 if mode.running is None else mode.running.depth + 1
+        if self.depth % DEEPEST or not self.depth:
+            self.run()
+            return
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                self.run()
+            except BaseException as error:  # noqa: BLE001 - it goes on where the thread was started
+                errors.append(error)
+
+        thread = Thread(target=copy_context().run, args=(run,), daemon=True)
+        thread.start()
+        thread.join()
+        if errors:
+            raise errors.pop()
+
     def run(self) -> None:
         """Run the nodes below the roots, each once, when all its gradient has arrived."""
         self.prepare()
@@ -65,16 +92,22 @@ class Pass:
         for node in dict.fromkeys(node for (node, _), _ in self.roots):
             if not self.waiting[node]:
                 heappush(self.ready, (-node._seq, self.tie(), node))
-        before = mode.on, mode.enabled, mode.formula, mode.running
+        before = mode.on, mode.enabled, mode.formula, mode.running, mode.notes
         mode.on = mode.enabled = self.create
         mode.formula, mode.running = False, self
         try:
             with np.errstate(all="ignore"):
                 while self.ready:
-                    node = heappop(self.ready)[2]
+                    self.node = node = heappop(self.ready)[2]
                     self.step(node, self.pending.pop(node))
+                for callback in self.callbacks:  # may add others
+                    callback()
+        except BaseException:
+            if mode.anomaly:
+                anomaly.warn_of(node)
+            raise
         finally:
-            mode.on, mode.enabled, mode.formula, mode.running = before
+            mode.on, mode.enabled, mode.formula, mode.running, mode.notes = before
 
     def step(self, node: Node, grads: list[Any]) -> None:
         """Run one node and give its results to the nodes of its inputs."""
@@ -88,12 +121,7 @@ class Pass:
             grads = before_node(node, grads)
         edges = node._next
         mask = [edge is not None and (self.goals is None or edge[0] in self.goals) for edge in edges]
-        try:
-            outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
-        except BaseException:
-            if mode.anomaly:
-                anomaly.warn_of(node)
-            raise
+        outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
         outs = [None if out is None or edge is None else fitted(out, edge, node) for out, edge in zip(outs, edges)]  # noqa: B905
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
@@ -155,29 +183,50 @@ def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
     return grad if array.dtype == kind or kind is None or kind.kind not in "fc" else TENSORS["to_dtype"](grad, kind)
 
 
-def receive(self: Tensor, grad: Tensor) -> None:
-    """Add to the gradient of this leaf: in place, or (recorded) to a new tensor; the first is a copy."""
+def receive(self: Tensor, grads: list[Any]) -> None:
+    """Add a gradient (the only one in the list) to that of this leaf: in place, or (recorded) to a new tensor.
+
+    The first is taken as it is if nobody else has it, else copied.
+    """
     rare = self.rare()
     if self._edge.__class__ is tuple:
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if self._edge is not None:
+        free = nobody_has(grads, self._array)
+        new = grads[0]._array
         if mode.on:
             empty = from_array(np.empty_like(self._array), None)
-            rare.grad = TENSORS["copy_into"](empty, grad) if rare.grad is None else rare.grad + grad
+            rare.grad = TENSORS["copy_into"](empty, grads[0]) if rare.grad is None else rare.grad + grads[0]
         elif rare.grad is None:
-            check_written(self._array.shape, grad._array.shape)
-            rare.grad = from_array(np.array(grad._array, self._array.dtype, order="C"), None)
+            check_written(self._array.shape, new.shape)
+            rare.grad = from_array(new if free else copied(new, self._array), None)
         else:
-            check_written(rare.grad._array.shape, grad._array.shape)
+            check_written(rare.grad._array.shape, new.shape)
             if not rare.grad._array.flags.writeable or rare.grad._edge is not None:  # a graph may have the array
                 rare.grad._array = rare.grad._array.copy()
-            np.add(rare.grad._array, grad._array, out=rare.grad._array, casting="unsafe")
+            np.add(rare.grad._array, new, out=rare.grad._array, casting="unsafe")
             rare.grad.version_cell().count += 1
     seen = [self]
     for hook in tuple(rare.post_hooks):  # each is given what the one before it returned; the error comes after the last
         seen.append(hooked(hook, seen[-1]))
     if any(one is not self for one in seen):
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def nobody_has(grads: list[Any], like: Any) -> bool:
+    """Return whether the list alone has its tensor and that alone its memory, in which elements lie as in a leaf's array."""
+    if getrefcount(grads[0]) != 2 or getrefcount(grads[0]._array) != 2:  # one of the two is the call's
+        return False
+    new = grads[0]._array
+    return bool(new.flags.owndata and new.flags.c_contiguous and like.flags.c_contiguous and new.dtype == like.dtype)
+
+
+def copied(grad: Any, like: Any) -> Any:
+    """Return a copy of a gradient with the dtype of its leaf, and its strides if they leave no gaps."""
+    new = np.empty_like(like)
+    new = new if new.strides == like.strides else np.empty(like.shape, like.dtype)
+    new[...] = grad
+    return new
 
 
 Tensor.receive = receive

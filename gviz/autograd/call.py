@@ -204,12 +204,15 @@ def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
     if view._array.base is None and view._array is not source._array:
         return
     rare = view.rare()
+    rare.inference = source.is_inference()
+    if rare.inference:  # which has no version, and a view of it is a tensor like any other
+        return
     rare.base = source._base if source._is_view() else source
     view._version_cell = source.version_cell()
     rare.seen = view._version_cell.count
     rare.origin = origin or (source._rare.origin if source._rare is not None else "")
     if not mode.on:
-        rare.origin = "inference" if mode.inference else "no_grad"
+        rare.origin = "inference" if mode.inference or rare.origin == "inference" else "no_grad"
 
 
 Row.__call__ = call  # type: ignore[method-assign]

@@ -104,7 +104,7 @@ def retain_grad(self: Tensor) -> None:
     """Make this non-leaf keep its gradient; nothing to do for a leaf."""
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if not self.is_leaf and not self.retains_grad:
+    if self._edge.__class__ is tuple and not self.is_leaf and not self.retains_grad:
         self.rare().retains = True
         hooks_of(self._edge[0]).retained[self._edge[1]] = ref(self)
 

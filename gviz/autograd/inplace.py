@@ -24,6 +24,8 @@ from gviz.numbers.words import warn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gviz.autograd.tensor import Version
+
 __all__ = ["in_place", "reshape_in_place", "write_out"]
 
 
@@ -35,7 +37,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     """
     refuse_write(tensor, args)
     array = tensor._array
-    twin = from_array(array.copy("K"), edge_of(tensor))
+    twin = from_array(array.copy("K"), edge_of(tensor) if mode.on else None)
     result = operation(twin, *args)
     values = result._array
     if values.shape != array.shape:
@@ -50,8 +52,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     if twin._edge is not None and edge is not None and any(value is twin for value in edge[0]._kept or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     array[...] = values
-    version = tensor.version_cell()
-    version.count += 1
+    version = written(tensor)
     if edge.__class__ is tuple:  # the result was recorded
         type(edge[0]).watch(*edge, version, array)
         take_place(tensor, edge)
@@ -88,7 +89,7 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
                 warn(RESIZED.format(list(target._array.shape), list(result._array.shape)))
             target._array = np.empty(result._array.shape, target._array.dtype)
         target._array[...] = result._array
-        target.version_cell().count += 1
+        written(target)
     return out
 
 
@@ -97,8 +98,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     refuse_write(tensor)
     result = operation(from_array(tensor._array, edge_of(tensor)), *args)
     tensor._array = result._array
-    version = tensor.version_cell()
-    version.count += 1
+    version = written(tensor)
     if result._edge is not None:
         tensor._edge = result._edge
         tensor.rare().seen = version.count
@@ -107,10 +107,19 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     return tensor
 
 
-def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
-    """Refuse a tensor that may not be written now."""
+def written(tensor: Tensor) -> Version:
+    """Count a write and return the version; an inference tensor has none, and PyTorch says so when it is written already."""
     if not mode.inference and tensor.is_inference():
         raise RuntimeError(INFERENCE_WRITTEN)
+    version = tensor.version_cell()
+    version.count += 1
+    return version
+
+
+def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
+    """Refuse a tensor that may not be written now; who wants to hear of writing hears of it."""
+    if mode.writing is not None:
+        mode.writing(tensor)
     if not mode.on:
         return
     wanted = tensor.requires_grad

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -27,19 +28,26 @@ class Mode:
         running: the backward pass that is running, None outside of one.
         anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
         notes: functions that are called with each new node.
+        writing: a function that is called with each tensor before it is written in place, or None.
     """
 
-    __slots__ = ("anomaly", "enabled", "formula", "inference", "notes", "on", "running")
+    __slots__ = ("anomaly", "enabled", "formula", "inference", "notes", "on", "running", "writing")
 
     def __init__(self) -> None:
         self.on = self.enabled = True
         self.inference = self.formula = False
         self.running: Any = None
+        self.writing: Callable[[Any], None] | None = None
         self.anomaly = ""
         self.notes: tuple[Callable[[Any], None], ...] = ()
 
 
 mode = Mode()
+
+CLASS = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+    "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
+)
 
 
 class GradMode:
@@ -61,6 +69,8 @@ class GradMode:
 
         Each call enters a copy of this manager: a decorated function may call itself.
         """
+        if inspect.isclass(function):
+            warnings.warn(CLASS, FutureWarning, stacklevel=2)
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:

@@ -11,6 +11,9 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+from gviz.autograd.modes import mode
+from gviz.numbers.dtypes import of
+
 __all__ = ["AccumulateGrad", "Edge", "Node", "next_seq", "short_name"]
 
 Edge = tuple["Node", int]
@@ -19,7 +22,11 @@ next_seq = count(1).__next__
 """Return the next creation number: a node is always younger than its inputs."""
 
 YOUNGEST = 2**64 - 1
-HAND_WRITTEN = ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
+HAND_WRITTEN = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented")
+SHOWN = (
+    "__call__", "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "register_hook", "register_prehook",
+    "requires_grad",
+)  # fmt: skip
 
 
 class Node:
@@ -51,11 +58,17 @@ class Node:
     def release(self) -> None:
         """Drop the saved tensors."""
 
-    def watch(self, number: int, version: Any, array: Any = None) -> None:
-        """Note that the memory of that output, now that of ``array``, may be written: ``version`` counts how often."""
+    def watch(self, number: int, version: Any, array: Any = None) -> Any:
+        """Note that the memory of that output, now that of ``array``, may be written; return the version that counts it."""
+        return version
 
     def __call__(self, *grads: Any) -> Any:
         """Return the gradients of the inputs for those of the outputs, as backward would compute them."""
+        if len(grads) != len(self._outputs):
+            raise TypeError(f"expected {len(self._outputs)} arguments, got {len(grads)} instead")
+        for i, grad in enumerate(grads):
+            if grad is not None and not hasattr(grad, "_array"):
+                raise TypeError(f"argument {i} is not a Variable")
         results = tuple(self.apply(list(grads), [edge is not None for edge in self._next]))
         return results[0] if len(results) == 1 else results
 
@@ -83,17 +96,16 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        """The shape of each output."""
-        return tuple(SimpleNamespace(shape=shape) for shape, _ in self._outputs)
+        """Shape and dtype of each output."""
+        return tuple(SimpleNamespace(shape=list(shape), dtype=dtype and of(dtype)) for shape, dtype in self._outputs)
 
     def _sequence_nr(self) -> int:
         return int(self._seq)
 
     def __dir__(self) -> list[str]:
         """List what PyTorch's nodes have, without the engine's own names."""
-        public = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr")
-        own = {"apply", "raw_saved", "release", "watch"}
-        return [name for name in object.__dir__(self) if name not in own and (name[0] != "_" or name.startswith(public))]
+        saved = [name for name in dir(type(self)) if name.startswith(("_saved_", "_raw_saved_"))]
+        return [*dir(object()), *SHOWN, *saved]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -109,11 +121,16 @@ class AccumulateGrad(Node):
         super().__init__((), ((variable._array.shape, variable._array.dtype),))
         self.variable = variable
         self._seq = YOUNGEST
+        for note in mode.notes:
+            note(self)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), "variable"]
 
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Add to the leaf's gradient."""
         if grads[0] is not None:
-            self.variable.receive(grads[0])
+            self.variable.receive(grads)
         return ()
 
 

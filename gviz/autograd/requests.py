@@ -13,8 +13,9 @@ from gviz.autograd.backward import Pass
 from gviz.autograd.node import Node  # noqa: TC001 - a named tuple reads its types
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
-from gviz.autograd.words import CYCLE
+from gviz.autograd.words import CYCLE, ONE_DTYPE
 from gviz.numbers.classes import type_text
+from gviz.numbers.dtypes import of
 from gviz.numbers.printing import Size
 from gviz.numbers.words import warn_once
 
@@ -56,7 +57,7 @@ def backward(
     only = None if wanted is None else [place_of(one)[0] for one in wanted]
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     if roots:
-        Pass(roots, keep=keep, create=bool(create_graph), only=only).run()
+        Pass(roots, keep=keep, create=bool(create_graph), only=only).start()
 
 
 def grad(
@@ -86,7 +87,7 @@ def grad(
     places = [place_of(one) for one in wanted]
     catch: dict[Any, Any] = dict.fromkeys(places)
     if roots:
-        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).run()
+        Pass(roots, keep=keep, create=bool(create_graph), catch=catch).start()
     results = []
     for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
         found = catch[place]
@@ -173,4 +174,7 @@ def start(root: Any, gradient: Any, position: int) -> Any:
     if have != want:
         told = f"grad_output[{position}] has a shape of {have} and output[{position}] has a shape of {want}."
         raise RuntimeError(f"Mismatch in shape: {told}")
+    if "c" in {gradient._array.dtype.kind, facts[1].kind} and gradient._array.dtype != facts[1]:
+        ours, theirs = (f"put[{position}] has a dtype of {of(dtype)}" for dtype in (gradient._array.dtype, facts[1]))
+        raise RuntimeError(f"{ONE_DTYPE}grad_out{ours} and out{theirs}.")
     return gradient if gradient._array.dtype == facts[1] else TENSORS["to_dtype"](gradient, facts[1])

@@ -34,14 +34,12 @@ from gviz.autograd.formulas import bind, formula, inputs_of, parameters, place_o
 from gviz.autograd.modes import mode
 from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved, unpack
-from gviz.autograd.tensor import from_array
+from gviz.autograd.tensor import Version, from_array
 from gviz.numbers.classes import result_class
 from gviz.numbers.dtypes import WrappedNumber
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from gviz.autograd.tensor import Version
 
 __all__ = [
     "ARRAYS", "COMPOSITES", "NAMED", "NUMBERS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "named", "native", "op",
@@ -261,7 +259,9 @@ class RowNode(Node):
 
     def _shown(self, place: int) -> Any:
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
-        save = self._row.plan[place]
+        save, kept = self._row.plan[place], self._kept[place]
+        if kept.__class__ is np.ndarray and save.source == "result":  # the program has it from now on, and may write it
+            self.watch(save.place, Version())
         return self._value(place) if save.source == "input" else unsigned(save.name, self._value(place))
 
     def release(self) -> None:
@@ -269,13 +269,16 @@ class RowNode(Node):
         pairs = zip(self._row.plan, self._kept, strict=True)
         self._kept = [GONE if save.is_tensor and value is not None else value for save, value in pairs]
 
-    def watch(self, number: int, version: Version, array: Any = None) -> None:
-        """Keep a saved result with its version, unless a hook of the user has packed it."""
+    def watch(self, number: int, version: Version, array: Any = None) -> Version:
+        """Keep a saved result with its version, unless a hook of the user has packed it; return the version that it has."""
         kept = list(self._kept)
         for place, (own, value) in enumerate(zip(self._row.numbered, kept, strict=True)):
             if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
                 kept[place] = Saved(value if array is None else array, version, number)
+            elif own == number and value.__class__ is Saved:
+                version = value.version
         self._kept = kept
+        return version
 
 
 UNSIGNED = frozenset({

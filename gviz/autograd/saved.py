@@ -85,7 +85,8 @@ def unpack(node: Node, value: Any, number: int | None = None) -> Any:
     if version is not None and version.count != expected:
         raise changed(node, content, number, version.count, expected)
     if content.__class__ is np.ndarray:
-        return from_array(content, None if number is None or content.dtype.kind not in "fc" else (node, number))
+        content = from_array(content, None if number is None or content.dtype.kind not in "fc" else (node, number))
+        content._version_cell = version
     if isinstance(content, Tensor) and content._rare is not None and content._rare.detached > node._seq:
         raise RuntimeError(DETACHED)
     return content

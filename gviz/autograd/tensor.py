@@ -241,7 +241,7 @@ class Tensor:
         if self._version_cell is None:
             self._version_cell = Version()
             if self._edge.__class__ is tuple:
-                type(self._edge[0]).watch(*self._edge, self._version_cell)
+                self._version_cell = type(self._edge[0]).watch(*self._edge, self._version_cell)
         return self._version_cell
 
     def _is_view(self) -> bool:
@@ -253,8 +253,7 @@ class Tensor:
 
     def is_inference(self) -> bool:
         """Return whether it was made in inference mode; a view is what its base is."""
-        rare = self._rare
-        return rare is not None and (rare.inference if rare.base is None else rare.base.is_inference())
+        return self._rare is not None and self._rare.inference
 
 
 def refuse_gradient(tensor: Tensor, grad: Any) -> None:

@@ -47,6 +47,7 @@ DETACHED_VIEW = (
     "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
     "torch/optim/optimizer.py as the solution."
 )
+ONE_DTYPE = "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
     "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "

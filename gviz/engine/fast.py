@@ -295,7 +295,7 @@ def run(self: Pass) -> None:
     for (root, _), gradient in self.roots:
         pending[root] = gradient._array if root not in pending else pending[root] + gradient._array
     sums: set[Any] = set()  # nodes whose gradient is a large sum made here: nobody else holds it
-    before, mode.running, mode.on, keep = (mode.running, mode.on), self, False, self.keep
+    before, mode.running, mode.on, keep = (mode.running, mode.on, mode.notes), self, False, self.keep
     try:
         with np.errstate(all="ignore"):
             for node in nodes:
@@ -313,13 +313,12 @@ def run(self: Pass) -> None:
         node.apply([from_array(grad, None)], [edge is not None for edge in node._next])  # says it in PyTorch's words
         raise
     finally:
-        mode.running, mode.on = before
+        mode.running, mode.on, mode.notes = before
         left = nodes[nodes.index(node) :] if nodes else []  # of a pass that failed: the leaves above have their gradients
         waiting = {edge[0] for node in left for edge in node._next if edge is not None}
         with no_grad():
-            for leaf, grad in pending.items():
-                if leaf.__class__ is AccumulateGrad and leaf not in waiting:
-                    leaf.variable.receive(from_array(grad, None))
+            for leaf in [leaf for leaf in pending if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
+                leaf.variable.receive([from_array(pending.pop(leaf), None)])
 
 
 # ------------------------------------------------------------------ binding

@@ -16,6 +16,7 @@ from gviz.ops.rows import row
 
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
 row("zero", "ZeroBackward0", lambda self: repeated(0, self), "zero_", self="zeros_like(grad)")
+row("undefined_grad", "UndefinedGradBackward", lambda self: self.copy(), self="None")
 row("zeros_like", None, lambda self: np.zeros_like(self), nondiff=("self",))
 row("zeros_of", None, lambda self, size: np.zeros(size, self.dtype), nondiff=("self",))
 row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("self",))
@@ -26,6 +27,10 @@ row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("sel
 @op("CloneBackward0", "clone", self="grad")
 def clone(self, *, memory_format: Any = None):
     return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
+
+@op("Error", lists=("tensors",), outputs=("...",), promote="none", hidden=("message",), tensors="refuse(True, message)")
+def delayed_error(tensors, message):
+    return [one if one is None else one.copy() for one in tensors]
 
 def repeated(value: Any, array: Any) -> Any:
     return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)

@@ -133,4 +133,8 @@ def reduced_prod_backward(grad, self, dim, index, src, include_self, result):
     single = logical_and(zero, equal(zeros, 1))
     rest = scatter_reduce(self, dim, index, masked_fill(src, single, 1.0), "prod", include_self)
     others = gather(grad * result, dim, index) / masked_fill(src, zero, 1.0)
-    return own, where(single, gather(grad * rest, dim, index), others)
+    others = where(single, gather(grad * rest, dim, index), others)
+    if any_of(greater(zeros, 1)):
+        told = "when >1 zeros in src are scattered to the same position in self"
+        others = delayed_error([others], f"scatter_reduce(): Double backward is unsupported for src {told}")[0]
+    return own, others

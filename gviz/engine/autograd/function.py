@@ -11,13 +11,14 @@ import numpy as np
 
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.node import Node
+from gviz.autograd.row import TENSORS
 from gviz.autograd.saved import GONE, Saved, keep, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import FREED
 from gviz.engine.autograd.packing import raw_saved_tensors
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, warn
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -30,6 +31,7 @@ class FunctionCtx:
     dirty_tensors: Any = ()
     non_differentiable: Any = ()
     materialize_grads = True
+    _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep these tensors for backward, freed with the graph."""
@@ -41,15 +43,24 @@ class FunctionCtx:
 
     def mark_dirty(self, *args: Any) -> None:
         """Note that forward has written these inputs in place."""
+        refuse_others("mark_dirty can only accept variables, but argument {} is of type {}", args)
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Note that these outputs get no gradient."""
+        refuse_others("mark_non_differentiable only accepts variable arguments, but got {1}", args)
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
         """Say whether outputs without a gradient give zeros (the default) or None to backward."""
         self.materialize_grads = value
+
+
+def refuse_others(text: str, args: tuple[Any, ...]) -> None:
+    """Refuse arguments that are no tensors."""
+    for i, one in enumerate(args):
+        if not isinstance(one, Tensor):
+            raise RuntimeError(text.format(i, type_text(one)))  # noqa: TRY004 - as PyTorch does
 
 
 class BackwardCFunction(FunctionCtx, Node):
@@ -66,6 +77,12 @@ class BackwardCFunction(FunctionCtx, Node):
         if self._kept is GONE:
             raise RuntimeError(FREED)
         return tuple(unpack(self, one) for one in self._kept or ())
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of :attr:`saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     _raw_saved_tensors = property(raw_saved_tensors)
 
@@ -100,10 +117,18 @@ class BackwardCFunction(FunctionCtx, Node):
         """Drop the saved tensors."""
         self._kept = GONE
 
+    def __dir__(self) -> list[str]:
+        own = [name for name in (*vars(FunctionCtx), *vars(self)) if not name.startswith("_")]
+        return [*super().__dir__(), *own, "apply", "saved_tensors", "_raw_saved_tensors"]
+
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
+NOT_INPUT = (
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
+    "ctx.mark_dirty()."
+)
 WRITTEN_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
     "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
@@ -198,7 +223,9 @@ InplaceFunction = Function
 
 def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wanted: bool) -> list[Any]:
     """Return the outputs of forward in their place in the graph; what it asked for is saved."""
-    node._outputs = tuple((o._array.shape, o._array.dtype) if isinstance(o, Tensor) else ((), None) for o in outputs)
+    quiet = () if node._materialize_non_diff_grads else node.non_differentiable
+    flowing = [isinstance(o, Tensor) and all(o is not q for q in quiet) for o in outputs]
+    node._outputs = tuple((o._array.shape, o._array.dtype) if f else ((), None) for o, f in zip(outputs, flowing, strict=True))
     for one in node.dirty_tensors:
         one.version_cell().count += 1
         if all(one is not o for o in outputs):
@@ -211,13 +238,17 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
         flows = wanted and isinstance(one, Tensor) and one._array.dtype.kind in "fc"
         flows = flows and all(one is not p for p in node.non_differentiable)
         given = any(one is a for a in args)
-        if any(one is d for d in node.dirty_tensors):
+        if given and not flows and isinstance(one, Tensor) and one.requires_grad:
+            one = one.detach()  # noqa: PLW2901
+        elif any(one is d for d in node.dirty_tensors):
             if flows:
+                if not given:
+                    warn(NOT_INPUT)
                 refuse_written(one, outputs)
                 take_place(one, (node, i))
         elif isinstance(one, Tensor):
-            several = len(outputs) > 1
-            one = one.detach() if given and not flows and one.requires_grad else viewed(one, given=given, several=several)  # noqa: PLW2901
+            again = [result for result, output in zip(made, outputs, strict=False) if output is one and not given]
+            one = again[0] if again else viewed(one, given=given, several=len(outputs) > 1)  # noqa: PLW2901
             one._edge = (node, i) if flows else one._edge
         made.append(one)
     if wanted:
@@ -261,14 +292,7 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         refuse_view(one)
 
 
-class Error(Node):
-    """The node of what may not be differentiated."""
-
-    __slots__ = ()
-
-    def apply(self, grads: list[Any], mask: Any) -> Any:
-        """Refuse."""
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
 def once_differentiable(backward: Any) -> Any:
@@ -281,9 +305,7 @@ def once_differentiable(backward: Any) -> Any:
         if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return found
         several = found if isinstance(found, tuple) else (found,)
-        edges = tuple(None if one is None else edge_of(one.detach().requires_grad_()) for one in several)
-        node = Error(edges, tuple((one._array.shape, one._array.dtype) if one is not None else ((), None) for one in several))
-        again = tuple(None if one is None else from_array(one._array, (node, i)) for i, one in enumerate(several))
+        again = TENSORS["delayed_error"]([None if one is None else one.detach().requires_grad_() for one in several], TWICE)
         return again if isinstance(found, tuple) else again[0]
 
     return run

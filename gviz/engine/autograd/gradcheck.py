@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.autograd.requests import grad
+from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
 
@@ -99,7 +100,7 @@ def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
                 "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
-                f"was {twice}."
+                f"was {twice}.{NONDETERMINISM}"
             )
         for position, (rows, by_backward) in enumerate(zip(slopes, found, strict=True)):
             if not np.allclose(by_backward, rows[place], *close):
@@ -111,16 +112,26 @@ def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float
 
 
 def differences(func: Any, inputs: tuple[Any, ...], given: tuple[Any, ...], which: Tensor, eps: float) -> list[Any]:
-    """Return the Jacobian of each output by central differences, (elements of the input, elements of the output)."""
-    array, rows = which._array, []
-    for place in np.ndindex(array.shape):
+    """Return the Jacobian of each output by central differences, (elements of the input, elements of the output).
+
+    Raises:
+        AssertionError: shape or dtype of an output depend on the values.
+    """
+    array = which._array
+    slopes = [np.zeros((array.size, o._array.size), o._array.dtype) for o in given]
+    for row, place in enumerate(np.ndindex(array.shape)):
         kept, sides = array[place], []
         for step in (-eps, eps):
             array[place] = kept + step
-            sides.append([o._array.copy() for o in as_tuple(func(*inputs))])
+            sides.append([from_array(o._array.copy(), None) for o in as_tuple(func(*inputs))])
         array[place] = kept
-        rows.append([((high - low) / (2 * eps)).reshape(-1) for low, high in zip(*sides, strict=True)])
-    return [np.array([row[i] for row in rows]).reshape(array.size, o._array.size) for i, o in enumerate(given)]
+        for slope, low, high in zip(slopes, *sides, strict=False):
+            for fact in ("shape", "dtype"):
+                if (a := getattr(low, fact)) != (b := getattr(high, fact)):
+                    told = f"when inputs are perturbed on index {place} by {eps}, but got: {fact}s {a} and {b}."
+                    raise AssertionError(f"Expected `func` to return outputs with the same {fact} {told}")
+            slope[row] = ((high - low) / (2 * eps))._array.reshape(-1)
+    return slopes
 
 
 def derivatives(out: Tensor, wanted: list[Tensor]) -> list[Any]:
@@ -144,20 +155,43 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
 def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
     """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
     for missing in [range(count), *([i] for i in range(count) if count > 1)]:
-        outputs = differentiable(func(*inputs))
+        outputs = [TENSORS["undefined_grad"](o) if i in missing else o for i, o in enumerate(differentiable(func(*inputs)))]
         zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
-        for out in (outputs[i] for i in missing if not outputs[i].is_leaf):  # whose node is given None for it
-            out.grad_fn.register_prehook(lambda grads, at=out.output_nr: (*grads[:at], None, *grads[at + 1 :]))
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
+            warn(CHECKED)
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {NOTES}") from error
         if any(one is not None and one._array.any() for one in found):
+            warn(CHECKED)
             told = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
             raise GradcheckError(f"{told} {NOTES}")
 
 
+CHECKED = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
+    'callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to '
+    "disable the feature"
+)
 NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+
+
+NONDETERMINISM = """
+
+NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
+https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+this failure might be expected.
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `nondet_tol=<tol>` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `gradcheck_nondet_tol=<tol>`.
+- is a Module test (e.g., in common_nn.py), then modify the corresponding
+  module_test entry to have `gradcheck_nondet_tol=<tol>`
+"""
 
 
 def gradgradcheck(

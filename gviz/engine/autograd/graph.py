@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from abc import ABC, ABCMeta, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gviz.autograd import node
 from gviz.autograd.hooks import RemovableHandle
 from gviz.autograd.modes import mode as STATE
-from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.requests import GradientEdge, place_of
-from gviz.autograd.tensor import Tensor
-from gviz.engine.autograd.packing import disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.autograd.tensor import Tensor, edge_of
+from gviz.engine.autograd.packing import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, saved_tensors_hooks
 from gviz.numbers.words import absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
-    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "register_multi_grad_hook",
-    "save_on_cpu", "saved_tensors_hooks",
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
+
+
+abstract = {name: abstractmethod(lambda _: None) for name in node.SHOWN if name not in ("__call__", "requires_grad")}
+Node = ABCMeta("Node", (ABC,), {"__module__": "torch.autograd.graph", **abstract})
+"""What every node is an instance of, though not derived from it."""
+Node.register(node.Node)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Return the edge of a tensor that requires a gradient."""
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(*place_of(tensor))
+    edge = edge_of(tensor)
+    if edge is None:  # a view that was made where nothing is recorded
+        raise AssertionError("Expected gradient function to be set")
+    return GradientEdge(*edge)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -14,8 +15,12 @@ from gviz.autograd.words import FREED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
-__all__ = ["SavedTensor", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors", "saved_tensors_hooks"]
+__all__ = [
+    "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",
+    "saved_tensors_hooks",
+]  # fmt: skip
 
 
 class saved_tensors_hooks:
@@ -28,19 +33,77 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         if disable_saved_tensors_hooks.messages:
             raise RuntimeError(disable_saved_tensors_hooks.messages[-1])
-        self.before = mode.notes
-        mode.notes = (*[note for note in mode.notes if not packs(note)], self.note)
+        mode.notes = (*mode.notes, self.note)
 
     def __exit__(self, *_: object) -> None:
-        mode.notes = self.before
+        last = next((note for note in reversed(mode.notes) if packs(note)), None)
+        mode.notes = tuple(note for note in mode.notes if note is not last)
 
     def note(self, node: Any) -> None:
-        """Pack the tensors that a new node has saved."""
-        for place in places(node):
+        """Pack the tensors that a new node has saved, if this block is the innermost one."""
+        inner = next(note for note in reversed(mode.notes) if packs(note)).__self__
+        for place in places(node) if inner is self else ():
             place.pack(self.pack_hook, self.unpack_hook)
+
+
+OUTSIDE = (
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+)
+
+
+class Handle:
+    """What stands for a saved tensor in the block of :class:`allow_mutation_on_saved_tensors`; lives as long as it is saved."""
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Within the block saved tensors may be written in place: each is copied before the first write, for backward.
+
+    Backward has to run in the block, too. The manager shows which tensors are saved, and which were copied.
+
+    Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.allow_mutation_on_saved_tensors
+    """
+
+    def __init__(self) -> None:
+        super().__init__(self.pack, self.unpack)
+        self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+        self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
+        self.tid_to_weakhandle: WeakValueDictionary[int, Handle] = WeakValueDictionary()
+
+    def __enter__(self) -> Self:
+        if mode.writing is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        super().__enter__()
+        mode.writing = self.copy
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        mode.writing = None
+        for known in (self.original, self.cloned, self.tid_to_weakhandle):
+            known.clear()
+
+    def pack(self, tensor: Tensor) -> Handle:
+        """Return what stands for a tensor: the same as before if it is saved again."""
+        handle = self.tid_to_weakhandle.setdefault(id(tensor._array), Handle())
+        self.original[handle] = tensor
+        return handle
+
+    def unpack(self, handle: Handle) -> Tensor:
+        """Return the tensor with the values that it was saved with."""
+        tensor = self.cloned.get(handle, self.original.get(handle))
+        if tensor is None:
+            raise AssertionError(OUTSIDE)
+        return tensor
+
+    def copy(self, written: Tensor) -> None:
+        """Copy the tensors on the memory that is about to be written."""
+        for handle, one in list(self.original.items()):
+            if np.may_share_memory(one._array, written._array):
+                self.cloned[handle] = from_array(one._array.copy(), None)
+                del self.original[handle], self.tid_to_weakhandle[id(one._array)]
 
 
 def packs(note: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gviz.autograd.modes import enable_grad
+from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import Portable
 from gviz.engine.nn.module import clear_gradient
@@ -118,6 +118,8 @@ class Optimizer(Portable):
 
     def update_from(self, tensor: Tensor, grad: Any, group: dict[str, Any]) -> None:
         """Do one parameter's step from its gradient, as the group wants that."""
+        if mode.writing is not None:
+            mode.writing(tensor)
         value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group.get("weight_decay", 0), float(group["lr"])
         grad = -grad if group["maximize"] else grad
         if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
