@@ -24,7 +24,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from gviz.text import excerpt
+from gviz.text import excerpt, line_text
 
 if TYPE_CHECKING:
     import os
@@ -224,6 +224,8 @@ class Graph:
         error: why the program stopped, its line and the message, if it did; the picture says so.
         code: the program, where its lines were asked for.
         line: of it, at which backward was called; 0 where that is not known.
+        file: where that line is, if it is not in the source itself: ``cell 2`` of a notebook.
+        codes: the places in other files, or in a notebook's cells, that something in the graph names, each with its code.
         writes: the writes in place that an error is about, each with its line and the name of the call, in order.
         cuts: the lines that cut tensors off from it.
         turn: of the last line that had run when the backward before this one was called; 0 if this was the first.
@@ -241,6 +243,8 @@ class Graph:
     error: str = ""
     code: str = ""
     line: int = 0
+    file: str = ""
+    codes: tuple[tuple[str, str], ...] = ()
     writes: tuple[tuple[str, str], ...] = ()
     cuts: tuple[Cut, ...] = ()
     turn: int = 0
@@ -290,6 +294,22 @@ class Graph:
                 return node
         raise KeyError(node_id)
 
+    def code_of(self, line: int, file: str = "") -> str:
+        """Return the code of a line that something in the graph names, without its indent; "" if it is not known.
+
+        Args:
+            line: as nodes and rows have it.
+            file: likewise.
+        """
+        return self.code_at(line_text(line, file))
+
+    def code_at(self, place: str) -> str:
+        """Return the code at a place in words, as ``cut_at`` has it: ``line 3``, ``model.py:3``, ``cell 2, line 3``."""
+        number, lines = place.removeprefix("line "), self.code.split("\n")
+        if not number.isdigit():
+            return dict(self.codes).get(place, "")
+        return lines[int(number) - 1].strip() if 0 < int(number) <= len(lines) else ""
+
     def save(self, path: str | os.PathLike[str], options: object = None) -> str:
         """Write the picture to a file, whole or not at all; return the path.
 
@@ -326,6 +346,8 @@ class Graph:
             **({} if self.kind == "autograd" else {"kind": self.kind}),
             **({"error": self.error} if self.error else {}),
             **({"code": self.code, "line": self.line} if self.code else {}),
+            **({"file": self.file} if self.file else {}),
+            **({"codes": [list(one) for one in self.codes]} if self.codes else {}),
             **({"writes": [list(one) for one in self.writes]} if self.writes else {}),
             **({"cuts": [_record(cut) for cut in self.cuts]} if self.cuts else {}),
             **({"turn": self.turn} if self.turn else {}),
@@ -373,6 +395,8 @@ class Graph:
             error=_checked(data.get("error", ""), "str", "error"),
             code=_checked(data.get("code", ""), "str", "code"),
             line=_checked(data.get("line", 0), "int", "line"),
+            file=_checked(data.get("file", ""), "str", "file"),
+            codes=_checked(data.get("codes", []), "tuple[tuple[str, str], ...]", "codes"),
             writes=_checked(data.get("writes", []), "tuple[tuple[str, str], ...]", "writes"),
             cuts=tuple(_read(Cut, row, f"cuts[{number}]") for number, row in _rows(data, "cuts")),
             turn=_checked(data.get("turn", 0), "int", "turn"),

@@ -153,7 +153,8 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
 def line_text(line: int, file: str = "") -> str:
     """Return a place in a program in the words of a sentence.
 
-    >>> line_text(3), line_text(3, "model.py")
-    ('line 3', 'model.py:3')
+    >>> line_text(3), line_text(3, "model.py"), line_text(3, "cell 2")
+    ('line 3', 'model.py:3', 'cell 2, line 3')
     """
-    return f"{file}:{line}" if file else f"line {line}"
+    is_cell = file.startswith("cell ")
+    return f"{file}:{line}" if file and not is_cell else f"{file}{', ' * is_cell}line {line}"

@@ -217,7 +217,7 @@ CUTS = """\
 import math
 import torch
 import numpy as np
-a, b, c, d, e, f, g, h, i, j, v = (torch.full((2,), k + 1.0, requires_grad=True) for k in range(11))
+a, b, c, d, e, f, g, h, i, j, k, v = (torch.ones(2, requires_grad=True) for _ in range(12))
 with torch.no_grad():
     both = a * b
     both = both + c
@@ -225,7 +225,7 @@ def cut(x, w):
     return (x * w).detach()
 for w in (d, e):
     both = cut(both, w)
-for k in range(300):
+for n in range(300):
     both = cut(both, e)
 both = cut(both, f)
 buffer = torch.zeros(2)
@@ -234,6 +234,9 @@ with torch.no_grad():
 number = math.sin(h[0])
 array = np.square((i * 2).detach().numpy())
 unused = j.detach()
+taken = k * 1
+taken.detach_()
+both = both + taken
 loss = (torch.stack([both, buffer, torch.from_numpy(array)]) * v * number).sum()
 loss.backward()
 """
@@ -251,6 +254,7 @@ def test_a_cut_knows_all_leaves_behind_it_in_all_of_its_runs(tmp_path: Path, eng
         ("line 18", "detached", "h", False, True),
         ("line 19", "detached", "i", False, True),
         ("line 20", "detached", "j", False, False),
+        ("line 22", "detached", "k", True, False),
     ]
 
 
@@ -335,3 +339,13 @@ one.backward()
 """
     with pytest.warns(gviz.GvizWarning, match="inplace"):
         assert {place for place, _ in graph_of(tmp_path, program, engine=engine).writes} == {"line 6"}
+
+
+def test_a_graph_has_the_code_of_the_lines_of_other_files_that_it_names(tmp_path: Path) -> None:
+    graph, helper = graph_of(tmp_path, PROGRAM), str(tmp_path / "helper.py")
+    assert graph.codes == ((f"{helper}:2", "return x + x"),)
+    assert graph.code_of(2, helper) == graph.code_at(f"{helper}:2") == "return x + x"
+    assert graph.code_of(3, helper) == ""
+    assert [graph.code_of(46), graph.code_at("line 46"), graph.code_of(47), graph.code_of(0)] == [
+        "loss.backward()", "loss.backward()", "", "",
+    ]  # fmt: skip

@@ -108,9 +108,9 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain gradients, an operation or an error.
 
-    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input. Each path of the chain
-    rule is multiplied along, and the sum of all is compared with the engine's gradient. In place of SOURCE there may be the
-    name of an operation, or the text of one of PyTorch's errors, with its traceback or without.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard input.
+    Each path of the chain rule is multiplied along, and the sum of all is compared with the engine's gradient. In place of
+    SOURCE there may be the name of an operation, or the text of one of PyTorch's errors, with its traceback or without.
 
     \b
     Examples:

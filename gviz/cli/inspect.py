@@ -122,7 +122,10 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
     if reading.graph.kind == "static":
         listed = {"operations": operations.records(reading.graph)}
     elif watch:
-        changes = [{**_record(row), "line": line, "is_value": is_value} for line, row, is_value in reading.changes]
+        changes = [
+            {**_record(row), "line": line, **({"file": file} if file else {}), "is_value": is_value}
+            for line, row, is_value, file in reading.changes
+        ]
         listed = {"changes": changes, "left_out": reading.unlisted}
     else:
         listed = {"tensors": [_record(row) for row in rows]}

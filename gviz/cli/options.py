@@ -143,7 +143,8 @@ OPTIONS = {
     "stop_at": click.option("--stop-at", default="", metavar="backward[:N]", callback=_stop,
                             help="End a script after its first (Nth) backward."),
     "until": click.option("--until", "--at", "until", default="", metavar="LINE[:N]", callback=_stop,
-                          help="End a script when it comes to that line for the first (Nth) time, before the line runs."),
+                          help="End a script when it comes to that line for the first (Nth) time, before the line runs; "
+                          "in a notebook, LINE is 'cell 2:1'."),
     "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
                              help="If a script raises an error: draw the graph up to there, or stop."),
 }  # fmt: skip

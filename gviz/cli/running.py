@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
 
 from gviz.cli.options import SourceCommand, takes_source
+from gviz.text import line_text
 
 if TYPE_CHECKING:
     from gviz.graph import TensorRow
@@ -28,8 +30,8 @@ LONGEST = 48
 def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     """Run a script and draw nothing.
 
-    SOURCE is a .py script, or - for one on standard input. What it prints goes to standard output, and gviz exits with its exit
-    status.
+    SOURCE is a .py script or .ipynb notebook, or - for a script on standard input. What it prints goes to standard output,
+    and gviz exits with its exit status.
 
     \b
     Examples:
@@ -51,43 +53,44 @@ class Trace:
     """Prints the changes of a script's tensors as they come; of each tensor in each line the first few."""
 
     def __init__(self) -> None:
-        self.times: dict[tuple[int, str, bool], int] = {}
+        self.times: dict[tuple[str, str, bool], int] = {}
 
     def tell(self, change: Change) -> None:
         """Print a change."""
         from gviz.cli import streams
 
-        line, row, is_value = change
-        key = line, row.name, is_value
+        line, row, is_value, file = change
+        place = line_text(line, file).removeprefix("line ")
+        key = place, row.name, is_value
         self.times[key] = self.times.get(key, 0) + 1
         if self.times[key] <= EACH:
-            streams.complain(text_of(line, row, is_value=is_value), "note")
+            streams.complain(text_of(place, row, is_value=is_value), "note")
 
     def end(self) -> None:
         """Say what was left out."""
         from gviz.cli import streams
 
-        lines: dict[int, int] = {}
-        for (line, _, _), times in self.times.items():
+        places: dict[str, int] = {}
+        for (place, _, _), times in self.times.items():
             if times > EACH:
-                lines[line] = max(lines.get(line, 0), times)
-        for line, times in sorted(lines.items()):
-            streams.complain(f"{line:>4}  ... {times:,} times in all, the first {EACH} are shown", "note")
+                places[place] = max(places.get(place, 0), times)
+        for place, times in sorted(places.items(), key=lambda one: [int(number) for number in re.findall(r"\d+", one[0])]):
+            streams.complain(f"{place:>4}  ... {times:,} times in all, the first {EACH} are shown", "note")
 
 
-def text_of(line: int, row: TensorRow, *, is_value: bool) -> str:
+def text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
     """Return a change as a line of text.
 
     >>> from gviz.graph import TensorRow
-    >>> text_of(4, TensorRow("y", (), "float32", True, False, False, "MulBackward0", 6.0), is_value=True)
+    >>> text_of("4", TensorRow("y", (), "float32", True, False, False, "MulBackward0", 6.0), is_value=True)
     '   4  y = 6  MulBackward0'
     """
     from gviz.cli.table import cut
     from gviz.pictures.labels import shape_text, value_text
 
     if not is_value:
-        return f"{line:>4}  {row.name}.grad = {cut(value_text(row.grad), LONGEST)}"
+        return f"{place:>4}  {row.name}.grad = {cut(value_text(row.grad), LONGEST)}"
     value = f" = {cut(value_text(row.value), LONGEST)}" if row.value is not None else ""
     shape = f"  {shape_text(row.shape)}" if row.shape else ""
     kind = row.grad_fn or ("leaf, requires_grad" if row.requires_grad else "no gradient")
-    return f"{line:>4}  {row.name}{value}{shape}  {kind}"
+    return f"{place:>4}  {row.name}{value}{shape}  {kind}"

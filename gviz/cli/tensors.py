@@ -61,12 +61,17 @@ def columns_of(rows: Sequence[TensorRow], *, before: bool) -> dict[str, list[str
         "value": [short(row.value) for row in rows],
         **({"grad_before": [short(row.before) for row in rows]} if before else {}),
         "grad_after" if before else "grad": [short(row.grad) for row in rows],
-        "line": [line_text(row.line, row.file).removeprefix("line ") if row.line else "" for row in rows],
+        "line": [number_text(row.line, row.file) if row.line else "" for row in rows],
         "note": [note_of(row) for row in rows],
     }
     lines = {row.line for row in rows if row.line}
     wanted = {"line": len(lines) > 1 or len(rows) == 1, "note": any(map(note_of, rows))}  # all of an expression is in line 1
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
+
+
+def number_text(line: int, file: str) -> str:
+    """Return a line as a column of lines has it: ``3``; of another file, or a cell, the whole place."""
+    return line_text(line, file).removeprefix("line ")
 
 
 def short(value: Value) -> str:
@@ -95,17 +100,19 @@ def totals(graph: Graph) -> list[str]:
 
 def print_changes(reading: Reading) -> None:
     """Print the changes of the tensor that was watched, a row for each line that changed it."""
-    code = reading.graph.code.split("\n")
+    code_of = reading.graph.code_of
     rows = [
-        (str(line), short(row.value), short(row.grad), str(row.requires_grad), str(row.grad_fn), statement(code, line))
-        for line, row, _ in reading.changes
+        (
+            number_text(line, file),
+            short(row.value),
+            short(row.grad),
+            str(row.requires_grad),
+            str(row.grad_fn),
+            code_of(line, file),
+        )
+        for line, row, _, file in reading.changes
     ]
     if reading.unlisted:
         middle = len(rows) // 2
         rows.insert(middle, ("…", f"{reading.unlisted:,} more", "", "", "", ""))
     print_rows(("line", "value", "grad", "requires_grad", "grad_fn", "statement"), rows, whole=("line", "value", "grad"))
-
-
-def statement(code: Sequence[str], line: int) -> str:
-    """Return the text of a line of the program."""
-    return code[line - 1].strip() if 0 < line <= len(code) else ""

@@ -32,7 +32,7 @@ WIDTH = 78
 def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bool) -> int:
     """Say why a gradient is None, zero or NaN.
 
-    SOURCE is an expression, a .py script (it is executed), a saved graph .json, or - for standard input.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard input.
 
     \b
     Examples:

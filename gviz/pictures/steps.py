@@ -150,7 +150,7 @@ class _Telling:
             yield step
         if has_backward(self.graph):
             step = step._replace(phase="start", nodes=(), has_started=True, caption=self.start())
-            step = step._replace(line=self.graph.line if is_by_line else 0)
+            step = step._replace(line=self.graph.line if is_by_line and not self.graph.file else 0)
             yield step
             for node in reversed(order):
                 handed = [number for number in self.inputs[node] if self.graph.edges[number].handed is not None]
@@ -193,9 +193,8 @@ class _Telling:
 
     def run_of(self, line: int, nodes: Sequence[str]) -> tuple[Line, ...]:
         """Return what is said of a run of a line: the line, what it has made, and what is recorded."""
-        code = self.graph.code.split("\n")
         place = line_text(line) if line else line_text(self.nodes[nodes[0]].line, self.nodes[nodes[0]].file)
-        head = [Span(f"{place}  ", "value"), Span(code[line - 1].strip() if 0 < line <= len(code) else "", is_bold=True)]
+        head = [Span(f"{place}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
         values = [(name, told(value, self.options.precision)) for node in ends for name, value in self.made_by(node)]

@@ -131,13 +131,9 @@ def _script(origin: Source, file: str, options: SourceOptions, talk: Talk, *, ro
     from gviz.sources.script import run_script
 
     cells = talk.cells = origin.cells
-    try:
-        reading = run_script(origin.text, file, options, talk, rootless=rootless)
-    except SourceError as error:
-        if cells is not None:
-            cells.rename_error(error)
-        raise
-    return reading if cells is None else replace(reading, graph=cells.rename_graph(reading.graph))
+    with origin.renamed():
+        reading = run_script(origin.text, file, origin.placed(options), talk, rootless=rootless)
+    return reading if cells is None else cells.rename(reading)
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,7 @@ class Lines:
     ) -> None:
         self.trace, self.file, self.column, self.keeps = trace, file, column, keeps
         self.kept: Mapping[Any, int] = {}
+        self.codes: dict[str, str] = {}  # of the lines of other files that were named
 
     def of(self, node: Any) -> Line | None:
         """Return the line that an operation was recorded at; what it costs, if that was measured."""
@@ -62,7 +64,7 @@ class Lines:
         if noted is None:
             return Line(0, kept=kept) if self.keeps else None
         where, writes = noted.made.where, noted.made.writes and not noted.is_view
-        place = where.line, self.column(where), self.file(where.file)
+        place = where.line, self.column(where), self.file_of(where)
         return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
 
     def rows(
@@ -106,7 +108,7 @@ class Lines:
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
         if made is None or is_of_a_layer:  # a layer makes its parameters itself
             return row._replace(line=assigned.get(row.name.partition("[")[0].partition(".")[0], 0))
-        line, file = made.where.line, self.file(made.where.file)
+        line, file = made.where.line, self.file_of(made.where)
         row = row._replace(is_written=made.writes and noted is not None)
         source = names.get(id(made.source()), "") if made.source is not None else ""
         return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=self.place(made.at), cut_from=source)
@@ -124,7 +126,15 @@ class Lines:
 
     def place(self, where: Where | None) -> str:
         """Return a place in words: ``line 3``; "" for none."""
-        return line_text(where.line, self.file(where.file)) if where is not None else ""
+        return line_text(where.line, self.file_of(where)) if where is not None else ""
+
+    def file_of(self, where: Where) -> str:
+        """Return the file of a place; if it is another one, its line of code is kept."""
+        file = self.file(where.file)
+        place = line_text(where.line, file)
+        if file and place not in self.codes:
+            self.codes[place] = linecache.getline(where.file, where.line).strip()
+        return file
 
     def cuts(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[Cut]:
         """Yield the lines that cut tensors off.

@@ -15,18 +15,23 @@ from gviz.sources.options import Note
 from gviz.text import joined
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gviz.errors import GvizError
     from gviz.graph import Graph, Node, TensorRow
+    from gviz.sources.reading import Reading
+    from gviz.sources.script.changes import Change
 
 __all__ = ["Cells", "read_notebook"]
 
-Placed = TypeVar("Placed", "Node", "TensorRow")
+Placed = TypeVar("Placed", "Node", "TensorRow", "Change")
 
 TIMED = ("time", "timeit", "capture", "prun")
 """Magics of a cell, or a line, that run the code behind them."""
 
-MAGIC = re.compile(r"^(?P<indent>\s*)(?:[%!].*|\?+[\w.]+|[\w.]+\?+)\s*$")
-TIME = re.compile(r"^(\s*)%time\s+(?=\S)")
+NAMES = r"[A-Za-z_][\w.,* \[\]'\"]*=\s*"
+MAGIC = re.compile(rf"^(?P<indent>\s*)(?:[%!].*|{NAMES}(?:!|%(?=[A-Za-z])).*|\?+[\w.]+|[\w.]+\?+)\s*$")
+TIME = re.compile(rf"^(\s*(?:{NAMES})?)%time\s+(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Cells:
 
     Args:
         file: the notebook's name.
-        starts: the number of the line before each cell.
+        starts: the number of the line before each cell; at last that of all lines.
     """
 
     file: str
@@ -43,30 +48,73 @@ class Cells:
 
     def split(self, line: int) -> tuple[int, int]:
         """Return the cell of a line of the script, counted from 1, and the line in it."""
-        cell = bisect_right(self.starts, line - 1)
+        cell = bisect_right(self.starts[:-1], line - 1)
         return cell, line - self.starts[cell - 1]
 
     def renamed(self, text: str) -> str:
         """Return a text with cells and their lines for lines of the script."""
 
         def words(match: re.Match[str]) -> str:
-            cell, line = self.split(int(match[1] or match[2]))
+            cell, line = self.split(int(match[1] or match[2] or match[3]))
+            if match[3]:
+                return f'--until "cell {cell}:{line}{match[4] or ""}"'
             return f"{self.file if match[1] else ''} cell {cell}, line {line}".lstrip()
 
-        return re.sub(rf"{re.escape(self.file)}:(\d+)|\bline (\d+)\b", words, text)
+        return re.sub(rf"{re.escape(self.file)}:(\d+)|\bline (\d+)\b|--until (\d+)(:\d+)?", words, text)
+
+    def until(self, place: str) -> str:
+        """Return the place for a run to end at as a line of the script, for one in a cell: ``cell 2:1``, ``cell 2:1:3``.
+
+        Raises:
+            SourceError: there is no such cell, or it has no such line.
+        """
+        cell, line, *times = place.removeprefix("cell").split(":")
+        number, count = int(cell), len(self.starts) - 1
+        if number > count:
+            raise SourceError(f"--until {place}: {self.file} has {count} code cell{'s' * (count > 1)}")
+        lines = self.starts[number] - self.starts[number - 1]
+        if int(line) > lines:
+            raise SourceError(f"--until {place}: cell {number} of {self.file} has {lines} line{'s' * (lines > 1)}")
+        return ":".join([str(self.starts[number - 1] + int(line)), *times])
 
     def rename_error(self, error: GvizError) -> None:
         """Let an error name the cell and its line."""
         place = error.place
+        if error.what.startswith("--until "):
+            error.what = self.renamed(error.what)
         error.hint = error.hint and self.renamed(error.hint)
         if place is not None and place.file == self.file and place.line:
             cell, line = self.split(place.line)
             error.place = replace(place, file=f"{self.file} cell {cell}, line {line}", line=None)
 
-    def rename_graph(self, graph: Graph) -> Graph:
-        """Return a graph whose error, operations and tensors name the cell and its line."""
-        rows = tuple(self.placed(row)._replace(cut_at=self.renamed(row.cut_at)) for row in graph.tensors)
-        return replace(graph, error=self.renamed(graph.error), nodes=tuple(map(self.placed, graph.nodes)), tensors=rows)
+    def rename(self, reading: Reading) -> Reading:
+        """Return a reading that names the cell and its line, with the code of all lines that it names."""
+        graph, code, again = reading.graph, reading.graph.code.split("\n"), self.renamed
+        cell, line = self.split(graph.line) if graph.line else (0, 0)
+        lines = {graph.line, *(int(place[5:]) for place in places(graph) if place.startswith("line "))}
+        lines |= {one.line for some in (graph.nodes, graph.tensors, reading.changes) for one in some if not one.file}
+        codes = [(again(f"line {one}"), code[one - 1].strip()) for one in sorted(lines - {0})]
+        rows = (
+            row._replace(
+                cut_at=again(row.cut_at),
+                taken_at=again(row.taken_at),
+                cured_at=again(row.cured_at),
+                by_hand_at=again(row.by_hand_at),
+            )
+            for row in graph.tensors
+        )
+        graph = replace(
+            graph,
+            error=again(graph.error),
+            nodes=tuple(map(self.placed, graph.nodes)),
+            tensors=tuple(map(self.placed, rows)),
+            cuts=tuple(cut._replace(at=again(cut.at)) for cut in graph.cuts),
+            writes=tuple((again(place), call) for place, call in graph.writes),
+            line=line,
+            file=f"cell {cell}" if cell else "",
+            codes=(*graph.codes, *codes) if graph.code else (),
+        )
+        return replace(reading, graph=graph, changes=tuple(map(self.placed, reading.changes)))
 
     def placed(self, item: Placed) -> Placed:
         """Return a node or a row with its line in its cell, which takes the place of the file."""
@@ -102,7 +150,15 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
     if not any(map(str.strip, lines)):
         raise SourceError(f"{file} has no code cell: there is nothing to run")
     notes = (Note(f"left out {joined(left_out, 3)}: IPython's, not Python's"),) if left_out else ()
-    return "".join(f"{line}\n" for line in lines), notes, Cells(file, tuple(starts))
+    return "".join(f"{line}\n" for line in lines), notes, Cells(file, (*starts, len(lines)))
+
+
+def places(graph: Graph) -> Iterator[str]:
+    """Yield the places in words that a graph names."""
+    for row in graph.tensors:
+        yield from (row.cut_at, row.taken_at, row.cured_at, row.by_hand_at)
+    yield from (cut.at for cut in graph.cuts)
+    yield from (place for place, _ in graph.writes)
 
 
 def _is_text(source: object) -> bool:

@@ -39,7 +39,8 @@ class SourceOptions:
         grad_output: a value with the root's shape, or ``ones``: what backward starts from if a root is not a scalar.
         stop_at: where the run of a script ends: ``backward`` after the first call of it, ``backward:3`` after the third; "" for
             its own end.
-        until: likewise: ``12`` before line 12 runs for the first time, ``12:3`` for the third.
+        until: likewise: ``12`` before line 12 runs for the first time, ``12:3`` for the third; ``cell 2:1`` before line 1 of a
+            notebook's second code cell runs, ``cell 2:1:3`` for the third time.
         watch: name of a tensor of a script whose changes are told; "" for none.
         on_interrupt: ``raise`` KeyboardInterrupt if Ctrl-C interrupts a script, or ``draw`` its graph as far as it came.
         engine: ``gviz``, ``torch`` or ``auto``; expressions are always gviz's own.
@@ -106,14 +107,16 @@ class SourceOptions:
 def stop_text(name: str, text: str) -> str:
     """Return a place for a run to end at, if it is one.
 
-    >>> stop_text("until", " 12:3 "), stop_text("stop_at", "backward")
-    ('12:3', 'backward')
+    >>> stop_text("until", " 12:3 "), stop_text("stop_at", "backward"), stop_text("until", "cell 2, line 1")
+    ('12:3', 'backward', 'cell 2:1')
 
     Raises:
         SourceError: it is neither a line nor, where that is what is asked for, ``backward``.
     """
-    word, example = ("backward", "backward, or backward:3 for") if name == "stop_at" else (r"[1-9]\d*", "12, or 12:3 for")
-    text = text.strip()
+    word, example = "backward", "backward, or backward:3 for"
+    if name == "until":
+        word, example = r"(cell\s+[1-9]\d*:)?[1-9]\d*", "12, cell 2:1 in a notebook, or 12:3 for"
+    text = text.strip().replace(", line ", ":") if name == "until" else text.strip()
     if text and not re.fullmatch(rf"{word}(:[1-9]\d*)?", text):
         raise SourceError(f"--{name.replace('_', '-')} {excerpt(text)}: write {example} the third time")
     return text

@@ -113,12 +113,13 @@ class Talk:
 
     Args:
         listener: called with each note as it comes; None for nobody.
+        cells: of a notebook, whose lines the notes name.
     """
 
-    def __init__(self, listener: Callable[[Note], None] | None = None) -> None:
+    def __init__(self, listener: Callable[[Note], None] | None = None, cells: Cells | None = None) -> None:
         self.notes: list[Note] = []
         self.listener = listener
-        self.cells: Cells | None = None  # of a notebook, whose lines the notes name
+        self.cells = cells
 
     def say(self, *notes: Note | None) -> None:
         """Take the notes, in order; None is nothing to say."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from gviz import files
 from gviz.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import TextIO
 
     from gviz.sources.notebook import Cells
-    from gviz.sources.options import Note
+    from gviz.sources.options import Note, SourceOptions
+    from gviz.sources.script.changes import Change
 
 __all__ = ["Source", "kind_of", "looks_like_a_file"]
 
@@ -104,6 +106,35 @@ class Source:
             hint = "save it in a file and name that, or pipe it into gviz with - as SOURCE"
             raise SourceError("this is a pasted script: as a word, SOURCE is an expression", hint=hint)
         return cls(kind, text, file, notes)
+
+    def placed(self, options: SourceOptions) -> SourceOptions:
+        """Return the options with a line of the text for a place in a notebook's cell.
+
+        Raises:
+            SourceError: there is no such place.
+        """
+        if not options.until.startswith("cell"):
+            return options
+        if self.cells is None:
+            hint = "write a line: --until 12"
+            raise SourceError(
+                f"--until {options.until}: {self.file or 'an expression'} is no notebook, and has no cells", hint=hint
+            )
+        return replace(options, until=self.cells.until(options.until))
+
+    @contextmanager
+    def renamed(self) -> Iterator[None]:
+        """Let an error of the block name a notebook's cell and its line."""
+        try:
+            yield
+        except SourceError as error:
+            if self.cells is not None:
+                self.cells.rename_error(error)
+            raise
+
+    def in_cell(self, change: Change) -> Change:
+        """Return a change with the line of a notebook's cell."""
+        return change if self.cells is None else self.cells.placed(change)
 
 
 def looks_like_a_file(word: str) -> bool:

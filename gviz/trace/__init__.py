@@ -47,7 +47,7 @@ OPERATORS = {
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 """Calls that make a tensor of numbers."""
 
-DETACHES = {"detach", "data", *COPIES}
+DETACHES = {"detach", "detach_", "data", *COPIES}
 """Calls whose result is out of the graph by intention."""
 
 NUMBERS = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__complex__"}
@@ -217,6 +217,7 @@ class Trace:
         self.gradients = Gradients(self)
         self.cured: Known[Where] = {}  # of tensors that were cut off: where they were made to require a gradient
         self.by_hand: Known[Where] = {}  # of tensors: where autograd.grad was asked for their gradients
+        self.leaving: Made | None = None  # how the tensor that detach_ is called on is cut off
         self.busy = False
         self.turn, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.before: list[tuple[Any, str, Any]] = []
@@ -276,12 +277,14 @@ class Trace:
 
     def told(self, function: Any, name: str, *, outer: bool = False) -> Any:
         """Return a function that tells of its calls; within one that is ``outer``, those inside are told of first."""
-        is_inner, timed, saw = not outer, self.timed, self.saw
+        is_inner, is_leaving, timed, saw = not outer, name == "detach_", self.timed, self.saw
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if self.busy:
                 return function(*args, **kwargs)
+            if is_leaving:
+                self.will_detach(args[0])
             self.busy, start = is_inner, perf_counter() if timed else 0.0
             try:
                 result = function(*args, **kwargs)
@@ -378,14 +381,21 @@ class Trace:
                 if one.grad is not None and made is not None:
                     self.writes.append(Write(made.where, "step", ref(one), (tuple(one.shape),), one._version))  # noqa: SLF001
 
+    def will_detach(self, tensor: Any) -> None:
+        """Note what detach_ is going to take out of its graph, which is gone afterwards."""
+        made = self.here("detach_")
+        has_graph = made is not None and tensor.grad_fn is not None
+        self.leaving = self.cut(made._replace(call="detach_"), tensor, is_number=False) if made and has_graph else None
+
     def saw_outside(self, name: str, args: tuple[Any, ...], result: Any, made: Made) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
         if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
             lost = "detached" if name == "detach_" else "frozen"
+            cuts = self.leaving.cuts if self.leaving is not None and name == "detach_" else frozenset()
             self.made.pop(id(result), None)
-            self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False))
+            self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False, cuts=cuts))
         elif (before := recall(self.made, result)) is None:
             self.keep(result, self.story(made, args))
         elif made.writes and not before.lost and (told := self.story(made, args)).lost:
@@ -538,6 +548,8 @@ def _mode_of_torch(trace: Trace) -> Any:
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if trace.busy:
                 return function(*args, **(kwargs or {}))
+            if function is trace.tensor.detach_:
+                trace.will_detach(args[0])
             start = perf_counter()
             result = function(*args, **(kwargs or {}))
             name = getattr(function, "__name__", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts import roots, rows, texts
@@ -27,8 +28,8 @@ def write(*cells: str) -> str:
     return "net.ipynb"
 
 
-def ran(*cells: str, **options: str) -> Reading:
-    return read(write(*cells), SourceOptions(**options), say=lambda _: None)  # type: ignore[arg-type]
+def ran(*cells: str, **options: Any) -> Reading:
+    return read(write(*cells), SourceOptions(**options), say=lambda _: None)
 
 
 def test_the_code_cells_run_in_order() -> None:
@@ -71,6 +72,78 @@ def test_an_error_names_the_cell_and_its_line() -> None:
     with pytest.raises(GvizError) as caught:
         ran(SETUP, "def f():\n    return g", "f()", on_error="stop")
     assert str(caught.value).startswith("net.ipynb cell 2, line 2: NameError: name 'g' is not defined\n  return g\n")
+
+
+TRAIN = (
+    SETUP,
+    "w = x * 2\nfiles = !ls\nd = w.detach()",
+    "for i in range(2):\n    w = w + d\nloss = w * x\nloss.backward()\nx.grad = None",
+)
+
+
+def test_all_places_are_a_cell_and_a_line_and_have_their_code() -> None:
+    graph = ran(*TRAIN, diagnose=True).graph
+    codes = {
+        "cell 1, line 2": "x = torch.tensor(2.0, requires_grad=True)", "cell 2, line 1": "w = x * 2",
+        "cell 2, line 3": "d = w.detach()", "cell 3, line 2": "w = w + d", "cell 3, line 3": "loss = w * x",
+        "cell 3, line 4": "loss.backward()", "cell 3, line 5": "x.grad = None",
+    }  # fmt: skip
+    assert dict(graph.codes) == codes
+    known = {row.name: row for row in graph.tensors}
+    assert (known["d"].cut_at, known["x"].taken_at) == ("cell 2, line 3", "cell 3, line 5")
+    assert [cut.at for cut in graph.cuts] == ["cell 2, line 3"]
+    assert graph.code_of(graph.line, graph.file) == "loss.backward()"
+    assert all(graph.code_of(row.line, row.file) for row in graph.tensors)
+    assert all(graph.code_of(node.line, node.file) for node in graph.nodes if node.line)
+
+
+def test_the_changes_of_a_tensor_are_at_cells_and_lines() -> None:
+    changes = ran(*TRAIN, watch="w").changes
+    assert [(change.file, change.line) for change in changes] == [("cell 2", 1), ("cell 3", 2), ("cell 3", 2)]
+
+
+@pytest.mark.parametrize("until", ["cell 3:2:2", "cell 3, line 2:2"])
+def test_a_run_ends_at_the_line_of_a_cell(until: str) -> None:
+    reading = ran(*TRAIN, until=until)
+    assert "stopped before cell 3, line 2 ran, time 2" in texts(reading)
+    assert rows(reading)["w"].value == 8
+
+
+def test_a_place_to_end_at_is_said_as_it_is_written() -> None:
+    said = texts(ran(*TRAIN, until="cell 2:3"))
+    assert 'stopped before cell 2, line 3 ran, the first time (--until "cell 2:3:2" is the second)' in said
+    said = texts(ran(*TRAIN, until="cell 3:1:7"), "warning")
+    assert any(text.startswith('--until "cell 3:1": the script came to cell 3, line 1 only once') for text in said), said
+
+
+@pytest.mark.parametrize(
+    ("until", "message"),
+    [
+        ("cell 4:1", "--until cell 4:1: net.ipynb has 3 code cells"),
+        ("cell 2:4", "--until cell 2:4: cell 2 of net.ipynb has 3 lines"),
+        ("cell 2", "--until cell 2: write 12, cell 2:1 in a notebook, or 12:3 for the third time"),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused(until: str, message: str) -> None:
+    with pytest.raises(GvizError, match=f"^{message}$"):
+        ran(*TRAIN, until=until)
+
+
+def test_a_script_has_no_cells() -> None:
+    Path("net.py").write_text(SETUP)
+    with pytest.raises(GvizError, match=r"net\.py is no notebook, and has no cells"):
+        read("net.py", SourceOptions(until="cell 1:1"))
+
+
+@pytest.mark.parametrize("line", ["files = !ls", "files, *more = !ls -l", "a.b['c'] = %pwd", "    out = %sql select 1"])
+def test_a_magic_that_gives_a_name_its_value_is_left_out(line: str) -> None:
+    reading = ran(SETUP, f"if True:\n    y = x * 2\n{line}\ny = x * 3")
+    assert rows(reading)["y"].value == 6
+    assert f"left out {line.strip()}: IPython's, not Python's" in texts(reading)
+
+
+def test_a_timed_line_that_gives_a_name_its_value_runs() -> None:
+    assert rows(ran(SETUP, "y = %time x * 2\nz = y + 1"))["z"].value == 5
 
 
 @pytest.mark.parametrize(

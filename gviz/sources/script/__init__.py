@@ -331,7 +331,8 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     writes = left.lines.writes_in(left.error.what, called) if left.error is not None else ()
     cuts = tuple(left.lines.cuts(graph_nodes(every.values()), [*roots.values(), *called], every))
     turn = left.call.turn if left.call is not None else 0
-    return replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)
+    graph = replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)
+    return replace(graph, codes=tuple(left.lines.codes.items()))
 
 
 def _as_it_was(graph: Graph, names: Mapping[str, Any], values: Mapping[int, Any]) -> Graph:

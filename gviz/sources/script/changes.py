@@ -31,11 +31,13 @@ class Change(NamedTuple):
         line: of the statement.
         row: the tensor after it.
         is_value: whether its value is another, or its name stands for another tensor; else it is the gradient that changed.
+        file: where the line is, if it is not in the source itself: ``cell 2`` of a notebook.
     """
 
     line: int
     row: TensorRow
     is_value: bool
+    file: str = ""
 
 
 class Changes:
