@@ -87,7 +87,7 @@ def refuse_glued(program: Program) -> None:
     for free, node in program.free.items():
         parts = product(free, known)
         ways = [parts] if parts else applied(free, known | {name: None for name in program.free if name != free})
-        if ways or re.search(r"Σ[^\W_]", free):
+        if ways or re.search(r"Σ\w", free):
             letters = [name[-1] for name in program.free if applied(name, name[-1])]
             written = suggestion(program.source, names=letters) or (f"write {' or '.join(ways)}" if ways else SUM)
             hint = f"{written}; or give it a value, if it is a name: {free}=1"
@@ -102,10 +102,11 @@ def _unreadable(source: Text, error: SyntaxError) -> SourceError:
         place = replace(source.place_of(latex[0].start()), length=len(latex[0][0]))
         hints = (hint for word, hint in LATEX.items() if word in latex[1])
         return SourceError(latex[1], place=place, hint=next(hints, MARKS["\\"][1]))
+    is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
     for token in typed:
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
-        if token.kind == "name" and token.text[0] == "Σ" and "Σ" not in source.given:
+        if token.kind == "name" and token.text[0] == "Σ" and not is_name:
             return _on(source, token, INDEX if token.text[1:2] == "_" else "a sum is written sum(...)", hint or SUM)
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"

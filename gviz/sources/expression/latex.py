@@ -51,13 +51,13 @@ BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"\^\s*\{(\w+)\}"), r"^\1 "),
     (re.compile(r"\^\s*\{([^{}]*)\}"), r"^(\1)"),
     (re.compile(rf"\\[dt]?frac(?![a-zA-Z]){ARGUMENT}{ARGUMENT}"), _fraction),
-    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]*)\]{ARGUMENT}"), _root),
+    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), _root),
     (re.compile(rf"\\sqrt(?![a-zA-Z]){ARGUMENT}"), r" sqrt(\1\2) "),
 )
 """What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside it."""
 
-POWER = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)")
-"""A superscript in brackets of its own, which may be a power, or the number of a layer: ``W^{(l-1)}``."""
+DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)|\\sqrt\s*\[")
+"""A superscript in brackets of its own, which may be a power, or the number of a layer, ``W^{(l-1)}``; a root of nothing."""
 
 
 def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note, ...]]:
@@ -79,12 +79,12 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
         before = plain
         for pattern, new in BRACED:
             plain = pattern.sub(new, plain)
-    if POWER.search(plain) or not known().issuperset(re.findall(COMMAND, plain)):
+    if DOUBTFUL.search(plain) or not known().issuperset(re.findall(COMMAND, plain)):
         return text, ()
     plain = re.sub(COMMAND, lambda match: f" {SIGNS.get(match[1], match[1])} ", plain)
     plain = re.sub(r" *([-+*/=^(),;<>|ᵀ]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")
     plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], given), plain)  # ReLU(x)
-    written = rewrite(plain, given=given)
+    written = rewrite(plain.replace("[", "(").replace("]", ")"), given=given)
     if not is_right(written, Text(plain)):
         return text, ()
     return written, (Note(f"read the LaTeX as {written}"),)

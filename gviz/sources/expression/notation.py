@@ -253,7 +253,8 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
             text += ")"
             applied.pop()
         if before.ends_operand and token.starts_operand and not (before.kind == "number" and token.text.startswith(".")):
-            text += _times(before.text, token.text, given)
+            is_chain = at > 1 and typed[at - 2].text == "@" and dimensions(given.get(token.text)) != 0  # xᵀ W x
+            text += " @ " if is_chain and token.is_word else _times(before.text, token.text, given)
         elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))

@@ -109,7 +109,8 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
         start = error.place.column or 0
         used = re.findall(r"\w+", error.place.text[start : start + error.place.length])
         missing = [name for name in program.free if name in used and name not in program.given]
-        values = " ".join(f"{name}=[{2 * at + 1},{2 * at + 2}]" for at, name in enumerate(missing))
+        vectors = (f"[{2 * at + 1},{2 * at + 2}]" for at in range(len(missing)))
+        values = " ".join(f"{name}={'[[1,2],[3,4]]' if name[0].isupper() else next(vectors)}" for name in missing)
         error.hint = f"{', '.join(missing)} not given: write {values}" if missing else error.hint
     return error
 

@@ -15,7 +15,7 @@ GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
 
 TRANSPOSED = re.compile(r"([^\W\d]\w*?)? *(?:ᵀ|⊤|\^ *T\b)( *(?=[\w(]))?")
-INVERSE = re.compile(r"([^\W\d]\w*?) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
+INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
 SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?)?)? *")
 PIECE = re.compile(r"(?P<space>\s+)|[\d.]+(?:[eE][-+]?\d+)?|\w+|\*\*|[=!<>]=|.", re.DOTALL)
 CLOSING = (")", "]", "}")
@@ -44,8 +44,12 @@ def matrices(code: str, given: Mapping[str, object]) -> str:
         return f"{match[1] or ''}{sign}{' ' if dims == 0 else ' @ ' if follows else ''}"
 
     def inverse(match: re.Match[str]) -> str:
-        is_matrix = dimensions(given.get(match[1])) == 2
-        return f"inverse({match[1]}){'' if match[2] is None else ' @ '}" if is_matrix else match[0]
+        is_matrix = dimensions(given.get(match[1])) == 2 or (match[1][0] == "(" and "@" in match[1])
+        return (
+            f"inverse({match[1].strip('()') if match[1].count('(') < 2 else match[1]}){'' if match[2] is None else ' @ '}"
+            if is_matrix
+            else match[0]
+        )
 
     return INVERSE.sub(inverse, TRANSPOSED.sub(transposed, code))
 
@@ -65,11 +69,15 @@ def sums(code: str, given: Mapping[str, object]) -> str:
     while signs := [*SUM.finditer(plain)]:
         sign = signs[-1]
         typed = plain[sign.end() : _term_end(plain, sign.end())].rstrip()
-        term = re.sub(rf"(?<=[^\W_])_{sign[2]}\b", "", typed)
-        if sign[2]:
-            new = set(re.findall(rf"\b([^\W\d]\w*?)_{sign[2]}\b", typed))
+        typed_on = {name[-1] for name in re.findall(r"\b[^\W\d]\w*?_[a-z]\b", typed) if name not in given}
+        index = sign[2] or (typed_on.pop() if len(typed_on) == 1 else "")
+        term = re.sub(r"(?<![\w)\]])\[([^\[\],]*)\]", r"(\1)", typed)
+        if index:
+            term = re.sub(rf"(?<=[^\W_])_{index}\b", "", term)
+            new = set(re.findall(rf"\b([^\W\d]\w*?)_{index}\b", typed))
             others = set(re.findall(r"\b[^\W\d]\w*\b(?! *\()", term)) - new - indexed
-            if not new or sign[2] in others or any(dimensions(given.get(name, 0)) != 0 for name in others):
+            is_part = any(re.search(rf"_\w*{index}", name) or dimensions(given.get(name, 0)) != 0 for name in others)
+            if not new or index in others or is_part:
                 return code
             indexed |= new
         is_call = sign[0] == sign[1] and re.match(rf"{GROUP} *[*@](?!\*)", term)  # Σ(x)*w: up to the bracket, or further

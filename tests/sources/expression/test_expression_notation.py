@@ -284,6 +284,8 @@ def test_a_name_with_a_value_or_of_other_letters_is_one_name(values: dict[str, o
         ("y=W⁻¹x", {"x": "[1,2]", "W": "[[1,2],[3,4]]"}, "y=inverse(W) @ x"),
         ("y=2W⁻¹", {"W": "[[1,2],[3,4]]"}, "y=2*inverse(W)"),
         ("y=W⁻¹x", {"x": "3", "W": "2"}, "y=W**-1*x"),
+        ("y=(XᵀX)⁻¹Xᵀt", {"X": "[[1,2],[3,4]]", "t": "[1,2]"}, "y=inverse(X.T @ X) @ X.T @ t"),
+        ("y=xᵀ W x", {"x": "[[1],[2]]", "W": "[[1,2],[3,4]]"}, "y=x.T @ W @ x"),
         ("y=2 W x", {"x": "[1,2]", "W": "[[1,2],[3,4]]"}, "y=2*W @ x"),
         ("y=(x-w)/2w", {"x": 3, "w": 2}, "y=(x-w)/(2*w)"),
         ("a=x+w, b=w+1", {"x": 3, "w": 2}, "a=x+w; b=w+1"),
@@ -318,6 +320,8 @@ SUMS = [
     ("L=1/n Σ_i(y_i-t_i)**2", "L=1/n*sum((y-t)**2)", 2.5),
     ("L=Σ_{i=1}^{n} y_i*p_i", "L=sum(y*p)", 6),
     ("L=Σ_i y_i p_i", "L=sum(y*p)", 6),
+    ("L=Σ tᵢ + ½Σ(yᵢ-pᵢ)²", "L=sum(t) + (1/2)*sum((y-p)**2)", 0.5),
+    ("L=-Σ_i [y_i*log(p_i) + (1-y_i)*p_i]", "L=-sum(y*log(p) + (1-y)*p)", -0.0794415),
     ("L=Σ_i y_i / Σ_i p_i", "L=sum(y / sum(p))", 0.75),
 ]
 
@@ -375,6 +379,7 @@ def test_a_function_that_is_glued_to_a_name_is_no_new_input(text: str, values: d
 @pytest.mark.parametrize(
     ("text", "values", "hint"),
     [
+        ("y=W @ x", {}, "W, x not given: write W=[[1,2],[3,4]] x=[1,2]"),
         ("y=w @ x", {}, "w, x not given: write w=[1,2] x=[3,4]"),
         ("y=sigmoid(w @ x) + b", {"w": "[5,6]"}, "x not given: write x=[1,2]"),
         ("y=w @ x", {"w": 2, "x": 3}, "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
@@ -432,6 +437,7 @@ def test_a_call_that_pytorch_refuses_gets_the_way_out(text: str, hint: str) -> N
         (r"$y=\sum\limits_{i} w_{i} x_{i} + b$", "y=sum(w*x)+b"),
         (r"$L = -\sum_i t_i \log y_i$", "L=-sum(t*log(y))"),
         (r"$y=\prod_i x_i$", "y=prod(x)"),
+        (r"$L=\sum_i \left[t_i\log p_i + (1-t_i)\right]$", "L=sum(t*log(p)+(1-t))"),
         (r"$y=\|x\|_2^2 + \lVert w\rVert_{2}$", "y=norm(x)**2+norm(w)"),
         (r"$y=\mathbf{W}^{(1)}x + W_{1}^{[2]}b$", "y=W_1*x+W_1_2*b"),
         (r"$y=W^{(1)\top}x$", "y=W_1.T @ x"),
@@ -454,6 +460,8 @@ def test_pasted_latex_is_read(latex: str, written: str) -> None:
         (r"$y=\begin{bmatrix}1&2\\3&4\end{bmatrix}x$", r"\begin", r"\begin has no meaning in an expression"),
         (r"$y=\alpha+$", r"\alpha", "\\ has no meaning in an expression"),
         (r"$y=\|x\|_1$", r"\|", "\\ has no meaning in an expression"),
+        (r"$a_i=\sum_j w_{ij} x_j$", r"\sum", "a sum has no index in an expression"),
+        (r"$y=\sqrt[]{x}$", r"\sqrt", "\\ has no meaning in an expression"),
         (r"$y=\sum_i \sum_j w_{ij}$", r"\sum", "a sum has no index in an expression"),
         (r"$y=\frac{e^{x_i}}{\sum_j e^{x_j}}$", r"\sum", "a sum has no index in an expression"),
         ("$y={x$", "{", "this { is not closed"),
