@@ -63,6 +63,8 @@ def numbers(value: Value, most: int = 1000) -> str:
     """
     if value is None:
         return ""
+    if 0 in size_of(value):  # which says nothing of the sizes inside
+        return "no elements"
     text = MINUS_ZERO.sub("0", value_text(single(value), PRECISION)) if is_short(value) else ""
     if 0 < len(text) <= most:
         return text
@@ -180,7 +182,7 @@ def unchecked(chain: Chain, name: str) -> str:
 
 def forward(node: Node) -> tuple[str, str, str]:
     """Return what an operation computes: its name, its expression, its numbers."""
-    value = numbers(node.value, LONGEST_VALUE)
+    value = "" if 0 in (node.shape or ()) else numbers(node.value, LONGEST_VALUE)
     size = "" if value or not node.shape else shape_text(node.shape)
     formula = read(node.expression) if node.expression else None
     return node.name or node.label, node.expression if formula is None else written(formula), value or size

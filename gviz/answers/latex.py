@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from gviz.answers.formulas import counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
@@ -39,6 +40,13 @@ PROSE = {
 }  # fmt: skip
 """Characters that stand for something else in LaTeX, or that its fonts lack."""
 
+ACCENTS = {
+    "\u0300": ("`", "grave"), "\u0301": ("'", "acute"), "\u0302": ("^", "hat"), "\u0303": ("~", "tilde"),
+    "\u0304": ("=", "bar"), "\u0306": ("u", "breve"), "\u0307": (".", "dot"), "\u0308": ('"', "ddot"),
+    "\u030a": ("r", "mathring"), "\u030c": ("v", "check"),
+}  # fmt: skip
+"""Marks of letters: the command in a text, and that in a formula."""
+
 GREEK = (
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho",
     "sigma", "tau", "phi", "chi", "psi", "omega",
@@ -72,13 +80,24 @@ def render(explanation: Explanation, _page: Page) -> str:
 
 
 # ------------------------------------------------------------------ words
-def prose(text: str) -> str:
+def prose(text: str, *, is_math: bool = False) -> str:
     r"""Return a text as LaTeX sets it; a character that no usual font has, by its number.
 
-    >>> prose("50% of w_1 → y")
-    '50\\% of w\\_1 $\\to$ y'
+    >>> prose("50% of w_1 → y"), prose("é"), prose("ŷ", is_math=True), prose("變")
+    ('50\\% of w\\_1 $\\to$ y', "\\'{e}", '\\hat{y}', '[U+8B8A]')
     """
-    return "".join(PROSE.get(sign, sign if sign.isascii() else f"[U+{ord(sign):04X}]") for sign in visible(text))
+    signs = re.findall("[A-Za-z]?[\u0300-\u036f]+|.", normalize("NFC", visible(text)), re.DOTALL)
+    return "".join(PROSE.get(sign) or (sign if sign.isascii() else letter(sign, is_math=is_math)) for sign in signs)
+
+
+def letter(text: str, *, is_math: bool) -> str:
+    """Return a letter with its accents; by the numbers of its characters if it has others."""
+    base, *marks = [*normalize("NFD", text)]
+    if not base.isascii() or not marks or not ACCENTS.keys() >= {*marks}:
+        return "".join(f"[U+{ord(sign):04X}]" for sign in text)
+    for mark in marks:
+        base = f"\\{ACCENTS[mark][is_math]}{{{base}}}"
+    return base
 
 
 def words(section: Section) -> Iterator[str]:
@@ -104,12 +123,12 @@ def name_of(name: str) -> str:
     base, number = re.fullmatch(r"(.*?)_?(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
     if base in LETTERS or base.lower() in GREEK:
         word = LETTERS.get(base, base)
-        letter = f"\\{word}"
-    elif len(base) == 1 and base.isascii() and base.isalpha():
-        letter = base
+        symbol = f"\\{word}"
+    elif re.fullmatch("[A-Za-z][\u0300-\u036f]*", normalize("NFD", base)):
+        symbol = prose(base, is_math=True)
     else:
-        return "\\mathrm{" + prose(name).replace("$", "").replace(" ", "\\ ") + "}"
-    return f"{letter}_{{{number}}}" if number else letter
+        return "\\mathrm{" + prose(name, is_math=True).replace("$", "").replace(" ", "\\ ") + "}"
+    return f"{symbol}_{{{number}}}" if number else symbol
 
 
 def math(text: str) -> str:
@@ -239,7 +258,7 @@ def derivation(found: Derivation) -> Iterator[str]:
 
 def value_of(node: Node) -> str:
     """Return the value of a tensor; its size where the numbers are not known."""
-    if node.value is not None:
+    if node.value is not None and 0 not in (node.shape or ()):
         return tensor(node.value)
     return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import OneOf, SourceCommand, takes_source
+from gviz.cli.options import OneOf, SourceCommand, not_blank, takes_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,9 @@ __all__ = ["inspect"]
     type=OneOf(("name", "line", "grad", "size")),
     help="List by name, by line, or the largest gradient or tensor first. [default: as assigned]",
 )
-@click.option("--watch", default="", metavar="NAME", help="List each line of a script that changed NAME, or its gradient.")
+@click.option(
+    "--watch", callback=not_blank, metavar="NAME", help="List each line of a script that changed NAME, or its gradient."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.")
 def inspect(*, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool) -> int:
     """List the tensors of SOURCE, or the operations of a static graph.

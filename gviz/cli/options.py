@@ -10,9 +10,16 @@ import click
 
 from gviz.text import did_you_mean
 
-__all__ = ["READING", "Command", "OneOf", "SourceCommand", "not_one_of", "pairs", "takes_source"]
+__all__ = ["READING", "Command", "OneOf", "SourceCommand", "not_blank", "not_one_of", "pairs", "takes_source"]
 
 Command: TypeAlias = Callable[..., int]
+
+
+TYPED = "gviz.typed"
+"""The key of the words of a command line, by which an option knows the name that it was given by."""
+
+OTHER_WORDS = {"--style": "--theme"}
+"""Options that people try, and their names here."""
 
 
 class SourceCommand(click.Command):
@@ -24,6 +31,7 @@ class SourceCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split at the first ``--`` before click drops it."""
         cut = args.index("--") if "--" in args else len(args)
+        ctx.meta[TYPED] = {word.partition("=")[0] for word in args[:cut]}
         try:
             rest = super().parse_args(ctx, args[:cut])
         except click.NoSuchOption as error:
@@ -52,12 +60,28 @@ def nearest(option: str, options: Sequence[str]) -> str:
     """
     from difflib import get_close_matches  # only an error needs it
 
+    option = OTHER_WORDS.get(option, option)
     alike = [other for other in options if other.startswith(option) or option.startswith(other)]
     return "".join(f"Did you mean {meant}?" for meant in (alike or get_close_matches(option, options, 1))[:1])
 
 
-def _names(_context: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
+def typed_name(context: click.Context, option: click.Parameter) -> str:
+    """Return an option by the one of its names that was typed."""
+    return next((name for name in option.opts if name in context.meta.get(TYPED, ())), option.opts[0])
+
+
+def not_blank(context: click.Context, option: click.Parameter, text: str | None) -> str:
+    """Return the text of an option, "" if it is not there; refuse one that has none."""
+    if text is not None and not text.strip():
+        name = typed_name(context, option)
+        raise click.UsageError(f"{name} is empty: write {name} {option.metavar}.")
+    return text or ""
+
+
+def _names(context: click.Context, option: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the names of an option that may be repeated and may have commas, each once."""
+    for text in texts:
+        not_blank(context, option, text.replace(",", " "))
     return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
 
 
@@ -111,15 +135,15 @@ def not_one_of(word: str, words: Iterable[str]) -> str:
     return "; ".join(filter(None, [f"{word!r} is not one of {', '.join(listed)}", did_you_mean(word, listed)]))
 
 
-def _stop(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+def _stop(context: click.Context, option: click.Parameter, text: str | None) -> str:
     """Return a place for a run to end at."""
-    if not text:
-        return text
+    if not not_blank(context, option, text):
+        return ""
     from gviz.errors import SourceError
     from gviz.sources.options import stop_text
 
     try:
-        return stop_text(parameter.name or "", text)
+        return stop_text(typed_name(context, option).strip("-").replace("-", "_"), str(text))
     except SourceError as error:
         raise click.UsageError(str(error)) from None
 
@@ -140,9 +164,9 @@ OPTIONS = {
     "wrt": click.option("--wrt", **NAMES, help="Differentiate by NAME only; repeatable. It goes with --order."),
     "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
                            help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
-    "stop_at": click.option("--stop-at", default="", metavar="backward[:N]", callback=_stop,
+    "stop_at": click.option("--stop-at", metavar="backward[:N]", callback=_stop,
                             help="End a script after its first (Nth) backward."),
-    "until": click.option("--until", "--at", "until", default="", metavar="LINE[:N]", callback=_stop,
+    "until": click.option("--until", "--at", "until", metavar="LINE[:N]", callback=_stop,
                           help="End a script when it comes to that line for the first (Nth) time, before the line runs; "
                           "in a notebook, LINE is 'cell 2:1'."),
     "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,

@@ -93,9 +93,19 @@ def _advice(word: str, pair: str, kind: str) -> str:
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if "." in pair[1:-1]:
         return f" To name the file of the picture: -o {pair}"
+    if (name := as_name(pair.partition("=")[0])) and "=" in pair:
+        return f" Write {name}={pair.partition('=')[2]}"
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
         return " To write the picture to standard output: -o -" if pair == "-" else ' Put the expression in quotes: "y = x + w"'
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
+
+
+def as_name(text: str) -> str:
+    """Return a name with other signs as an expression has it, x_1 for x₁; "" if it is none."""
+    from gviz.sources.expression.notation import replacement  # only an error needs it
+
+    name = "".join(sign if (plain := replacement(sign)) is None else plain for sign in text.strip())
+    return name if name.isidentifier() else ""
 
 
 def read_values(file: str) -> dict[str, str]:

@@ -64,7 +64,6 @@ class Case:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.shown = graph, dataflow(graph) if graph.nodes else graph
         self.rows = {row.name: row for row in graph.tensors}
-        self.code = graph.code.split("\n")
         self.nodes = {node.id: node for node in self.shown.nodes}
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
         self.uses: dict[str, list[Edge]] = {node: [] for node in self.nodes}
@@ -77,15 +76,11 @@ class Case:
     # ---------------------------------------------------------------- lines of the program
     def line(self, number: int, file: str = "") -> Lines:
         """Return a line with its code; nothing for one that is not known."""
-        if not number:
-            return ()
-        code = self.code[number - 1].strip() if not file and number <= len(self.code) else ""
-        return ((line_text(number, file), code),)
+        return ((line_text(number, file), self.graph.code_of(number, file)),) if number else ()
 
     def line_of(self, place: str) -> Lines:
         """Return the line of a place in words, ``line 3``."""
-        number = place.removeprefix("line ")
-        return self.line(int(number)) if number.isdigit() else (((place, ""),) if place else ())
+        return ((place, self.graph.code_at(place)),) if place else ()
 
     def line_of_row(self, row: TensorRow) -> Lines:
         """Return the line that made a tensor."""
@@ -98,14 +93,14 @@ class Case:
     @property
     def line_of_backward(self) -> Lines:
         """The line that called backward."""
-        return self.line(self.graph.line)
+        return self.line(self.graph.line, self.graph.file)
 
     @cached_property
     def stop(self) -> Stop | None:
         """The error that the program stopped with, if it did."""
         place, _, message = self.graph.error.partition("\n")
-        number, _, code = place.removeprefix("line ").partition("  ")
-        return Stop(((f"line {number}", code),) if number.isdigit() else (), code, message) if self.graph.error else None
+        where, _, code = place.partition("  ")
+        return Stop(((where, code),) if code else (), code, message) if self.graph.error else None
 
     # ---------------------------------------------------------------- the graph
     @cached_property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.explain.catalogue import NODES, is_operator, matching, operations
+from gviz.explain.catalogue import NODES, is_operator, matching, operations, spellings
 from gviz.text import closest, did_you_mean, excerpt
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class Named(NamedTuple):
     def facts(self) -> list[tuple[str, str]]:
         """Return the lines below its title: (head, text)."""
         one = self.operation
-        calls = [*one.forms, *one.part_of]
+        parts = (form for form in one.part_of if f"{form.rpartition('.')[2]}(" in self.example)  # it has been run
+        calls = [*one.forms, *parts]
         more = [
             (
                 "is",
@@ -109,7 +110,8 @@ def named(word: str) -> tuple[Named, ...]:
         return older(name, node[1])
     parts = matching(f"{owner}{name}")
     called = [one for one in parts if name.lower() in {form.lower() for form in one.names()}]
-    if not called and parts:
+    within = {text.lower() for one in parts for form in one.part_of for text in spellings(form)}
+    if not called and f"{owner}{name}".lower() in within:
         hint = f"gviz ops {owner}{name} lists the operations that it is made of"
         raise SourceError(f"{excerpt(f'{owner}{name}')} is no operation of the graph: it is made of several", hint=hint)
     if not called:
@@ -144,6 +146,10 @@ def refuse(name: str) -> NoReturn:
         meant = closest(own, map(family_of, labels()))
         hint = f"a class of your own, {excerpt(own)}(torch.autograd.Function), has a node of this name, without a digit"
         hint = f"did you mean {meant}Backward? Or {hint}" if meant else hint
+    elif name == "backward":
+        raise SourceError(
+            "backward is no operation of the graph: it runs the graph", hint="gviz explain SOURCE shows what it computes"
+        )
     else:
         otherwise = "gviz ops lists all operations; an expression is more than a name, as in y=x*w"
         hint = did_you_mean(name, [*labels(), *(one.key for one in operations())], otherwise)
@@ -209,7 +215,8 @@ def example_of(operation: Operation) -> str:
     """Return a call that makes the operation's node on gviz's engine: it has been run; "" if none of the usual ones does."""
     if operation.key in OWN_EXAMPLES:
         return OWN_EXAMPLES[operation.key]
-    for form in sorted(operation.forms, key=lambda form: (not is_operator(form), form.startswith("2"))):
+    forms = sorted(operation.forms, key=lambda form: (not is_operator(form), form.startswith("2")))
+    for form in forms or operation.part_of:
         for call in calls(form):
             if made_by(call) == operation.grad_fn:
                 return call

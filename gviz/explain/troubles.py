@@ -452,6 +452,17 @@ TROUBLES = (
         (("Take the form that also sees the weights inside.", "checkpoint(block, x, use_reentrant=False)"),),
     ),
     Trouble(
+        ("invalid index of a 0-dim tensor. Use tensor.item() in Python", "invalid index to scalar variable"),
+        "A tensor of one number, such as a loss, is indexed as if it had elements: loss[0], or loss.data[0] in programs for "
+        "PyTorch before 0.4.",
+        (("Take its number.", "loss.item()   # not: loss.data[0]"),),
+    ),
+    Trouble(
+        ("expected a Variable argument, but got ...Tensor", "Variable data has to be a tensor, but got Variable"),
+        "PyTorch before 0.4 had Variables, which have gradients, beside tensors, which had none: the other one is wanted.",
+        (("Use a newer PyTorch, where a tensor is both.", "w = torch.randn(3, requires_grad=True)   # not: Variable(...)"),),
+    ),
+    Trouble(
         ("more than one element of the written-to tensor refers to a single memory location",),
         "A tensor that was made with expand() is written in place: several of its elements are the same number in memory.",
         (("Make a copy with elements of its own.", "y = x.expand(3, 3).clone()"),),
@@ -470,8 +481,10 @@ QUESTION = re.compile(
 )
 """Words about a gradient, and no formula."""
 
-WORDS = re.compile(r"[A-Za-z']{2,}(?: +[A-Za-z']{2,}){3,}")
-"""Four words in a row: no expression has them."""
+WORDS = re.compile(
+    r"[A-Za-z']{2,}(?: +[A-Za-z']{2,}){3,}|^(?=[^=]*$)(?!.*(?:[+*^@]| [-/] )).*\b[A-Za-z]\w{2,},? +[A-Za-z]\w{2,}\b"
+)
+"""Four words in a row, or two where no formula is: no expression has them."""
 
 MARKS = re.compile(r"\x1b\[[0-9;]*m|^[ \t]*(?:E|>|\|)[ \t]+", re.MULTILINE)
 """Colours, and what pytest and others put before each line."""

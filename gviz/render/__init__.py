@@ -74,10 +74,10 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
     module = _serving(wanted)
     if module is not None:
         return module
-    known = sorted(known for module in _modules() for known in module.SUFFIXES)
+    first = ("pdf", "svg", "png")
+    known = sorted((word for module in _modules() for word in module.SUFFIXES), key=lambda word: (word not in first, word))
+    known[: len(first)] = first
     if not wanted:
-        first = ("pdf", "svg", "png")
-        known = [*first, *(word for word in known if word not in first)]
         hint = f"end it in one of {', '.join(known)}, or give a --format (in Python RenderOptions(format=...))"
         raise RenderError("the file's name has no suffix that tells the format", hint=hint)
     meant = closest(wanted, known)

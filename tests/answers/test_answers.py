@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from gviz import engine
 from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
-from gviz.answers.latex import math
+from gviz.answers.latex import math, name_of, prose
 from gviz.errors import RenderError
 from gviz.sources import SourceOptions
 from gviz.text import display_width
@@ -25,7 +26,7 @@ SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
     "nan": ("y=log(x)*0+x/w", {"x": 0, "w": -3}),
     "deep": ("y=x" + "; y=y*1.01+w" * 60, {"x": 1, "w": 2}),
     "many": ("y=x" + "; y=y+y" * 60, {"x": 1}),
-    "greek": ("α_1=β*x; y=softplus(α_1)+maximum(x,β)", {"x": 2}),
+    "greek": ("α_1=β*x; y=softplus(α_1)+maximum(x,β)+ŷ*résumé", {"x": 2}),
 }
 WORDS = (
     "AddBackward0",
@@ -126,7 +127,7 @@ def test_latex_is_whole(name: str, tmp_path: Path) -> None:
         ("where(x > 0, 1, exp(x))", "\\operatorname{where}\\left([x > 0], 1, \\exp\\left(x\\right)\\right)"),
         ("W.T @ grad", "W^{\\top}\\, \\mathrm{grad}"),
         ("x (1st)", "\\text{\\texttt{x (1st)}}"),
-        ("θ_1*é", "\\theta_{1} \\cdot \\mathrm{[U+00E9]}"),
+        ("θ_1*é*變", "\\theta_{1} \\cdot \\acute{e} \\cdot \\mathrm{[U+8B8A]}"),
     ],
 )
 def test_a_formula_is_set_as_mathematics(formula: str, text: str) -> None:
@@ -176,7 +177,35 @@ def test_a_file_has_the_format_of_its_suffix(tmp_path: Path) -> None:
         ("a leaf Variable that requires grad is being used", "error"),
         ("UserWarning: The .grad attribute", "error"),
         ("torch.autograd.gradcheck.GradcheckError: Jacobian mismatch", "error"),
+        ("invalid index of a 0-dim tensor. Use tensor.item() in Python", "error"),
+        ("expected a Variable argument, but got FloatTensor", "error"),
+        ("AddBackward0 AccumulateGrad", "error"),
+        ("some words", "error"),
+        ("sin x", "source"),
+        ("y = some words", "source"),
+        ("some + other words", "source"),
     ],
 )
 def test_it_is_decided_once_what_a_word_is(word: str, subject: str) -> None:
     assert subject_of(word) == subject
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "text"),
+    [
+        ("ŷ", r"\hat{y}", r"\^{y}"),
+        ("é_2", r"\acute{e}_{2}", r"\'{e}\_2"),
+        ("x\u0304", r"\bar{x}", r"\={x}"),
+        ("résumé", r"\mathrm{r\acute{e}sum\acute{e}}", r"r\'{e}sum\'{e}"),
+        ("ế", r"\acute{\hat{e}}", r"\'{\^{e}}"),
+        ("變", r"\mathrm{[U+8B8A]}", "[U+8B8A]"),
+    ],
+)
+def test_letters_with_accents_are_those_of_latex(name: str, formula: str, text: str) -> None:
+    assert (name_of(name), prose(name)) == (formula, text)
+
+
+def test_of_a_tensor_without_elements_the_shape_is_whole() -> None:
+    text = explain("y=x.sum()", x=engine.zeros(2, 0, 3)).text()
+    assert "  x (2, 0, 3)\n" in text
+    assert "(2, 0)" not in text

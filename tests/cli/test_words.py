@@ -60,6 +60,15 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["show", "y=x"], "did you mean render?"),
         (["plot", "y=x"], "did you mean render?"),
         (["render", "y=x", "--themes", "dark"], "No such option '--themes'. Did you mean --theme?"),
+        (["render", "y=x", "--style", "dark"], "No such option '--style'. Did you mean --theme?"),
+        (["inspect", "y=x", "--at", ""], "--at is empty: write --at LINE[:N]."),
+        (["inspect", "y=x", "--until= "], "--until is empty: write --until LINE[:N]."),
+        (["inspect", "y=x", "--watch", ""], "--watch is empty: write --watch NAME."),
+        (["render", "y=x", "--order", "1", "--wrt", " , "], "--wrt is empty: write --wrt NAME."),
+        (["inspect", "y=x", "--root", ""], "--root is empty: write --root NAME."),
+        (["inspect", "y=x", "--at", "x"], "--at x: write 12, or 12:3 for the third time"),
+        (["inspect", "y=x", "--until=x"], "--until x: write 12, or 12:3 for the third time"),
+        (["inspect", "y=x_1", "x₁=1"], '"x₁=1" is not NAME=VALUE. Write x_1=1'),
         (["render", "y=x", "--colour", "value"], "No such option '--colour'. Did you mean --color-by?"),
         (["render", "y=x", "--output-file", "y.pdf"], "No such option '--output-file'. Did you mean --output?"),
         (["render", "y=x", "y.png"], '"y.png" is not NAME=VALUE. To name the file of the picture: -o y.png'),
@@ -109,6 +118,7 @@ def test_a_value_may_have_spaces_around_its_sign(gviz: Program, words: list[str]
 
 def test_a_file_without_a_suffix_is_told_of_the_usual_ones_first(gviz: Program) -> None:
     gviz("render", "y=x", "-o", "foo").assert_refused("end it in one of pdf, svg, png, bmp, ")
+    gviz("render", "y=x", "-o", "foo.docx").assert_refused("The formats are pdf, svg, png, bmp, ")
 
 
 def test_names_are_split_at_commas_outside_brackets_and_quotes() -> None:

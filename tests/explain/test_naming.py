@@ -103,3 +103,15 @@ def test_a_name_without_a_digit_may_be_that_of_an_own_function() -> None:
     with pytest.raises(SourceError) as refused:
         named("CubeBackward")
     assert "a class of your own, Cube(torch.autograd.Function)" in str(refused.value)
+
+
+def test_what_records_an_operation_has_been_run() -> None:
+    facts = dict(named("UnsafeViewBackward0")[0].facts())
+    assert facts["is"] == "what autograd records for torch.kron, among others"
+    assert facts["example"] == "torch.kron(x, y)"
+
+
+@pytest.mark.parametrize("name", ["backward", "loss.backward", "Tensor.backward"])
+def test_backward_is_no_operation_and_runs_the_graph(name: str) -> None:
+    with pytest.raises(SourceError, match="backward is no operation of the graph: it runs the graph"):
+        named(name)

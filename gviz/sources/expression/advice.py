@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from dataclasses import replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
@@ -16,8 +17,18 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
 from gviz.sources.expression.check import RefusedError, called_function, sign
-from gviz.sources.expression.commands import not_known
-from gviz.sources.expression.notation import JOINING, Token, foreign, product, replacement, suggestion, tokens
+from gviz.sources.expression.commands import not_read
+from gviz.sources.expression.notation import (
+    JOINING,
+    Token,
+    applied,
+    foreign,
+    is_right,
+    product,
+    replacement,
+    suggestion,
+    tokens,
+)
 from gviz.text import did_you_mean, printable
 
 if TYPE_CHECKING:
@@ -27,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["answer", "refuse_characters", "refuse_glued"]
 
 FILE = "gviz render file.py"
-SUM = "write sum(w*x), and give each name all of its numbers: w=[1,2] x=[3,4]"
+INDEX = "a sum has no index in an expression"
+SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
 
 # ------------------------------------------------------------------ what cannot be read
 MARKS = {
@@ -36,6 +48,14 @@ MARKS = {
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "'": ("this quote begins a text that does not end", "a prime cannot be in a name: write x1 or dx"),
 }
+
+LATEX = {
+    " index ": SUM,
+    "clos": "each { needs its }, as in \\frac{1}{x}",
+    "\\begin": "give a matrix as the value of a name: y=W @ x W=[[1,2],[3,4]] x=[1,2]",
+    "layer": "write x**(n-1) for a power, x_1 for a name with a number",
+}
+"""What to do about a LaTeX that is not read, by a word of what is wrong there."""
 
 
 def refuse_characters(source: Text) -> None:
@@ -62,12 +82,15 @@ def answer(error: Exception, source: Text) -> SourceError:
 
 
 def refuse_glued(program: Program) -> None:
-    """Refuse a name without a value that consists of names that have one: ``wx`` is not w*x."""
+    """Refuse a name without a value that consists of names that have one, or of a function and one: ``wx``, ``sinx``."""
     known = dict.fromkeys(program.assigned) | dict(program.source.given)
     for free, node in program.free.items():
         parts = product(free, known)
-        if parts is not None:
-            hint = f"{suggestion(program.source) or f'write {parts}'}; or give it a value, if it is a name: {free}=1"
+        ways = [parts] if parts else applied(free, known | {name: None for name in program.free if name != free})
+        if ways or re.search(r"Σ\w", free):
+            letters = [name[-1] for name in program.free if applied(name, name[-1])]
+            written = suggestion(program.source, names=letters) or (f"write {' or '.join(ways)}" if ways else SUM)
+            hint = f"{written}; or give it a value, if it is a name: {free}=1"
             raise SourceError(f"{free} is one name, and it has no value", place=program.source.place(node), hint=hint)
 
 
@@ -75,20 +98,20 @@ def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
-    if "\\" in source.code and (command := not_known(source.code)) is not None:
-        what, hint = f"{command[0]} has no meaning in an expression", MARKS["\\"][1]
-        if command[1] == "sum":
-            what, hint = "a sum has no index in an expression", SUM
-        return SourceError(what, place=replace(source.place_of(command.start()), length=len(command[0])), hint=hint)
+    if (latex := not_read(source.code)) is not None:
+        place = replace(source.place_of(latex[0].start()), length=len(latex[0][0]))
+        hints = (hint for word, hint in LATEX.items() if word in latex[1])
+        return SourceError(latex[1], place=place, hint=next(hints, MARKS["\\"][1]))
+    is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
     for token in typed:
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
-        if token.kind == "name" and token.text[0] in "Σ∑" and len(token.text) > 1:
-            return _on(source, token, "a sum has no index in an expression", SUM)
+        if token.kind == "name" and token.text[0] == "Σ" and not is_name:
+            return _on(source, token, INDEX if token.text[1:2] == "_" else "a sum is written sum(...)", hint or SUM)
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
             hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
             return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
-    pair = _wrong_pair(typed) if what.startswith("invalid") else None
+    pair = _wrong_pair(typed, source) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
     if "assign to" in what:
@@ -120,13 +143,14 @@ def _on(source: Text, token: Token, what: str, hint: str | None) -> SourceError:
     return SourceError(printable(what), place=place, hint=hint and printable(hint))
 
 
-def _wrong_pair(typed: list[Token]) -> tuple[Token, str, str] | None:
+def _wrong_pair(typed: list[Token], source: Text) -> tuple[Token, str, str] | None:
     """Return the first operand that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``."""
     for before, token, after in zip(typed, typed[1:], [*typed[2:], Token("newline", "\n", 0, 0)], strict=False):
         if before.ends_operand and token.starts_operand and token.text != "(":
             if before.kind == "name" and OTHER_NAMES.get(before.text, before.text) in functions():
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
-            hint = f"to multiply, write {before.text}*{token.text}"
+            written = f"{before.text}*{token.text}"
+            hint = f"to multiply, write {written if is_right(written, source) else '*'}"
             if before.kind == token.kind == "number" and token.text.startswith("."):
                 hint = "a number has one decimal point"
             elif token.is_word and after.text == "=":
@@ -288,7 +312,9 @@ def _named(name: str, program: Program) -> tuple[str, str]:
     if hasattr(builtins, name):
         return f"{name} is not allowed in an expression", PYTHONS.get(name, f"a script can do it: {FILE}")
     hint = did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")
-    if name in OTHER_NAMES:
+    if name[0] == "Σ":
+        hint = suggestion(program.source) or SUM
+    elif name in OTHER_NAMES:
         hint = suggestion(program.source) or f"write {OTHER_NAMES[name]}(...)"
     elif len(name) == 1 and (multiplied := suggestion(program.source)):
         hint = f"to multiply, {multiplied}"

@@ -68,7 +68,7 @@ OTHER_MODULES = words("jnp math np numpy tf")
 OTHER_NAMES = {
     "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
     "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
-    "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "Σ": "sum", "array": "tensor",
+    "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "array": "tensor",
     "Tensor": "tensor", "FloatTensor": "tensor", "tr": "trace", "arctg": "atan", "sen": "sin",
 }  # fmt: skip
 """Names from mathematics and elsewhere -> the engine's names."""

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gviz.sources.expression.allowed import OTHER_NAMES, functions
-from gviz.sources.expression.commands import COMMAND, SIGNS, UNSEEN, known
+from gviz.sources.expression.commands import COMMAND, SIGNS, UNSEEN, known, wrong_brace
 from gviz.sources.expression.notation import is_right, rewrite
 from gviz.sources.expression.parse import Text
 from gviz.sources.options import Note
@@ -23,24 +23,41 @@ LETTERS = re.compile(rf"(?P<kept>{KEPT})|_\s*(?P<index>[0-9]+|[a-zA-Z])|(?P<word
 """Words that stay whole, an index of one letter or number, and letters side by side."""
 
 LEFT = re.compile(r"(?:^|;|\\\\)\s*([a-zA-Z]\w*)\s*=(?!=)")
+TRANSPOSED = r"(?:(?:\\top|\\intercal)(?![a-zA-Z])|T)"
 ARGUMENT = r"\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]|\\[a-zA-Z]+))"
 
 
 def _fraction(match: re.Match[str]) -> str:
     above, below = (match[1] or match[2] or "", match[3] or match[4] or "")
-    parts = (part if re.fullmatch(r" ?\\?[\w^]+ ?", part) else f"({part})" for part in (above, below))
-    return f"({'/'.join(parts)})"
+    return f"({_grouped(above)}/{_grouped(below)})"
+
+
+def _root(match: re.Match[str]) -> str:
+    return f" ({match[2] or match[3] or ''})^(1/{_grouped(match[1])}) "
+
+
+def _grouped(part: str) -> str:
+    return part if re.fullmatch(r" ?\\?[\w^]+ ?", part) else f"({part})"
+
+
+def _layer(match: re.Match[str]) -> str:
+    return f"{match[1]}_{match[2]}{'ᵀ' if match[3] else ' '}"
 
 
 BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
-    (re.compile(r"\^\s*(?:\{\s*(?:\\top|\\intercal|T)\s*\}|(?:\\top|\\intercal)(?![a-zA-Z])|T)"), "ᵀ"),
+    (re.compile(rf"\^\s*(?:\{{\s*{TRANSPOSED}\s*\}}|{TRANSPOSED})"), "ᵀ"),
     (re.compile(r"_\s*\{\s*(\w+)\s*\}"), r"_\1"),
+    (re.compile(rf"(?<!\\)\b(?!e\b)([a-zA-Z]\w*)\s*\^\s*\{{\s*[(\[]\s*(\w+)\s*[)\]]\s*({TRANSPOSED})?\s*\}}"), _layer),
     (re.compile(r"\^\s*\{(\w+)\}"), r"^\1 "),
     (re.compile(r"\^\s*\{([^{}]*)\}"), r"^(\1)"),
     (re.compile(rf"\\[dt]?frac(?![a-zA-Z]){ARGUMENT}{ARGUMENT}"), _fraction),
+    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), _root),
     (re.compile(rf"\\sqrt(?![a-zA-Z]){ARGUMENT}"), r" sqrt(\1\2) "),
 )
 """What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside it."""
+
+DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)|\\sqrt\s*\[")
+"""A superscript in brackets of its own, which may be a power, or the number of a layer, ``W^{(l-1)}``; a root of nothing."""
 
 
 def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note, ...]]:
@@ -53,6 +70,8 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
     >>> read_latex(r"$y=\frac{x^{2}}{w_{1}}e^{-x}$", {})[0], read_latex(r"$y=Wx$", {"W": "[[1, 2]]", "x": "[3, 4]"})[0]
     ('y=(x**2/w_1)*exp(-x)', 'y=W @ x')
     """
+    if wrong_brace(text) is not None:
+        return text, ()
     plain, before = UNSEEN.sub(" ", text), ""
     plain = _apart(plain, {*given, *LEFT.findall(plain)})
     plain = MARKED.sub(lambda match: f" {match[2] or match[3]}_{match[1]} ", STYLED.sub(r" \1 ", plain))
@@ -60,12 +79,12 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
         before = plain
         for pattern, new in BRACED:
             plain = pattern.sub(new, plain)
-    if not known().issuperset(re.findall(COMMAND, plain)):
+    if DOUBTFUL.search(plain) or not known().issuperset(re.findall(COMMAND, plain)):
         return text, ()
     plain = re.sub(COMMAND, lambda match: f" {SIGNS.get(match[1], match[1])} ", plain)
     plain = re.sub(r" *([-+*/=^(),;<>|ᵀ]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")
     plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], given), plain)  # ReLU(x)
-    written = rewrite(_with_matrices(plain, given))
+    written = rewrite(plain.replace("[", "(").replace("]", ")"), given=given)
     if not is_right(written, Text(plain)):
         return text, ()
     return written, (Note(f"read the LaTeX as {written}"),)
@@ -94,13 +113,3 @@ def _apart(text: str, names: set[str]) -> str:
 def _function(word: str, given: Mapping[str, object]) -> str:
     """Return a word before a bracket as the function that it is in other capitals, else as it is."""
     return word.lower() if word.lower() in functions() and word not in given else word
-
-
-def _with_matrices(plain: str, given: Mapping[str, object]) -> str:
-    """Return a text with ``@`` where a matrix stands before a vector or a matrix."""
-
-    def sign(match: re.Match[str]) -> str:
-        left, right = (str(given.get(name, "")).replace(" ", "") for name in match.groups())
-        return f"{match[1]} @ " if left.startswith("[[") and right.startswith("[") else match.group()
-
-    return re.sub(r"\b([a-zA-Z]\w*) (?=([a-zA-Z]\w*))", sign, plain)

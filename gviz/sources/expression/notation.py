@@ -11,19 +11,23 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 from unicodedata import decomposition, normalize
 
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions
 from gviz.sources.expression.check import Program, RefusedError
+from gviz.sources.expression.typeset import GROUP, dimensions, matrices, sums
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gviz.sources.expression.parse import Text
 
-__all__ = ["JOINING", "Token", "foreign", "is_right", "product", "replacement", "rewrite", "suggestion", "tokens"]
+__all__ = [
+    "JOINING", "Token", "applied", "foreign", "is_right", "product", "replacement", "rewrite", "suggestion", "tokens"
+]  # fmt: skip
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
@@ -104,18 +108,19 @@ class Token:
         return self.text in JOINING or (self.kind == "operator" and not self.ends_operand)
 
 
-def suggestion(source: Text, but: str = "") -> str | None:
+def suggestion(source: Text, but: str = "", names: Iterable[str] = ()) -> str | None:
     """Return the hint with the source as it should be written, None if gviz itself could not read what it is rewritten to.
 
     Args:
         source: what was typed.
         but: a function's name that stands for a value.
+        names: names that are known beside those with a value.
 
     >>> from gviz.sources.expression.parse import Text
     >>> suggestion(Text("y=2x")), suggestion(Text("y=2*("))
     ('write y=2*x', None)
     """
-    code, text = source.code.strip(), rewrite(source.code, functions() - {but}, source.given)
+    code, text = source.code.strip(), rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.given})
     if len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{":  # what follows is not known
         return None
     return f"write {source.prefix}{text}" if is_right(text, source) else None
@@ -124,7 +129,8 @@ def suggestion(source: Text, but: str = "") -> str | None:
 def is_right(text: str, source: Text) -> bool:
     """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's.
 
-    A letter alone, as t, is a name here: the functions that are called so are not meant.
+    A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index alone, and
+    names that are glued together are no names.
     """
     typed = normalize("NFKC", source.code).replace("_", "")
     try:
@@ -133,9 +139,11 @@ def is_right(text: str, source: Text) -> bool:
             program = Program(source, ast.parse(text).body, source.given)
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    free = program.free.keys() - source.given.keys()
     return bool(program.statements) and all(
-        name.replace("_", "") in typed and (len(name) == 1 or name not in functions()) for name in free
+        name.replace("_", "") in typed
+        and (len(name) == 1 or name not in functions())
+        and not (re.search(r"[Σ∑∏]|^_+\d*$", name) or product(name, source.given) or applied(name, source.given))
+        for name in program.free.keys() - source.given.keys()
     )
 
 
@@ -202,12 +210,28 @@ def product(name: str, given: Mapping[str, object]) -> str | None:
         for start in [start for start in ways if name[start:end] in given or name[start:end] == "π"]:
             ways[end] = [*ways[start], name[start:end]]
     parts = ways.get(len(name), [name[0], name[1:]] if name[0] == "π" and name[1:].isidentifier() else [])
-    is_matrix = [str(given.get(part, "")).replace(" ", "").startswith("[[") for part in parts]
-    signs = [
-        " @ " if left and str(given.get(right, "")).startswith("[") else "*"
-        for left, right in zip(is_matrix, parts[1:], strict=False)
-    ]
+    signs = [_times(left, right, given) for left, right in pairwise(parts)]
     return "".join(part + sign for part, sign in zip(parts, [*signs, ""], strict=True)) if parts else None
+
+
+def applied(name: str, known: Collection[str]) -> list[str]:
+    """Return the ways to read a name as a function with its argument, which is a known name, or a number of times that.
+
+    >>> applied("sinx", ["x"]), applied("log2x", ["x"]), applied("sinus", ["x"])
+    (['sin(x)'], ['log2(x)', 'log(2*x)'], [])
+    """
+    ways = []
+    for end in range(min(len(name) - 1, MAX_GLUED), 0, -1):
+        function, number = OTHER_NAMES.get(name[:end], name[:end]), re.match(r"\d*", name[end:])
+        argument = name[end:][number.end() :] if number else ""
+        if argument in known and function in functions() and (end > 2 or function != name[:end]) and name not in known:
+            ways.append(f"{function}({f'{number[0]}*' if number and number[0] else ''}{argument})")
+    return ways
+
+
+def _times(left: str, right: str, given: Mapping[str, object]) -> str:
+    """Return the sign between two operands side by side: ``@`` between a matrix and a vector or a matrix."""
+    return " @ " if dimensions(given.get(left)) == 2 and dimensions(given.get(right)) else "*"
 
 
 def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str, object] | None = None) -> str:
@@ -218,8 +242,8 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
     >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
-    known = functions() if known is None else known
-    typed = _with_functions(tokens(_mathematics(_bars(_plain(code)), known, given or {})), known)
+    known, given = functions() if known is None else known, given or {}
+    typed = _with_functions(tokens(_mathematics(sums(_bars(_plain(matrices(code, given))), given), known, given)), known)
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
     for at, token in enumerate(typed):
@@ -229,7 +253,8 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
             text += ")"
             applied.pop()
         if before.ends_operand and token.starts_operand and not (before.kind == "number" and token.text.startswith(".")):
-            text += "*"
+            is_chain = at > 1 and typed[at - 2].text == "@" and dimensions(given.get(token.text)) != 0  # xᵀ W x
+            text += " @ " if is_chain and token.is_word else _times(before.text, token.text, given)
         elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))
@@ -255,7 +280,7 @@ def _with_functions(typed: list[Token], known: Collection[str]) -> list[Token]:
         name = OTHER_NAMES.get(token.text, token.text)
         if token.kind == "name" and is_member and is_called:
             marked[at] = replace(token, kind="function")
-        elif token.kind == "name" and not is_member and name in known and (is_called or takes):
+        elif token.kind == "name" and not is_member and len(name) > 1 and name in known and (is_called or takes):
             marked[at] = replace(token, kind="function", text=name)
     return marked
 
@@ -269,7 +294,6 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
-    code = re.sub(r"(?:ᵀ|⊤|\^ *T\b)(?= *[\w(])", ".T @ ", code)
     code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
@@ -277,7 +301,7 @@ def _plain(code: str) -> str:
 
 
 def _exponents(run: str) -> str:
-    text = "".join(c if c == "√" or (new := replacement(c)) is None else new for c in run)
+    text = "".join(c if c in "√∑∏" or (new := replacement(c)) is None else new for c in run)
     powers = re.split(r"((?:\*\*[-+()\w])+)", text)
     for i in range(1, len(powers), 2):
         exponent = powers[i].replace("**", "")
@@ -285,10 +309,9 @@ def _exponents(run: str) -> str:
     return "".join(powers)
 
 
-_GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 _POWER = r"\s*(?:\^|\*\*)\s*"
-_OF_E = re.compile(rf"(?<![\w.])([0-9.]*)e{_POWER}({_GROUP}|-?\s*[\w.]+(?:{_POWER}[\w.]+)*)")
-_OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({_GROUP}|[0-9.]*[^\W\d]\w*)")
+_OF_E = re.compile(rf"(?<![\w.])([0-9.]*)e{_POWER}({GROUP}|-?\s*[\w.]+(?:{_POWER}[\w.]+)*)")
+_OF_FUNCTION = re.compile(rf"([^\W\d]+){_POWER}\(?(-?[0-9]+)\)?\s*({GROUP}|[0-9.]*[^\W\d]\w*)")
 _DENOMINATOR = re.compile(rf"/\s*([0-9.]+[^\W\d]\w*(?:{_POWER}\w+)?)(?![\w(])")
 
 
@@ -305,6 +328,9 @@ def _mathematics(code: str, known: Collection[str], given: Mapping[str, object])
     def split(match: re.Match[str]) -> str:
         name = match.group()
         parts = None if name in CONSTANTS or name in known else product(name, given)
+        ways = applied(name, given)
+        if len(ways) == 1 and parts is None and name not in known:
+            return ways[0]
         return name if parts is None else f"({parts})" if re.search(r"[/^]\s*$|\*\*\s*$", code[: match.start()]) else parts
 
     if "e" not in given:
@@ -314,8 +340,7 @@ def _mathematics(code: str, known: Collection[str], given: Mapping[str, object])
 
 
 def _bars(code: str) -> str:
-    """Return the text with ``|x|`` as ``abs(x)`` and ``||x||`` as ``norm(x)``."""
-    for bars, name in ((r"\|\|", "norm"), (r"\|", "abs")):
-        code = re.sub(rf"(?<=\w){bars}([^|\n]+){bars}", rf" {name}(\1)", code)
-        code = re.sub(rf"{bars}([^|\n]+){bars}", rf"{name}(\1)", code)
-    return code
+    """Return the text with ``|x|`` as ``abs(x)``, and ``||x||`` and ``||x||_2`` as ``norm(x)``."""
+    for bars, end, name in ((r"\|\|", r"\|\|(?: *_ *2\b| *_ *\(2\))?", "norm"), (r"\|", r"\|", "abs")):
+        code = re.sub(rf"{bars}([^|\n]+){end}", rf"\0{name}(\1)", code)
+    return re.sub(r"(?<=\w)\0", " ", code).replace("\0", "")

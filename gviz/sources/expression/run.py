@@ -75,6 +75,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (TypeError, r"^maximum.*Tensor, not|^max\(.*got \((int|float), T", "for max(0, x) write relu(x), or clamp(x, min=0)"),
     (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
+    (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
     (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),
     (TypeError, 'missing .*"dim"', "name the dimension, as in softmax(x, dim=-1)"),
     (IndexError, "^tensors used as indices", "round brackets call a function: relu(x); to pick elements, write x[i.long()]"),
@@ -99,7 +100,19 @@ def run_program(program: Program, values: Iterable[object], budget: Budget, hook
     try:
         return compiled(program, guarded, hook)(*values)
     except ENGINE_ERRORS as error:
-        raise engine_error(error, program.source) from error
+        raise _with_values(engine_error(error, program.source), program) from error
+
+
+def _with_values(error: SourceError, program: Program) -> SourceError:
+    """Return an error of ``@`` on numbers with the values that the names in it want, if they have none."""
+    if error.what.startswith("both arguments to matmul") and error.place is not None:
+        start = error.place.column or 0
+        used = re.findall(r"\w+", error.place.text[start : start + error.place.length])
+        missing = [name for name in program.free if name in used and name not in program.given]
+        vectors = (f"[{2 * at + 1},{2 * at + 2}]" for at in range(len(missing)))
+        values = " ".join(f"{name}={'[[1,2],[3,4]]' if name[0].isupper() else next(vectors)}" for name in missing)
+        error.hint = f"{', '.join(missing)} not given: write {values}" if missing else error.hint
+    return error
 
 
 def compiled(
