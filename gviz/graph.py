@@ -75,6 +75,7 @@ class Node(NamedTuple):
         turn: the how manieth run of a line that was, counted over the whole program.
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
+        held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
     """
 
     id: str
@@ -99,6 +100,7 @@ class Node(NamedTuple):
     turn: int = 0
     seconds: float | None = None
     kept: int | None = None
+    held: tuple[tuple[str, str], ...] = ()
 
 
 class Edge(NamedTuple):

@@ -6,7 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.explain.derivation import GRAD, begins_with_one, kind_of, single
+from gviz.explain.derivation import begins_with_one, kind_of, single
+from gviz.explain.local import GRAD
 from gviz.passes.elements import agree, elements
 from gviz.passes.formulas import read, written
 from gviz.pictures.labels import decimal, norm, shape_text, size_of, value_text

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.explain.local import with_formula
+from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree
@@ -26,9 +26,6 @@ MOST_PATHS = 8
 
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
-
-GRAD = "grad"
-"""In the symbol of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
 
 @dataclass(frozen=True)

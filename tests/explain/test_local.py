@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import gviz
-from gviz.explain.local import Local, _rows, local_derivative, with_symbols
+from gviz.explain.local import Local, local_derivative, with_symbols
 from gviz.graph import Edge, Graph, Node
 from gviz.passes.formulas import written
+from gviz.passes.operands import rows
 from gviz.sources import SourceOptions
 
 VALUES = {"x": 1.3, "w": 0.7, "c": -0.4}
@@ -141,7 +142,7 @@ def test_powers_and_products_are_written_as_mathematics_does() -> None:
 
 def test_every_row_has_a_symbol_or_none_and_nothing_else_is_raised() -> None:
     """What is no formula is refused by the symbols, so that an error in the table is seen."""
-    for label, row in _rows().items():
+    for label, row in rows().items():
         sizes = {f"{name}_sym_sizes": "(2, 3)" for name in row.parameters} | {"dim": "0", "keepdim": "False"}
         for attributes in ({}, sizes):
             for slot in range(0 if row.listed else len(row.edges)):
