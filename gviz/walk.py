@@ -18,7 +18,9 @@ from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "held_by", "is_tensor", "numbers", "tensor_row", "walk"]
+__all__ = [
+    "Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "held_by", "is_tensor", "numbers", "tensor_row", "walk",
+]  # fmt: skip
 
 SAVED = "_saved_"
 FREED, WRITTEN = "freed", "written in place"

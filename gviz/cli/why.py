@@ -56,7 +56,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
         print_table(causes)
-    return int(any(cause.is_wrong for cause in causes))
+    return 130 if reading.status == 130 else int(any(cause.is_wrong for cause in causes))  # Ctrl-C ended the script
 
 
 def to_json(causes: Sequence[Cause]) -> str:

@@ -205,6 +205,7 @@ def local_derivative(
     operands: Sequence[str],
     result: str,
     attributes: Mapping[str, str],
+    *,
     held: Mapping[str, str] | None = None,
 ) -> Local | None:
     """Return the local derivative of an operation for one of its inputs; one that no formula tells is named for the operation.
@@ -233,7 +234,8 @@ def local_derivative(
     if row is None or (not row.listed and slot >= len(row.edges)):
         return None
     try:
-        found = None if row.listed else _from_formula(row, slot, operands, result, attributes, held or {})
+        known = {} if row.listed else _known(row, operands, result, attributes, held or {})
+        found = _from_formula(row, slot, known)
     except NotImplementedError:  # PyTorch has no derivative there
         return None
     except Exception:  # noqa: BLE001 - a formula computes with arrays; what it does to a symbol instead is any error
@@ -241,17 +243,18 @@ def local_derivative(
     return found or Local(f"{function_of(label.partition('Backward')[0])}_backward({GRAD})", is_factor=False)
 
 
-def _from_formula(
-    row: Row, slot: int, operands: Sequence[str], result: str, attributes: Mapping[str, str], held: Mapping[str, str]
-) -> Local | None:
-    """Return what the formula of a row comes to with symbols; None if it needs what is not known, or there is none."""
-    if len(operands) != len(row.edges):
-        return None
+def _known(
+    row: Row, operands: Sequence[str], result: str, attributes: Mapping[str, str], held: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()}
-    known["result"] = symbol_of(result)
-    known |= {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
-    formula = row.formulas.get(row.parameters[row.edges[slot]])
+    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()} | {"result": symbol_of(result)}
+    return known | {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
+
+
+def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
+    """Return what the formula for an input comes to with symbols; None if there is none, or it needs what is not known."""
+    formula = row.formulas.get(row.parameters[row.edges[slot]]) if known else None
     if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None
     derivative = bind(formula, _namespace())
@@ -282,7 +285,7 @@ def with_symbols(graph: Graph) -> Graph:
         if edge.kind != "data" or said is None:
             return edge
         attributes, held = dict(node.attrs), dict(node.held)
-        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, attributes, held)
+        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, attributes, held=held)
         if found is None:
             return edge._replace(local=None)
         local = edge.local if found.is_factor else None

@@ -13,7 +13,7 @@ from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.passes.formulas import read
+from gviz.passes.formulas import UNKNOWN, read
 from gviz.passes.operands import held_by
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
 
 __all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "output_name", "with_letters", "words_of"]
-
-UNKNOWN = "□"
-"""An operand that needs no gradient: the graph does not have it."""
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
