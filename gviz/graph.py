@@ -302,6 +302,11 @@ class Graph:
 
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
+    def columns(self) -> dict[str, int]:
+        """Return where the operation that makes a tensor stands in an expression, by the tensor's name; columns count from 1."""
+        made = (node for node in reversed(self.nodes) if node.kind == "operation" and node.column)
+        return {node.name: node.column for node in made if node.name}
+
     def as_dict(self) -> dict[str, Any]:
         """Return the graph as JSON-able dicts; fields that hold their default are left out of nodes and edges."""
         return {

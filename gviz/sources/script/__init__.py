@@ -24,7 +24,7 @@ from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
 from gviz.sources.script.stops import Stop, Stopped
-from gviz.sources.script.watch import calls_watched
+from gviz.sources.script.watch import MEASURED, calls_watched
 from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
@@ -257,6 +257,8 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
         lines = assigned(left.tree, left.line)
         talk.say(*not_finite(left.names, {}, "gviz why tells where it began", lines))
+    if options.kept and left.call is not None and left.call.number > MEASURED and left.call.kept is None:
+        talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
     if left.error is not None:
         graph = replace(graph, error=left.error.in_short())
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
