@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gviz.graph import to_value
-from gviz.walk import Flow, held_by
+from gviz.walk import MOST_FLOWING, Flow, held_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST", "MOST_TO_DIAGNOSE", "engine_of", "flow", "flow_of"]
 
-MOST = 300
-"""Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
+MOST = MOST_FLOWING
 
 MOST_TO_DIAGNOSE = 10_000
 """The same if it is a program that looks for nan."""

@@ -303,7 +303,7 @@ class Graph:
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def columns(self) -> dict[str, int]:
-        """Return where the operation that makes a tensor stands in an expression, by the tensor's name; columns count from 1."""
+        """Return where the operation that makes a tensor stands in an expression, by the tensor's name, counted from 1."""
         made = (node for node in reversed(self.nodes) if node.kind == "operation" and node.column)
         return {node.name: node.column for node in made if node.name}
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = [
-    "Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "held_by", "is_tensor", "numbers", "tensor_row", "walk",
+    "MOST_FLOWING", "Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "held_by", "is_tensor", "numbers",
+    "tensor_row", "walk",
 ]  # fmt: skip
 
 SAVED = "_saved_"
@@ -30,6 +31,10 @@ DETAILED, FEW = 5_000, 300
 
 MOST = 1_000_000
 """Elements above which a graph leaves a tensor's values out (a model's weights)."""
+
+
+MOST_FLOWING = 300
+"""Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger one."""
 
 
 class NodeLike(Protocol):

@@ -137,8 +137,9 @@ class Writer:
         return shorten(" → ".join(self.ends(path.names)), min(LONGEST_NAMES, self.width - 4), middle=True, mark="…")
 
     def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
-        """Return the parts of a line, without those in the middle of one that is going to be cut there anyhow."""
-        return parts if len(parts) <= 2 * self.width else (*parts[: self.width], *parts[-self.width :])
+        """Return the parts of a line, without those in its middle that are going to be cut: each takes four columns or more."""
+        most = self.width // 8 + 1
+        return parts if len(parts) <= 2 * most else (*parts[:most], *parts[-most:])
 
     def scalar_path(self, head: str, chain: Chain, path: Path) -> None:
         """Add a path of numbers in one line: its derivatives, their symbols, their numbers, the product."""

@@ -110,9 +110,9 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
     """Return the table and the graph as one line of JSON.
 
     Returns:
-        ``{"tensors": [...], "graph": {...}, "warnings": [...], "notes": [...], "error": null}``: a tensor has the nine keys of its
-        row, and ``expression``, ``line``, ``column`` (of an expression's operation) and so on where there is something to tell;
-        the graph is that of ``gviz render -o graph.json``;
+        ``{"tensors": [...], "graph": {...}, "warnings": [...], "notes": [...], "error": null}``: a tensor has the nine keys of
+        its row, and ``expression``, ``line``, ``column`` (of an expression's operation) and so on where there is something to
+        tell; the graph is that of ``gviz render -o graph.json``;
         warnings and notes are texts, the error is that of a script that failed. A static graph has ``operations`` in place of
         tensors.
         With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.

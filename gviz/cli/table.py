@@ -19,7 +19,7 @@ __all__ = ["LONGEST_CELL", "console", "cut", "fit", "heading", "print_rows", "ru
 LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
 """Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at last."""
 
-LONGEST_NAME, LEAST_CODE = 20, 12
+LONGEST_NAME, LEAST_CODE = 24, 12
 """Characters of a name, and the fewest of a statement, on a narrow terminal."""
 
 TWO_LINES = ("requires_grad", "retains_grad", "grad_before", "grad_after")
@@ -78,7 +78,7 @@ def with_less_code(columns: dict[str, list[str]], width: int) -> dict[str, list[
 
 
 def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
-    """Return the columns with values of so many characters; of ``a = x + w`` the name stays whole, a long one lacks its middle."""
+    """Return the columns with values of so many characters; of ``a = x + w`` the name stays, a long one lacks its middle."""
 
     def short(key: str, cell: str) -> str:
         name, equals, _ = cell.partition(" = ")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from gviz.errors import SourceError
 from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
-from gviz.flow import MOST
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree
 from gviz.passes.expressions import UNKNOWN, inputs_first
 from gviz.passes.operands import rows
-from gviz.walk import FREED
+from gviz.walk import FREED, MOST_FLOWING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +83,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
     if not any(edge.symbol for edge in graph.edges):
         graph = with_formula(graph)
-    shown = dataflow(with_leaf_names(graph))
+    shown = with_names_of_maps(dataflow(with_leaf_names(graph)))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
     names = tuple(wrt) or leaves_of(shown, roots)
     if not names:
@@ -133,8 +132,8 @@ def absence(chain: Chain, shown: Graph) -> str:
     size = max(math.prod(size or 0 for size in node.shape or ()) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
-    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST:
-        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST} at most"
+    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
+        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
     if own := next((node.label for node in operations if node.label not in rows()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
@@ -155,6 +154,16 @@ def with_leaf_names(graph: Graph) -> Graph:
             number += 1
             nodes[place] = node._replace(name=f"leaf {number}")
     return replace(graph, nodes=tuple(nodes)) if number else graph
+
+
+def with_names_of_maps(shown: Graph) -> Graph:
+    """Return the graph with a symbol for each derivative that no formula tells: its backward's name, ``CatBackward0(grad)``."""
+    labels = {node.id: node.label for node in shown.nodes if node.kind == "operation"}
+    edges = (
+        edge._replace(symbol=f"{labels[edge.target]}({GRAD})") if edge.target in labels and not edge.symbol else edge
+        for edge in shown.edges
+    )
+    return replace(shown, edges=tuple(edges))
 
 
 def without_large(graph: Graph) -> Graph:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
 from gviz.passes.elements import sizes
-from gviz.passes.expressions import UNKNOWN, function_of, with_letters, words_of
+from gviz.passes.expressions import UNKNOWN, with_letters, words_of
 from gviz.passes.formulas import written
 from gviz.passes.operands import rows
 
@@ -208,7 +208,7 @@ def local_derivative(
     *,
     held: Mapping[str, str] | None = None,
 ) -> Local | None:
-    """Return the local derivative of an operation for one of its inputs; one that no formula tells is named for the operation.
+    """Return the local derivative of an operation for one of its inputs.
 
     Args:
         label: the class of its node, ``MulBackward0``.
@@ -219,7 +219,7 @@ def local_derivative(
         held: the names of saved tensors, as far as they are known, by the same keys.
 
     Returns:
-        None if the table has no such operation, or no derivative of it.
+        None if the table has no such operation, or its derivative depends on more than is known.
 
     >>> local_derivative("MulBackward0", 0, ["a", "b"], "y", {})
     Local(symbol='b', is_factor=True)
@@ -227,20 +227,14 @@ def local_derivative(
     Local(symbol='1 - t²', is_factor=True)
     >>> local_derivative("MmBackward0", 0, ["x", "w"], "y", {"self_sym_sizes": "(2, 3)", "self_sym_strides": "(3, 1)"})
     Local(symbol='grad @ w.T', is_factor=False)
-    >>> local_derivative("CatBackward0", 0, ["x"], "y", {"dim": "1"})
-    Local(symbol='cat_backward(grad)', is_factor=False)
     """
     row = rows().get(label)
-    if row is None or (not row.listed and slot >= len(row.edges)):
+    if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
     try:
-        known = {} if row.listed else _known(row, operands, result, attributes, held or {})
-        found = _from_formula(row, slot, known)
-    except NotImplementedError:  # PyTorch has no derivative there
+        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}))
+    except Exception:  # noqa: BLE001 - a formula computes with arrays; what it does to a symbol instead may be any error
         return None
-    except Exception:  # noqa: BLE001 - a formula computes with arrays; what it does to a symbol instead is any error
-        found = None
-    return found or Local(f"{function_of(label.partition('Backward')[0])}_backward({GRAD})", is_factor=False)
 
 
 def _known(
@@ -254,7 +248,7 @@ def _known(
 
 def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
     """Return what the formula for an input comes to with symbols; None if there is none, or it needs what is not known."""
-    formula = row.formulas.get(row.parameters[row.edges[slot]]) if known else None
+    formula = row.formulas.get(row.parameters[row.edges[slot]])
     if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None
     derivative = bind(formula, _namespace())

@@ -100,7 +100,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
             parts_of = (kinds[edge.source] for edge in inputs[node.id])
             is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
             level = 0 if node.id in pieces else WHOLE
-            held = held_by(node)
+            held = held_by(node) if node.held else {}
             found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
             parts = [
                 (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN) for slot in range(node.slots)

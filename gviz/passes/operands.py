@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
-
-from gviz import ops
-from gviz.autograd.row import ROWS
 
 if TYPE_CHECKING:
     from gviz.autograd.row import Row
@@ -20,6 +15,12 @@ __all__ = ["held_by", "inputs_of", "rows"]
 @cache
 def rows() -> dict[str, Row]:
     """Return the row of each class of graph nodes; of several, the first."""
+    from importlib import import_module  # few pictures need the table
+    from pkgutil import iter_modules
+
+    from gviz import ops
+    from gviz.autograd.row import ROWS
+
     for module in iter_modules(ops.__path__):  # some rows are stored when their module is named
         import_module(f"gviz.ops.{module.name}")
     return {str(row.node): row for row in reversed(ROWS.values())}
@@ -43,4 +44,4 @@ def held_by(node: Node) -> dict[int, str]:
     {1: 'data'}
     """
     held = dict(node.held)
-    return {slot: held[key] for slot, key in enumerate(inputs_of(node.label)) if key in held} if held else {}
+    return {slot: held[key] for slot, key in enumerate(inputs_of(node.label)) if key in held}
