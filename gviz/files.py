@@ -207,7 +207,8 @@ def _check(name: str) -> None:
     """Refuse a word that is not the name of a file, or is that of a folder; FileError says what to write instead."""
     check_name(name, "name it as in NAME.pdf")
     if os.path.isdir(name) or name.endswith(("/", os.sep)):
-        raise FileError(f"{name} is a folder", hint=f"name a file in it: {os.path.join(name, 'graph.pdf')}")
+        inside = os.path.join(name, f"graph{os.path.splitext(name)[1] or '.pdf'}")
+        raise FileError(f"{name} is a folder", hint=f"name a file in it: {inside}")
     folder = os.path.dirname(os.path.realpath(name))
     if not os.path.isdir(folder):
         named = folder if os.path.islink(name) else os.path.dirname(name)

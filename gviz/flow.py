@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gviz.graph import to_value
-from gviz.walk import Flow
+from gviz.walk import MOST_FLOWING, Flow, held_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST", "MOST_TO_DIAGNOSE", "engine_of", "flow", "flow_of"]
 
-MOST = 300
-"""Operations of a graph that is looked at; nobody reads the derivatives of a larger one."""
+MOST = MOST_FLOWING
 
 MOST_TO_DIAGNOSE = 10_000
 """The same if it is a program that looks for nan."""
@@ -58,6 +57,7 @@ def flow(
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
     waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
     result: dict[NodeLike, Flow] = {}
+    held = {node: held_by(node) for node in order}
     unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
     with engine.no_grad():
         for root, gradient in zip_longest(roots, gradients[: len(roots)]):
@@ -83,7 +83,7 @@ def flow(
             arrives = grads[0] if count == 1 else None
             matrices = jacobians_of(engine, node, grads[0], handed) if jacobians and count == 1 else ()
             arrives, passed = (arrives, handed) if has_gradient else (None, (None,) * len(handed))
-            result[node] = Flow(arrives, factors, passed, matrices)
+            result[node] = Flow(arrives, factors, passed, matrices, held[node])
             for (following, number), grad in zip(node.next_functions, handed, strict=False):
                 if following is not None and grad is not None:
                     add(waiting[following], number, grad)

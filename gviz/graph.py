@@ -76,6 +76,7 @@ class Node(NamedTuple):
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
         is_written: whether it has written its result in place, at that line.
+        held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
     """
 
     id: str
@@ -101,6 +102,7 @@ class Node(NamedTuple):
     seconds: float | None = None
     kept: int | None = None
     is_written: bool = False
+    held: tuple[tuple[str, str], ...] = ()
 
 
 class Edge(NamedTuple):
@@ -336,6 +338,11 @@ class Graph:
         import json  # here, since most graphs are drawn and never saved
 
         return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    def columns(self) -> dict[str, int]:
+        """Return where the operation that makes a tensor stands in an expression, by the tensor's name, counted from 1."""
+        made = (node for node in reversed(self.nodes) if node.kind == "operation" and node.column)
+        return {node.name: node.column for node in made if node.name}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the graph as JSON-able dicts; fields that hold their default are left out of nodes and edges."""

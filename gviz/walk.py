@@ -18,7 +18,10 @@ from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "is_tensor", "numbers", "tensor_row", "walk"]
+__all__ = [
+    "MOST_FLOWING", "Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "held_by", "is_tensor", "numbers",
+    "tensor_row", "walk",
+]  # fmt: skip
 
 SAVED = "_saved_"
 FREED = "freed"
@@ -28,6 +31,10 @@ DETAILED, FEW = 5_000, 300
 
 MOST = 1_000_000
 """Elements above which a graph leaves a tensor's values out (a model's weights)."""
+
+
+MOST_FLOWING = 300
+"""Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger one."""
 
 
 class NodeLike(Protocol):
@@ -97,12 +104,14 @@ class Flow(NamedTuple):
         factors: for each input what the operation gives for a gradient of ones; None where no gradient goes.
         handed: for each input the gradient that is handed on; None likewise.
         jacobians: for each input the matrix of the derivatives, where that was asked for.
+        held: the tensors without gradient that it has saved, which backward frees, each with its attribute.
     """
 
     arrives: Any
     factors: Sequence[Any]
     handed: Sequence[Any]
     jacobians: Sequence[Value] = ()
+    held: Sequence[tuple[str, Any]] = ()
 
 
 class Line(NamedTuple):
@@ -352,6 +361,11 @@ class Walker:
             self.add_saved(node_id, [("saved", saved_value(node, "saved_tensors"))])
         return node_id, slots
 
+    def held(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[tuple[str, str], ...]:
+        """Return what can be told of saved tensors without gradient: the name, or the number that Python code had there."""
+        told = [(key, self.row_of[id(one)].name if id(one) in self.row_of else number_of(one)) for key, one in saved]
+        return tuple([pair for pair in told if pair[1]])
+
     def learn(self, node: NodeLike) -> tuple[bool, list[tuple[str, str]]]:
         """Return True if a node is of a user's Function, and the names of what its class saves, each with its attribute."""
         attributes = sorted(name for name in dir(node) if name.startswith(SAVED))
@@ -391,8 +405,9 @@ class Walker:
         """Add what arrives at the operations, and what they hand on."""
         flows = {self.ids[id(node)]: one for node, one in flow.items() if id(node) in self.ids}
         for position, node in enumerate(self.nodes):
-            if node.id in flows and flows[node.id].arrives is not None:
-                self.nodes[position] = node._replace(arrives=numbers(flows[node.id].arrives))
+            if node.id in flows:
+                arrives, held = flows[node.id].arrives, self.held(flows[node.id].held)
+                self.nodes[position] = node._replace(arrives=None if arrives is None else numbers(arrives), held=held)
         for position, edge in enumerate(self.edges):
             if edge.kind == "data" and edge.target in flows:
                 factor, handed = (each[edge.slot] for each in (flows[edge.target].factors, flows[edge.target].handed))
@@ -426,6 +441,12 @@ def bytes_kept(node: NodeLike) -> int:
     return sum(math.prod(sizes(one.shape)) * one.element_size() for one in listed if is_tensor(one))
 
 
+def held_by(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
+    """Return the tensors without gradient that a node saves, each with its attribute."""
+    saved = [(name.removeprefix(SAVED), saved_value(node, name)) for name in saved_names(type(node)) if name.startswith(SAVED)]
+    return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
+
+
 @cache
 def saved_names(kind: type[NodeLike]) -> tuple[str, ...]:
     """Return the attributes of a kind of node that hold what it saves."""
@@ -438,6 +459,12 @@ def saved_value(node: NodeLike, attribute: str) -> object:
         return getattr(node, attribute)
     except RuntimeError:
         return FREED
+
+
+def number_of(tensor: TensorLike) -> str:
+    """Return a tensor without dimensions as it is typed; "" for another."""
+    value = None if tuple(tensor.shape) else numbers(tensor)
+    return f"{value:.7g}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def made_shape(node: NodeLike) -> tuple[int, ...] | None:

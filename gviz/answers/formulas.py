@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.explain.derivation import GRAD, begins_with_one, kind_of, single
-from gviz.passes.elements import agree, elements
+from gviz.explain.derivation import begins_with_one, is_retained, kind_of, single
+from gviz.explain.local import GRAD
+from gviz.passes.elements import agree, elements, is_finite, plus
+from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.passes.formulas import read, written
 from gviz.pictures.labels import decimal, norm, shape_text, size_of, value_text
+from gviz.text import quotient_of
 
 if TYPE_CHECKING:
     from gviz.explain.derivation import Derivation
-    from gviz.explain.paths import Chain, Path
+    from gviz.explain.paths import Chain, Path, Step
     from gviz.graph import Edge, Node, Value
 
 __all__ = [
+    "UNNAMED",
     "Section",
     "StepText",
     "counted",
@@ -25,6 +30,7 @@ __all__ = [
     "heading",
     "is_scalar",
     "is_short",
+    "local_text",
     "numbers",
     "remark",
     "section_of",
@@ -35,7 +41,9 @@ __all__ = [
 MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""
 
-ABSENT = "it was freed, saved without them, is too large, or has a function of your own"
+ROUNDED = "each step is its derivative, so that the sums differ by what rounding makes of large summands"
+
+UNNAMED = f"{UNKNOWN} is a tensor, or a number, that needs no gradient, and has no name in the graph"
 
 LONGEST_VALUE = 48
 """Characters of the numbers of a tensor before its paths."""
@@ -65,12 +73,20 @@ def numbers(value: Value, most: int = 1000) -> str:
         return ""
     if 0 in size_of(value):  # which says nothing of the sizes inside
         return "no elements"
+    if type(value) is float:
+        return one_number(value)
     text = MINUS_ZERO.sub("0", value_text(single(value), PRECISION)) if is_short(value) else ""
     if 0 < len(text) <= most:
         return text
     same = {*elements(value)}
     rest = f"all {decimal(same.pop(), PRECISION)}" if len(same) == 1 else f"norm {decimal(norm(value), PRECISION)}"
     return f"{shape_text(size_of(value))} {rest}"
+
+
+@cache  # many paths have the same factors
+def one_number(value: float) -> str:
+    """Return a number, without a minus before a 0."""
+    return MINUS_ZERO.sub("0", decimal(value, PRECISION))
 
 
 def is_short(value: Value) -> bool:
@@ -143,41 +159,60 @@ def heading(derivation: Derivation) -> str:
     return f"The gradient of {' + '.join(derivation.of)}, path by path"
 
 
-def is_retained(node: Node) -> bool:
-    """Return whether backward leaves the gradient of a tensor in its ``.grad``."""
-    return node.kind == "leaf" or node.state == "retained"
+def grad_of(name: str) -> str:
+    """Return what a tensor's gradient is called: ``w.grad``, ``(leaf of y).grad``."""
+    return f"({name}).grad" if " " in name else f"{name}.grad"
 
 
 def grad_name(chain: Chain) -> str:
     """Return ``w.grad`` if that is what the paths come to; else ""."""
-    return f"{chain.wrt}.grad" if chain.sum is not None and agree(chain.node.grad, chain.grad) else ""
+    return grad_of(chain.wrt) if chain.sum is not None and agree(chain.node.grad, chain.grad) else ""
 
 
 def remark(chain: Chain) -> str:
     """Return what the sum was compared with, or why it was not; "" if it is :func:`grad_name`."""
-    name = f"{chain.wrt}.grad" if is_retained(chain.node) else f"the engine's gradient at {chain.wrt}"
+    name = grad_of(chain.wrt) if is_retained(chain.node) else f"the engine's gradient at {chain.wrt}"
     if chain.sum is None:
         return unchecked(chain, name)
+    if grad_name(chain):
+        return ""
     if not is_retained(chain.node):
         return f"equals {name}"
     if chain.node.grad is None:
         return f"equals the engine's gradient; {name} itself is None: backward() has not run, or it was cleared"
-    other = f"equals the gradient of this pass; {name} is {numbers(chain.node.grad)}: backward ran before, or it was changed"
-    return "" if grad_name(chain) else other
+    return f"equals what the steps of backward give; {name} is {numbers(chain.node.grad)}: {since(chain)}"
+
+
+def since(chain: Chain) -> str:
+    """Return why the gradient that a tensor has is not the one that the paths come to."""
+    was = f"it was {numbers(chain.before)} before"
+    if agree(plus(chain.before, chain.grad), chain.node.grad):
+        return f"{was}, and backward adds to it"
+    changed = "a hook changed the gradient on its way, or the program changed it later"
+    return f"{changed}; {was}" if chain.before is not None else changed
 
 
 def unchecked(chain: Chain, name: str) -> str:
     """Return why a sum is not known to be the gradient."""
-    if chain.grad is None and chain.node.grad is not None:
-        value = numbers(chain.node.grad, LONGEST_VALUE)
-        return f"not checked: the steps of backward are not in this graph ({ABSENT}); {name} is {value}"
+    if chain.absent:
+        value = f"; {name} is {numbers(chain.node.grad, LONGEST_VALUE)}" if chain.node.grad is not None else ""
+        return f"not checked: the steps of backward are not in this graph: {chain.absent}{value}"
     if chain.grad is None:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
-    why = "a hook, a function of your own, or a change in place makes a step another than its formula"
-    return f"this is not the engine's gradient, {numbers(chain.grad)}: {why}"
+    return f"this is not the engine's gradient, {numbers(chain.grad)}: {told(chain.odd[0]) if chain.odd else ROUNDED}"
+
+
+def told(step: Step) -> str:
+    """Return what backward does at a step in place of the product."""
+    place = quotient_of(step.of.name or step.of.label, step.wrt)
+    if is_finite(step.product) or not is_finite(step.edge.handed):
+        return f"at {place} it hands on {numbers(step.edge.handed)}, and not the product, {numbers(step.product)}"
+    function = operator_of(step.of.label)
+    selects = f"the engine's backward of {function} selects: it hands on 0 where its derivative is 0, whatever arrives"
+    return f"the nan is inf · 0 at {place}, in the product alone; {selects}"
 
 
 def forward(node: Node) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-r"""An explanation as a LaTeX document, to be compiled as it is, or taken apart: it needs amsmath and geometry."""
+r"""An explanation as a LaTeX document, to be compiled as it is, or taken apart: it needs amsmath, amssymb and geometry."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from gviz.answers.formulas import counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
+from gviz.answers.formulas import UNNAMED, counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
+from gviz.passes.expressions import UNKNOWN
 from gviz.passes.formulas import read
 from gviz.pictures.labels import decimal, shape_text, size_of
 from gviz.text import visible
@@ -25,7 +26,7 @@ __all__ = ["math", "prose", "render"]
 
 HEAD = r"""\documentclass{article}
 \usepackage[margin=2cm]{geometry}
-\usepackage{amsmath}
+\usepackage{amsmath,amssymb}
 \setcounter{MaxMatrixCols}{64}
 \allowdisplaybreaks
 \begin{document}
@@ -36,7 +37,7 @@ PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"$<$", ">": r"$>$", "|": r"$|$", '"': "''",
     "→": r"$\to$", "∂": r"$\partial$", "·": r"$\cdot$", "×": r"$\times$", "²": r"$^2$", "³": r"$^3$",
-    "…": r"\dots{}", "−": "$-$", "□": r"?",
+    "…": r"\dots{}", "−": "$-$", UNKNOWN: r"$\square$",
 }  # fmt: skip
 """Characters that stand for something else in LaTeX, or that its fonts lack."""
 
@@ -121,6 +122,8 @@ def name_of(name: str) -> str:
     ['w', 'w_{1}', '\\theta', '\\mathrm{net.fc.weight}', '\\mathrm{x\\_in}']
     """
     base, number = re.fullmatch(r"(.*?)_?(\d*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    if name == UNKNOWN:
+        return "\\square"
     if base in LETTERS or base.lower() in GREEK:
         word = LETTERS.get(base, base)
         symbol = f"\\{word}"
@@ -254,6 +257,8 @@ def derivation(found: Derivation) -> Iterator[str]:
     yield aligned(lines)
     for chain in found.chains:
         yield from chain_blocks(chain)
+    if found.has_unknown:
+        yield f"\\noindent {prose(UNNAMED)}."
 
 
 def value_of(node: Node) -> str:

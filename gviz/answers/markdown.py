@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.answers.formulas import counted, forward, grad_name, heading, is_scalar, numbers, remark, section_of, steps, target
+from gviz.answers.formulas import (
+    UNNAMED,
+    counted,
+    forward,
+    grad_name,
+    heading,
+    is_scalar,
+    numbers,
+    remark,
+    section_of,
+    steps,
+    target,
+)
 from gviz.answers.terminal import quotient
 from gviz.explain.derivation import Derivation, begins_with_one
 from gviz.pictures.trails import in_brackets
@@ -52,6 +64,8 @@ def derivation(found: Derivation) -> Iterator[str]:
     yield table(("tensor", "computed as", "value"), rows)
     for chain in found.chains:
         yield from chain_blocks(chain)
+    if found.has_unknown:
+        yield plain(UNNAMED)
 
 
 def chain_blocks(chain: Chain) -> Iterator[str]:

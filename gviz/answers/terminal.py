@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
 
 from gviz.answers.formulas import (
     LONGEST_CELL,
+    UNNAMED,
     Section,
     counted,
     forward,
     grad_name,
     heading,
     is_scalar,
+    local_text,
     numbers,
     remark,
     section_of,
     steps,
     target,
 )
-from gviz.explain.derivation import Derivation, begins_with_one
-from gviz.passes.expressions import UNKNOWN
+from gviz.explain.derivation import MOST_LISTED, Derivation, begins_with_one
 from gviz.pictures.trails import in_brackets
 from gviz.text import display_width, shorten, visible
 
@@ -36,8 +38,8 @@ __all__ = ["render"]
 LEAST_WIDTH = 40
 """Columns that the text takes at the least; a narrower terminal breaks its lines itself."""
 
-LONGEST_NAMES, MOST_GIVEN, MOST_COMPUTED = 60, 12, 24
-"""Characters of a path's names; values and operations that are listed before the paths."""
+LONGEST_NAMES, MOST_GIVEN = 60, 24
+"""Characters of a path's names; values that are listed before the paths."""
 
 ASCII = str.maketrans({
     "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?",
@@ -45,6 +47,8 @@ ASCII = str.maketrans({
 """gviz's own signs in ASCII; other characters, those of names, are escaped."""
 
 BOLD, DIM = "1", "2"
+
+Part = TypeVar("Part")
 
 
 def render(explanation: Explanation, page: Page) -> str:
@@ -65,7 +69,6 @@ class Writer:
         self.page = page
         self.width = max(page.width, LEAST_WIDTH)
         self.lines: list[str] = []
-        self.unknown = False
 
     def line(self, text: str = "", style: str = "") -> None:
         """Add a line."""
@@ -85,19 +88,18 @@ class Writer:
         self.wrapped(heading(derivation), style=BOLD)
         self.line()
         self.given(derivation.given)
-        rows = [forward(node) for node in derivation.computed[:MOST_COMPUTED]]
+        rows = [forward(node) for node in derivation.computed[:MOST_LISTED]]
         texts = [(name, beside(text, value, " = ")) for name, text, value in rows]
         width = max((display_width(name) for name, _ in texts), default=0)
         for name, text in texts:
             self.equation(f"  {name:<{width}} = ", text.split(" = "))
-        if len(derivation.computed) > MOST_COMPUTED:
-            self.line(f"  … and {len(derivation.computed) - MOST_COMPUTED:,} more", DIM)
-        self.unknown = any(UNKNOWN in text for _, text in texts)
+        if len(derivation.computed) > MOST_LISTED:
+            self.line(f"  … and {len(derivation.computed) - MOST_LISTED:,} more", DIM)
         for chain in derivation.chains:
             self.chain(chain)
-        if self.unknown:
+        if derivation.has_unknown:
             self.line()
-            self.wrapped(f"{UNKNOWN} is an input that needs no gradient and has no name here", style=DIM)
+            self.wrapped(UNNAMED, style=DIM)
 
     def given(self, nodes: Sequence[Node]) -> None:
         """Add the values that the computation begins with, in lines as long as they fit."""
@@ -121,7 +123,6 @@ class Writer:
         self.wrapped(f"{name}: {counted(chain)}", style=BOLD)
         plain = all(is_scalar(chain, path) for path in chain.paths)
         heads = [self.names(path) for path in chain.paths]
-        self.unknown = self.unknown or any(UNKNOWN in symbol for path in chain.paths for symbol in path.symbols)
         width = max((display_width(head) for head in heads), default=0)
         for head, path in zip(heads, chain.paths, strict=True):
             if plain and path.edges:
@@ -133,15 +134,20 @@ class Writer:
 
     def names(self, path: Path) -> str:
         """Return the names along a path."""
-        return shorten(" → ".join(path.names), min(LONGEST_NAMES, self.width - 4), middle=True, mark="…")
+        return shorten(" → ".join(self.ends(path.names)), min(LONGEST_NAMES, self.width - 4), middle=True, mark="…")
+
+    def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
+        """Return the parts of a line, without those in its middle that are going to be cut: each takes four columns or more."""
+        most = self.width // 8 + 1
+        return parts if len(parts) <= 2 * most else (*parts[:most], *parts[-most:])
 
     def scalar_path(self, head: str, chain: Chain, path: Path) -> None:
         """Add a path of numbers in one line: its derivatives, their symbols, their numbers, the product."""
         start = [] if begins_with_one(chain) else [numbers(chain.start)]
         sides = [
-            " · ".join([*start, *(quotient(step.of, step.wrt) for step in steps(path))]),
-            " · ".join(map(in_brackets, [*start, *path.symbols])),
-            " · ".join(map(in_brackets, [*start, *(step.value for step in steps(path))])) if None not in path.factors else "",
+            " · ".join([*start, *(quotient(*pair) for pair in self.ends(list(pairwise(path.names))))]),
+            " · ".join(map(in_brackets, [*start, *self.ends(path.symbols)])),
+            " · ".join(map(in_brackets, [*start, *map(local_text, self.ends(path.edges))])) if None not in path.factors else "",
             numbers(path.product),
         ]
         self.equation(head, list(dict.fromkeys(side for side in sides if side)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -127,7 +128,8 @@ def explain(
     with suppress(OSError, ValueError):  # one of the files is not there
         if output.file and source.file and os.path.samefile(output.file, source.file):
             raise FileError(f"-o {output.file} is SOURCE: the explanation would replace it", hint="give the file another name")
+    options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):
         found = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
     output.write(found)
-    return int(found.reading is not None and found.reading.failed)
+    return 0 if found.reading is None else found.reading.status

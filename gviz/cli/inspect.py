@@ -55,7 +55,8 @@ def inspect(*, source: Source, options: SourceOptions, only: str | None, sort: s
     if watch and (only or sort):
         raise click.UsageError(f"--watch lists the changes of one tensor: {'--only' if only else '--sort'} is for the table.")
     is_script = source.kind == "script"
-    options = replace(options, watch=watch, lines=is_script and not watch, kept=not (as_json or watch))
+    changes = watch and is_script  # of an expression there are none, and the table says so
+    options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes))
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
     rows = chosen(reading.graph.tensors, only, sort)
     if as_json:
@@ -111,9 +112,11 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
     """Return the table and the graph as one line of JSON.
 
     Returns:
-        ``{"tensors": [...], "graph": {...}, "warnings": [...], "error": null}``: a tensor has the nine keys of its row, and
-        ``expression``, ``line`` and so on where there is something to tell; the graph is that of ``gviz render -o graph.json``;
-        warnings are texts, the error is that of a script that failed. A static graph has ``operations`` in place of tensors.
+        ``{"tensors": [...], "graph": {...}, "warnings": [...], "notes": [...], "error": null}``: a tensor has the nine keys of
+        its row, and ``expression``, ``line``, ``column`` (of an expression's operation) and so on where there is something to
+        tell; the graph is that of ``gviz render -o graph.json``;
+        warnings and notes are texts, the error is that of a script that failed. A static graph has ``operations`` in place of
+        tensors.
         With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.
     """
     import json
@@ -130,10 +133,14 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
         ]
         listed = {"changes": changes, "left_out": reading.unlisted}
     else:
-        listed = {"tensors": [_record(row) for row in rows]}
-    talk = [note.text for note in reading.notes if note.level in ("note", "warning")]
-    error = next((note.text for note in reading.notes if note.level == "error"), None)
-    data = {**listed, "graph": reading.graph.as_dict(), "warnings": talk, "error": error}
+        columns = reading.graph.columns()
+        places = ({"column": columns[row.name]} if row.name in columns else {} for row in rows)
+        listed = {"tensors": [{**_record(row), **place} for row, place in zip(rows, places, strict=True)]}
+    told: dict[str, list[str]] = {level: [] for level in ("warning", "note", "error", "dim")}
+    for note in reading.notes:
+        told[note.level].append(note.text)
+    talk = {"warnings": told["warning"], "notes": told["note"], "error": next(iter(told["error"]), None)}
+    data = {**listed, "graph": reading.graph.as_dict(), **talk}
     return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.text import aligned, display_width
+from gviz.text import aligned, display_width, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -19,10 +19,13 @@ __all__ = ["LONGEST_CELL", "console", "cut", "fit", "heading", "print_rows", "ru
 LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
 """Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at last."""
 
+LONGEST_NAME, LEAST_CODE = 24, 12
+"""Characters of a name, and the fewest of a statement, on a narrow terminal."""
+
 TWO_LINES = ("requires_grad", "retains_grad", "grad_before", "grad_after")
 """Headings that take two lines on a terminal."""
 
-LEFT_OUT = ("dtype", "retains_grad", "shape", "requires_grad", "grad_before", "grad_fn", "note", "is_leaf")
+LEFT_OUT = ("dtype", "retains_grad", "column", "shape", "requires_grad", "grad_before", "grad_fn", "note", "is_leaf")
 """Columns that are left out on a narrow terminal, in this order."""
 
 
@@ -32,7 +35,8 @@ def fit(columns: Mapping[str, list[str]], width: int) -> tuple[dict[str, list[st
     >>> fit({"name": ["x", "y"], "dtype": ["int64", "int64"], "value": ["1", "2"]}, 10)
     ({'name': ['x', 'y'], 'value': ['1', '2']}, ['all: dtype int64'])
     """
-    short = shortened(columns, SHORT_CELL)
+    short = with_less_code(shortened(columns, LONGEST_CELL), width)
+    short = short if width_of(short) <= width else with_less_code(shortened(columns, SHORT_CELL), width)
     same, left_out = [], []
     for key in LEFT_OUT:
         if key == "grad_before" and width_of(short) > width:
@@ -65,13 +69,23 @@ def width_of(columns: Mapping[str, list[str]]) -> int:
     return sum(max(map(display_width, (*heading(key).split("\n"), *cells))) + 1 for key, cells in columns.items()) - 1
 
 
+def with_less_code(columns: dict[str, list[str]], width: int) -> dict[str, list[str]]:
+    """Return the columns with statements as long as the others leave room; a reader knows them by their beginning."""
+    if "statement" not in columns:
+        return columns
+    room = width - width_of({key: cells for key, cells in columns.items() if key != "statement"}) - 1
+    return {**columns, "statement": [cut(cell, max(room, LEAST_CODE)) for cell in columns["statement"]]}
+
+
 def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
-    """Return the columns with values of so many characters; of ``a = x + w`` the name stays whole."""
+    """Return the columns with values of so many characters; of ``a = x + w`` the name stays, a long one lacks its middle."""
 
     def short(key: str, cell: str) -> str:
         name, equals, _ = cell.partition(" = ")
         if key == "name":
-            return cut(cell, max(most, len(name + equals) + 1)) if equals else cell
+            if not equals:
+                return shorten(cell, max(most, LONGEST_NAME), middle=True, mark="…")
+            return cut(cell, max(most, len(name + equals) + 1))
         return cut(cell, most) if key.startswith(("value", "grad")) and key != "grad_fn" else cell
 
     return {key: [short(key, cell) for cell in cells] for key, cells in columns.items()}
@@ -105,8 +119,8 @@ def print_rows(
     terminal, table = console(), ruled()
     room = terminal.width - 2 * len(headings)  # columns stand three spaces apart, not one as width_of has it
     columns, remarks = fit({key: [row[i] for row in rows] for i, key in enumerate(headings)}, room)
-    for heading in columns:
-        table.add_column(heading, no_wrap=heading in whole, overflow="fold")
+    for key in columns:
+        table.add_column(heading(key), no_wrap=key in whole, overflow="fold", vertical="bottom")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row, style="dim" if row[-1] in dim else "")
     terminal.print(table)

@@ -11,7 +11,7 @@ from gviz.pictures.labels import shape_text, value_text
 from gviz.text import aligned, joined, line_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gviz.graph import Graph, TensorRow, Value
     from gviz.sources import Reading
@@ -26,7 +26,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
     """Print these tensors: all columns in a pipe; on a terminal those that fit, and a tensor of several names once."""
     graph = reading.graph
     if not streams.is_terminal(sys.stdout):  # a program looks for a row by any of its names
-        columns = columns_of(listed, before=reading.ran_backward)
+        columns = columns_of(listed, graph.columns(), before=reading.ran_backward)
         streams.write_product(aligned([list(columns), *zip(*columns.values(), strict=True)]))
         streams.write_product("".join(f"\n{line}\n" for line in totals(graph)))
         return
@@ -35,7 +35,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
     terminal, roots = console(), {node.name for node in graph.nodes if node.id in graph.roots}
     second = {name: first for name, first in reading.aliases.items() if name not in roots}
     rows = [row for row in listed if row.name not in second] or listed
-    columns, remarks = fit(columns_of(rows, before=reading.ran_backward), terminal.width)
+    columns, remarks = fit(columns_of(rows, graph.columns(), before=reading.ran_backward), terminal.width)
     table = ruled(padding=0)
     for key in columns:  # rich cuts the names if the table is still too wide
         table.add_column(heading(key), no_wrap=key != "name", overflow="ellipsis", vertical="bottom")
@@ -50,8 +50,14 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
         terminal.print(remark, style="dim")
 
 
-def columns_of(rows: Sequence[TensorRow], *, before: bool) -> dict[str, list[str]]:
-    """Return the texts of each column, by its key; without one for lines, or for notes, if there is nothing to tell in it."""
+def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:
+    """Return the texts of each column, by its key; without one for lines, places or notes if there is nothing to tell in it.
+
+    Args:
+        rows: the tensors.
+        places: where in an expression some of them are computed, by their names.
+        before: whether backward ran, so that there is a gradient before it.
+    """
     keys = ("is_leaf", "requires_grad", "grad_fn", "retains_grad")
     columns = {
         "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
@@ -62,10 +68,15 @@ def columns_of(rows: Sequence[TensorRow], *, before: bool) -> dict[str, list[str
         **({"grad_before": [short(row.before) for row in rows]} if before else {}),
         "grad_after" if before else "grad": [short(row.grad) for row in rows],
         "line": [number_text(row.line, row.file) if row.line else "" for row in rows],
+        "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
     }
     lines = {row.line for row in rows if row.line}
-    wanted = {"line": len(lines) > 1 or len(rows) == 1, "note": any(map(note_of, rows))}  # all of an expression is in line 1
+    wanted = {
+        "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
+        "column": bool(places),
+        "note": any(map(note_of, rows)),
+    }
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
 
 

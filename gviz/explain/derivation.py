@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.explain.local import with_formula
+from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree
-from gviz.passes.expressions import inputs_first
+from gviz.passes.expressions import UNKNOWN, inputs_first
+from gviz.passes.operands import rows
+from gviz.walk import FREED, MOST_FLOWING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gviz.explain.paths import Chain, Path
     from gviz.graph import Edge, Graph, Node, Value
 
-__all__ = ["MOST_PATHS", "Derivation", "begins_with_one", "derive", "kind_of", "single"]
+__all__ = ["MOST_LISTED", "MOST_PATHS", "Derivation", "begins_with_one", "derive", "is_retained", "kind_of", "single"]
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""
 
+MOST_LISTED = 40
+"""Operations that are listed, unless there are more on the paths themselves."""
+
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
-
-GRAD = "grad"
-"""In the symbol of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,18 @@ class Derivation:
     chains: tuple[Chain, ...]
     ran: bool
 
+    @property
+    def has_unknown(self) -> bool:
+        """Whether :data:`~gviz.passes.expressions.UNKNOWN` stands in one of its formulas."""
+        symbols = (edge.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
+        return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *symbols))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the record for JSON.
 
         ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the engine's
-        gradient, ``start`` if backward does not start from 1. ``sum`` and a product are null where they are not known.
+        gradient, ``start`` if backward does not start from 1; ``grad_before`` and ``grad_after``, what the tensor's ``.grad``
+        was before backward and is now, if that is not ``grad``. ``sum`` and a product are null where they are not known.
         """
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
 
@@ -74,7 +83,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
     if not any(edge.symbol for edge in graph.edges):
         graph = with_formula(graph)
-    shown = dataflow(with_leaf_names(graph))
+    shown = with_names_of_maps(dataflow(with_leaf_names(graph)))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
     names = tuple(wrt) or leaves_of(shown, roots)
     if not names:
@@ -83,17 +92,51 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
     small, has_tensors = without_large(shown), any(node.shape for node in shown.nodes if node.id in roots)
     found = (find_paths(small, name, most) for name in dict.fromkeys(names))
-    chains = tuple(completed(chain, has_tensors=has_tensors) for chain in found)
+    before = {row.name: row.before for row in graph.tensors}
+    chains = tuple(
+        replace(completed(chain, has_tensors=has_tensors), before=before.get(chain.wrt), absent=absence(chain, shown))
+        for chain in found
+    )
     inputs: dict[str, list[Edge]] = {node.id: [] for node in shown.nodes}
     for edge in shown.edges:
         inputs[edge.target].append(edge)
-    on_paths = {target for chain in chains for target, _ in chain.edges}
-    computed = tuple(node for node in inputs_first(shown, inputs) if node.id in on_paths)
-    used = {edge.source for edge in shown.edges if edge.target in on_paths}
-    given = [node for node in shown.nodes if node.id in used and node.name and node.kind in ("leaf", "frozen")]
+    order = list(inputs_first(shown, inputs))
+    listed = on_paths_and_beside({target for chain in chains for target, _ in chain.edges}, order, inputs)
+    computed = tuple(node for node in order if node.id in listed)
+    used = {edge.source for edge in shown.edges if edge.target in listed} - listed
+    given = [node for node in shown.nodes if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+
+
+def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> set[str]:
+    """Return the operations on the paths, and those that their factors are computed by: the nearest ones, if they are many."""
+    operations = {node.id for node in order if node.kind == "operation"}
+    todo = [node.id for node in reversed(order) if node.id in on_paths]
+    found = dict.fromkeys(todo)
+    for here in todo:  # grows while it is read
+        for edge in inputs[here]:
+            if edge.source in operations and edge.source not in found and len(found) < MOST_LISTED:
+                found[edge.source] = None
+                todo.append(edge.source)
+    return set(found)
+
+
+def absence(chain: Chain, shown: Graph) -> str:
+    """Return why the graph has no gradients of backward's steps; "" if it has, or backward did not run."""
+    if chain.grad is not None or not any(node.grad is not None for node in shown.nodes):
+        return ""
+    users = {target for target, _ in chain.edges}
+    operations = [node for node in shown.nodes if node.id in users]
+    size = max(math.prod(size or 0 for size in node.shape or ()) for node in (*operations, chain.node))
+    if size > LARGE:
+        return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
+    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
+        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
+    if own := next((node.label for node in operations if node.label not in rows()), ""):
+        return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
+    return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
 
 
 def leaves_of(shown: Graph, roots: set[str]) -> tuple[str, ...]:
@@ -111,6 +154,16 @@ def with_leaf_names(graph: Graph) -> Graph:
             number += 1
             nodes[place] = node._replace(name=f"leaf {number}")
     return replace(graph, nodes=tuple(nodes)) if number else graph
+
+
+def with_names_of_maps(shown: Graph) -> Graph:
+    """Return the graph with a symbol for each derivative that no formula tells: its backward's name, ``CatBackward0(grad)``."""
+    labels = {node.id: node.label for node in shown.nodes if node.kind == "operation"}
+    edges = (
+        edge._replace(symbol=f"{labels[edge.target]}({GRAD})") if edge.target in labels and not edge.symbol else edge
+        for edge in shown.edges
+    )
+    return replace(shown, edges=tuple(edges))
 
 
 def without_large(graph: Graph) -> Graph:
@@ -181,15 +234,17 @@ def kind_of(edge: Edge) -> str:
     return "matrix" if edge.jacobian is not None else "vjp"
 
 
-def quotients(path: Path) -> tuple[tuple[str, str], ...]:
-    """Return the names of each step: what is derived, and by what."""
-    return tuple(pairwise(path.names))
+def is_retained(node: Node) -> bool:
+    """Return whether backward leaves the gradient of a tensor in its ``.grad``."""
+    return node.kind == "leaf" or node.state == "retained"
 
 
 def chain_record(chain: Chain) -> dict[str, Any]:
     """Return the record of one tensor."""
     record: dict[str, Any] = {"name": chain.wrt, "paths": [path_record(path) for path in chain.paths]}
     record |= {"sum": chain.sum, "grad": chain.grad}
+    if is_retained(chain.node) and chain.node.grad != chain.grad and not agree(chain.node.grad, chain.grad):
+        record |= {"grad_before": chain.before, "grad_after": chain.node.grad}
     if not chain.is_complete:
         record["count"] = chain.count
     if not begins_with_one(chain):

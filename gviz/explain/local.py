@@ -11,23 +11,21 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gviz import ops
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
 from gviz.passes.elements import sizes
 from gviz.passes.expressions import UNKNOWN, with_letters, words_of
 from gviz.passes.formulas import written
+from gviz.passes.operands import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gviz.graph import Edge, Graph
 
-__all__ = ["Local", "inputs_of", "local_derivative", "with_formula", "with_symbols"]
+__all__ = ["Local", "local_derivative", "with_formula", "with_symbols"]
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -55,6 +53,10 @@ EACH = {
 
 SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")
 """Rows that change no number: the gradient of a sum is that of each element."""
+
+
+GRAD = "grad"
+"""In the symbol of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
 
 
 class Local(NamedTuple):
@@ -124,6 +126,8 @@ def tree(value: Any) -> ast.expr:
     if isinstance(value, bool | int | float):
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         return ast.UnaryOp(ast.USub(), ast.Constant(-number)) if number < 0 else ast.Constant(number)
+    if isinstance(value, tuple):  # sizes, places
+        return ast.Tuple([tree(item) for item in value], ast.Load())
     raise NotSymbolicError(f"{value!r} is neither a symbol nor a number")
 
 
@@ -148,7 +152,7 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
             found = first
         case ("mul", ["-1", _]):
             found = tree(called("neg", Symbol(parts[1])))
-        case ("mul", [left, right]) if left == right:
+        case ("mul", [left, right]) if left == right and UNKNOWN not in left:  # two that are not known may be two
             found = tree(called("power", Symbol(first), 2))
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
@@ -195,26 +199,14 @@ def _namespace() -> dict[str, Any]:
     return space
 
 
-@cache
-def _rows() -> dict[str, Row]:
-    """Return the row of each class of graph nodes; of several, the first."""
-    for module in iter_modules(ops.__path__):  # some rows are stored when their module is named
-        import_module(f"gviz.ops.{module.name}")
-    return {str(row.node): row for row in reversed(ROWS.values())}
-
-
-def inputs_of(label: str) -> tuple[str, ...]:
-    """Return what the table calls the inputs of an operation, by their slots; none if it does not know the operation.
-
-    >>> inputs_of("AddmmBackward0"), inputs_of("Cube")
-    (('self', 'mat1', 'mat2'), ())
-    """
-    row = _rows().get(label)
-    return () if row is None or row.listed else tuple(row.parameters[place] for place in row.edges)
-
-
 def local_derivative(
-    label: str, slot: int, operands: Sequence[str], result: str, attributes: Mapping[str, str]
+    label: str,
+    slot: int,
+    operands: Sequence[str],
+    result: str,
+    attributes: Mapping[str, str],
+    *,
+    held: Mapping[str, str] | None = None,
 ) -> Local | None:
     """Return the local derivative of an operation for one of its inputs.
 
@@ -223,7 +215,8 @@ def local_derivative(
         slot: which of its inputs.
         operands: what each of its inputs is called, or how it is computed.
         result: what its result is called.
-        attributes: what the node saved besides tensors, as texts.
+        attributes: what the node saved, as texts.
+        held: the names of saved tensors, as far as they are known, by the same keys.
 
     Returns:
         None if the table has no such operation, or its derivative depends on more than is known.
@@ -235,22 +228,32 @@ def local_derivative(
     >>> local_derivative("MmBackward0", 0, ["x", "w"], "y", {"self_sym_sizes": "(2, 3)", "self_sym_strides": "(3, 1)"})
     Local(symbol='grad @ w.T', is_factor=False)
     """
-    row = _rows().get(label)
+    row = rows().get(label)
     if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
+    try:
+        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}))
+    except Exception:  # noqa: BLE001 - a formula computes with arrays; what it does to a symbol instead may be any error
+        return None
+
+
+def _known(
+    row: Row, operands: Sequence[str], result: str, attributes: Mapping[str, str], held: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _value(text) for name, text in attributes.items()} | {"result": symbol_of(result)}
-    known |= {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
-    name = row.parameters[row.edges[slot]]
-    formula = row.formulas.get(name)
+    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()} | {"result": symbol_of(result)}
+    return known | {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
+
+
+def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
+    """Return what the formula for an input comes to with symbols; None if there is none, or it needs what is not known."""
+    formula = row.formulas.get(row.parameters[row.edges[slot]])
     if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None
     derivative = bind(formula, _namespace())
-    for grad in (Symbol(ast.Constant(1)), symbol_of("grad")):
-        try:
-            found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
-        except (NotSymbolicError, NotImplementedError):  # PyTorch has no derivative there
-            return None
+    for grad in (Symbol(ast.Constant(1)), symbol_of(GRAD)):
+        found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
         is_factor = isinstance(grad.node, ast.Constant)
         if not is_factor or is_elementwise(found, [value.node for value in known.values() if isinstance(value, Symbol)]):
             return Local(written(found), is_factor)
@@ -275,7 +278,8 @@ def with_symbols(graph: Graph) -> Graph:
         node, said = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or said is None:
             return edge
-        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, dict(node.attrs))
+        attributes, held = dict(node.attrs), dict(node.held)
+        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, attributes, held=held)
         if found is None:
             return edge._replace(local=None)
         local = edge.local if found.is_factor else None
@@ -293,12 +297,18 @@ def symbol_of(text: str) -> Symbol:
         return Symbol(ast.Name(text, ast.Load()))
 
 
-def _value(text: str) -> Any:
-    """Return an option from its text; PyTorch's getters tell -1 as 2**64 - 1."""
+def _value(text: str, name: str) -> Any:
+    """Return an option from its text, or the symbol of a saved tensor; PyTorch's getters tell -1 as 2**64 - 1."""
+    if text.startswith("[saved tensor]"):
+        return symbol_of(name)
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         return text
+    return tuple(map(_signed, value)) if isinstance(value, tuple) else _signed(value)
+
+
+def _signed(value: Any) -> Any:
     return value - 2**64 if isinstance(value, int) and value >= 2**63 else value
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph, Node, TensorRow, Value
 
-__all__ = ["Chain", "Path", "find_paths"]
+__all__ = ["Chain", "Path", "Step", "find_paths"]
 
 MOST = 4
 """Paths that are listed."""
@@ -50,6 +50,15 @@ class Path(NamedTuple):
     passed: tuple[Value, ...] = ()
 
 
+class Step(NamedTuple):
+    """A step of backward: an operation, one of its inputs, the edge between, and what arrived times the derivative."""
+
+    of: Node
+    wrt: str
+    edge: Edge
+    product: Value
+
+
 @dataclass(frozen=True)
 class Chain:
     """All paths to a tensor.
@@ -63,9 +72,12 @@ class Chain:
         edges: those of all paths.
         start: the gradient that backward starts from; 1, or what was given for the root.
         sum: of the products of all paths; None where that is not the engine's gradient.
+        grad: the engine's gradient; None if there is none.
         found: that sum, whatever the engine's gradient is; None where a factor is not known.
         reached: how many paths from the roots lead to each tensor on the way, by its node.
-        grad: the engine's gradient; None if there is none.
+        odd: the steps at which the engine hands on another gradient than the product, if the sum is not the engine's gradient.
+        before: what the tensor's ``.grad`` was when backward was called; None where it was none, or that is not known.
+        absent: why the graph has no gradients of the engine's; "" if it has.
     """
 
     of: tuple[str, ...]
@@ -79,6 +91,9 @@ class Chain:
     grad: Value
     found: Value = None
     reached: Mapping[str, int] = field(default_factory=dict)
+    odd: tuple[Step, ...] = ()
+    before: Value = None
+    absent: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -117,15 +132,16 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
     start = start_of(graph, users)
     names = {(each.id, 0): each.name or operator_of(each.label) for each in graph.nodes}
     names |= {(each.id, at): name for each in graph.nodes for at, name in enumerate(each.outputs) if name}
-    listed = [path_of(edges, names, start) for edges in islice(edges_of_paths(graph.roots, node.id, kept), most)]
+    listed = [path_of(*way, names) for way in islice(ways(graph.roots, node.id, kept, start), most)]
     grad = gradient_of(node, users)
     sum_, scale = summed(graph.roots, order, kept, start)
-    found = sum_
+    found, odd = sum_, list[Step]()
     if not agree(sum_, grad, scale):
+        odd = [] if sum_ is None or grad is None else [step for each in order for step in odd_steps(each, kept[each.id], names)]
         sum_, listed = None, [path._replace(product=None) for path in listed]
     roots = tuple(names[root, 0] for root in graph.roots)
     on_paths = frozenset((edge.target, edge.slot) for edges in kept.values() for edge in edges)
-    return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts)
+    return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts, tuple(odd))
 
 
 def target_of(graph: Graph, name: str) -> Node:
@@ -171,38 +187,45 @@ def is_root(graph: Graph, row: TensorRow) -> bool:
     return row.is_leaf and row.grad is not None and any((r.shape, r.dtype, r.value, r.grad) == facts for r in roots)
 
 
-def edges_of_paths(roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]]) -> Iterator[tuple[Edge, ...]]:
-    """Yield the edges of each path, along the slots of each operation; what is kept leads to the end."""
+def ways(
+    roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]], start: Value
+) -> Iterator[tuple[tuple[Edge, ...], tuple[Value, ...]]]:
+    """Yield the edges of each path, along the slots of each operation; and the gradient at its start, and after each of them.
+
+    What is kept leads to the end. Paths with the same beginning share what was computed there.
+    """
     for root in roots:
         if root not in kept:
             continue
         if root == end:
-            yield ()
+            yield (), (start,)
             continue
         way: list[Edge] = []
+        passed = [start]
         stack = [iter(kept[root])]
         while stack:
             edge = next(stack[-1], None)
             if edge is None:
                 stack.pop()
                 way[-1:] = []
-            elif edge.source == end:
-                yield (*way, edge)
+                del passed[len(way) + 1 :]
+                continue
+            gradient = along(passed[-1], edge)
+            if edge.source == end:
+                yield (*way, edge), (*passed, gradient)
             else:
                 way.append(edge)
+                passed.append(gradient)
                 stack.append(iter(kept[edge.source]))
 
 
-def path_of(edges: tuple[Edge, ...], names: Mapping[tuple[str, int], str], start: Value) -> Path:
+def path_of(edges: tuple[Edge, ...], passed: tuple[Value, ...], names: Mapping[tuple[str, int], str]) -> Path:
     """Return a path with what stands along it."""
-    passed = [start]
-    for edge in edges:
-        passed.append(along(passed[-1], edge))
     sources = (names.get((edge.source, edge.output)) or names[edge.source, 0] for edge in edges)
     tensors = (names[edges[0].target, 0], *sources) if edges else ()
-    quotients = (quotient_of(user, used) for user, used in pairwise(tensors))
-    symbols = tuple(edge.symbol or quotient for edge, quotient in zip(edges, quotients, strict=True))
-    return Path(edges, tensors, symbols, tuple(edge.local for edge in edges), passed[-1], tuple(passed[1:]))
+    pairs = zip(edges, pairwise(tensors), strict=True)
+    symbols = tuple(edge.symbol or quotient_of(*pair) for edge, pair in pairs)
+    return Path(edges, tensors, symbols, tuple(edge.local for edge in edges), passed[-1], passed[1:])
 
 
 def along(gradient: Value, edge: Edge) -> Value:
@@ -212,6 +235,14 @@ def along(gradient: Value, edge: Edge) -> Value:
     if edge.jacobian is not None:
         return through(gradient, edge.jacobian, edge.handed)
     return sum_to(times(gradient, edge.local), edge.handed)
+
+
+def odd_steps(node: Node, edges: list[Edge], names: Mapping[tuple[str, int], str]) -> Iterator[Step]:
+    """Yield the inputs to which an operation hands on another gradient than what arrives, times its derivative."""
+    for edge in edges if node.arrives is not None else ():
+        product = along(node.arrives, edge)
+        if edge.handed is not None and product is not None and not agree(product, edge.handed, largest(edge.handed)):
+            yield Step(node, names.get((edge.source, edge.output)) or names[edge.source, 0], edge, product)
 
 
 def start_of(graph: Graph, users: Mapping[str, list[Edge]]) -> Value:

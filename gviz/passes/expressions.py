@@ -13,7 +13,8 @@ from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.passes.formulas import read
+from gviz.passes.formulas import UNKNOWN, read
+from gviz.passes.operands import held_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
 
 __all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "output_name", "with_letters", "words_of"]
-
-UNKNOWN = "□"
-"""An operand that needs no gradient: the graph does not have it."""
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
@@ -102,8 +100,11 @@ def words_of(graph: Graph) -> dict[str, Words]:
             parts_of = (kinds[edge.source] for edge in inputs[node.id])
             is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
             level = 0 if node.id in pieces else WHOLE
-            found = Text(node.expression, level) if is_told else expression_of(node, operands)
-            parts = [(operands[slot].text or UNKNOWN) if slot in operands else UNKNOWN for slot in range(node.slots)]
+            held = held_by(node) if node.held else {}
+            found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
+            parts = [
+                (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN) for slot in range(node.slots)
+            ]
             words[node.id] = Words(
                 found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
             )
@@ -301,12 +302,13 @@ def inputs_first(graph: Graph, inputs: dict[str, list[Edge]]) -> Iterator[Node]:
                 ready.append(user)
 
 
-def expression_of(node: Node, operands: dict[int, Text]) -> Text:
-    """Return what an operation computes from the texts of its operands; an empty text if too little of it is known.
+def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]) -> Text:
+    """Return what an operation computes from the texts of its operands, and of those that it holds; "" if too little is known.
 
     A number beside the one operand stands in the statement that the operation is the last of.
     """
-    parts = [operands.get(slot, Text(UNKNOWN)) for slot in range(node.slots)]
+    own = {slot: Text(text, MINUS if text[0] == "-" else WHOLE) for slot, text in held.items()}
+    parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.slots)]
     named, options = _GRAD_FN.fullmatch(node.label), dict(node.attrs)
     number = beside(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["product", "read", "replaced", "total", "written"]
+__all__ = ["UNKNOWN", "product", "read", "replaced", "total", "written"]
 
 SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/"}
 """Python's signs, and those of mathematics."""
+
+UNKNOWN, NAME = "□", "unknown_"
+"""An operand that needs no gradient: the graph does not have it; and a name in its place, for Python's parser."""
 
 RAISED = (" ** 2", " ** 3")
 _RAISED = re.compile(r" \*\* [23](?![\w.])")  # not the beginning of 25 or of 2.5
@@ -33,15 +36,19 @@ def written(node: ast.expr) -> str:
 def read(text: str) -> ast.expr | None:
     """Return the syntax of what :func:`written` has written; None for a text that is no formula.
 
-    >>> ast.unparse(read("-2·x²/y")), read("x (1st)")
-    ('-2 * x ** 2 / y', None)
+    >>> ast.unparse(read("-2·x²/y")), ast.unparse(read("□·x")), read("x (1st)")
+    ('-2 * x ** 2 / y', '□ * x', None)
     """
     for python, sign in SIGNS.items():
         text = text.replace(sign, python)
     try:
-        return ast.parse(text, mode="eval").body
+        tree = ast.parse(text.replace(UNKNOWN, NAME), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):
         return None
+    for node in ast.walk(tree) if UNKNOWN in text else ():
+        if isinstance(node, ast.Name) and node.id == NAME:
+            node.id = UNKNOWN
+    return tree
 
 
 def product(left: ast.expr, right: ast.expr) -> ast.expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.explain.local import inputs_of
+from gviz.passes.operands import inputs_of
 from gviz.pictures.labels import name_along, signed
 
 if TYPE_CHECKING:

@@ -39,6 +39,25 @@ def test_a_file_is_written_by_its_suffix(gviz: Program) -> None:
         assert (done.folder / f"y.{suffix}").read_text(encoding="utf-8").startswith(word)
 
 
+def test_a_folder_in_the_place_of_the_file_is_refused_with_a_file_of_its_kind(gviz: Program) -> None:
+    (gviz.folder / "y.tex").mkdir()
+    gviz("explain", ARTICLE, "-o", "y.tex").assert_refused(
+        "y.tex is a folder", "name a file in it: y.tex/graph.tex", files=("y.tex",)
+    )
+
+
+INTERRUPTED = "import torch\nw = torch.tensor(3.0, requires_grad=True)\n(w * w).backward()\nraise KeyboardInterrupt\n"
+
+
+@pytest.mark.parametrize("command", ["explain", "why", "inspect"])
+def test_ctrl_c_shows_what_there_is(gviz: Program, command: str) -> None:
+    (gviz.folder / "net.py").write_text(INTERRUPTED)
+    done = gviz(command, "net.py")
+    assert done.status == 130
+    assert "Ctrl-C at line 4: this is as far as the script came" in done.err
+    assert {"explain": "= 6 = w.grad", "why": "ok", "inspect": "grad_after"}[command] in done.out
+
+
 def test_two_to_the_sixty_paths_take_no_time(gviz: Program) -> None:
     done = gviz("explain", "y=x" + "; y=y+y" * 60, "x=1", "--max-paths", "2")
     assert "∂y/∂x: 1,152,921,504,606,846,976 paths, of which 2 are listed\n" in done.out

@@ -145,12 +145,22 @@ def test_json_has_lines_warnings_and_the_error_of_the_script(gviz: Program) -> N
     done = gviz("inspect", "net.py", "--json")
     data = done.json()
     assert done.status == 1
-    assert list(data) == ["tensors", "graph", "warnings", "error"]
+    assert list(data) == ["tensors", "graph", "warnings", "notes", "error"]
     assert {row["name"]: row["line"] for row in data["tensors"]} == {"w": 2, "y": 3}
     assert data["error"].startswith("net.py:4: RuntimeError: grad can be implicitly created only for scalar outputs")
-    assert data["warnings"] == ["root: y (backward called at line 4)"]
+    assert (data["warnings"], data["notes"]) == ([], ["root: y (backward called at line 4)"])
     data = gviz("inspect", "y=x*w", "x=2", "--json").json()
-    assert (data["warnings"], data["error"]) == (["w not given: 1.0 used"], None)
+    assert (data["warnings"], data["notes"], data["error"]) == ([], ["w not given: 1.0 used"], None)
+    data = gviz("inspect", "y=log(x)", "x=-1", "--json").json()
+    assert data["warnings"][0] == "y is NaN: the first tensor that is not finite"
+
+
+def test_totals_have_the_bytes_of_an_expression_or_say_why_a_script_has_none(gviz: Program) -> None:
+    assert gviz("inspect", "y=x*w", "--watch", "x").out.endswith("1 operation, 2 leaves, 8 bytes saved for backward\n")
+    (gviz.folder / "net.py").write_text(LOOP.format(times=101))
+    done = gviz("inspect", "net.py")
+    assert "bytes" not in done.out
+    assert "what operations save for backward is measured in the first 100 calls of backward alone" in done.err
 
 
 # --watch
@@ -188,6 +198,17 @@ def test_watch_shows_the_statements_and_cuts_a_long_loop_in_the_middle(gviz: Pro
     assert re.split(r"\s{2,}", lines[2]) == ["5", "1", "4", "True", "None", "y.backward()"]
     assert re.split(r"\s{2,}", lines[16]) == ["…", "271 more"]
     assert len(lines) == 32
+
+
+def test_on_a_narrow_terminal_watch_cuts_the_statements_and_not_the_values(gviz: Program) -> None:
+    text = "import torch\nw = torch.tensor([0.8123, 0.5], requires_grad=True)\n(w * w).sum().backward()\n"
+    (gviz.folder / "net.py").write_text(
+        f"{text}w.data.copy_(w.detach() * 0.5 + 0.0 * w.detach() - 0.1 * w.grad + 0.0 * w.grad)\n"
+    )
+    lines = without_escapes(gviz.on_terminal("inspect", "net.py", "--watch", "w", columns=80).out).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("[0.8123, 0.5]" in line and "[1.6246, 1]" in line and "(w * w)" in line for line in lines)
+    assert any("w.data.copy_" in line and line.rstrip().endswith("…") for line in lines)
 
 
 def test_watch_sees_parameters_local_names_and_writes_through_data(gviz: Program) -> None:

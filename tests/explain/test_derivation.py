@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import gviz
 from gviz.answers import Explanation, explain
 from gviz.errors import SourceError
-from gviz.explain.derivation import single
+from gviz.explain.derivation import Derivation, single
 from gviz.sources import SourceOptions
 
 ARTICLE = "y=(x+w)*(w+1)"
@@ -207,9 +208,165 @@ def test_a_hook_that_changes_a_gradient_is_noticed(tmp_path: Any) -> None:
     script.write_text(
         "import torch\nw = torch.tensor(3.0, requires_grad=True)\nw.register_hook(lambda g: g * 10)\n(w * 2).backward()\n"
     )
-    assert "w.grad is 20: backward ran before, or it was changed" in " ".join(
-        str(explain(str(script), say=lambda _: None)).split()
+    found = explain(str(script), say=lambda _: None)
+    assert "w.grad is 20: a hook changed the gradient on its way, or the program changed it later" in flat(str(found))
+    (chain,) = found.as_dict()["wrt"]
+    assert (chain["grad"], chain["grad_before"], chain["grad_after"]) == (2, None, 20)
+
+
+def test_a_gradient_that_backward_adds_to_is_told_apart_from_a_changed_one(tmp_path: Any) -> None:
+    script = tmp_path / "net.py"
+    script.write_text("import torch\nx = torch.tensor(2.0, requires_grad=True)\n(x * 3).backward()\ny = x ** 2\ny.backward()\n")
+    found = explain(str(script), say=lambda _: None)
+    assert "x.grad is 7: it was 3 before, and backward adds to it" in flat(str(found))
+    (chain,) = found.as_dict()["wrt"]
+    assert (chain["sum"], chain["grad"], chain["grad_before"], chain["grad_after"]) == (4, 4, 3, 7)
+
+
+def flat(text: str) -> str:
+    """Return a text in one line."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "values"),
+    [
+        ("y=sqrt(relu(x-5))", "relu", {"x": 1}),
+        ("y=sqrt(maximum(x-5,0*w))", "maximum", {"x": 1, "w": 1}),
+        ("y=sqrt(where(x>0,x,0*w))", "where", {"x": -1, "w": 1}),
+        ("y=sqrt(clamp(x,0,1))", "clamp", {"x": -1}),
+    ],
+)
+def test_a_nan_that_the_product_alone_has_is_told_with_the_operation_that_selects(
+    text: str, function: str, values: dict[str, float]
+) -> None:
+    found = explain(text, "x", options=SourceOptions(values=values), say=lambda _: None)
+    (chain,) = found.as_dict()["wrt"]
+    assert chain["grad"] == 0
+    assert "the nan is inf · 0 at ∂" in flat(str(found))
+    assert f"the engine's backward of {function} selects" in flat(str(found))
+
+
+SPARE = {"y=(x+w)*(w+1)": "x", "y=sigmoid(w*x+b)*v": "v", "y=x*sin(w)*q": "x", "h=tanh(x@W+b); y=(h*exp(v)).sum()": "W"}
+
+
+@pytest.mark.parametrize("text", SPARE)
+def test_each_name_in_a_formula_and_in_a_factor_is_listed_with_its_value(text: str) -> None:
+    values = {"x": [[1, 2]], "W": [[1, 0], [0, 1]]} if "@" in text else {}
+    content = explain(text, SPARE[text], options=SourceOptions(values=values), say=lambda _: None).content
+    assert isinstance(content, Derivation)
+    listed = {node.name for node in (*content.given, *content.computed) if node.value is not None}
+    symbols = [edge.symbol for chain in content.chains for path in chain.paths for edge in path.edges]
+    functions = {"sigmoid", "sin", "cos", "tanh", "exp", "sum", "grad", "T"}
+    assert set(re.findall(r"[a-zA-Z][a-zA-Z0-9_]*", " ".join([*symbols, *(node.expression for node in content.computed)]))) <= {
+        *listed, *functions,
+    }  # fmt: skip
+
+
+def of_script(tmp_path: Any, text: str, *wrt: str) -> Explanation:
+    """Explain a script."""
+    (tmp_path / "net.py").write_text(f"import torch\n{text}")
+    return explain(str(tmp_path / "net.py"), wrt, say=lambda _: None)
+
+
+def test_an_embedding_is_explained_by_its_jacobian(tmp_path: Any) -> None:
+    found = of_script(tmp_path, "e = torch.nn.Embedding(3, 2)\nloss = e(torch.tensor([1, 2])).sum()\nloss.backward()\n")
+    (chain,) = found.as_dict()["wrt"]
+    assert chain["sum"] == chain["grad"] == ((0, 0), (1, 1), (1, 1))
+    assert chain["paths"][0]["symbols"][1] == "EmbeddingBackward0(grad)"
+    assert "EmbeddingBackward0\\left(\\mathrm{grad}" in found.text("latex").replace("operatorname{", "").replace(
+        "}\\left", "\\left"
     )
+
+
+def test_a_leaf_without_a_name_is_called_as_in_the_table(tmp_path: Any) -> None:
+    text = (
+        "def f():\n    w, v = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)\n    return w * v\n"
+        "y = f()\ny.backward()\n"
+    )
+    (chain,) = of_script(tmp_path, text, "leaf of y").as_dict()["wrt"]
+    assert chain["paths"][0]["symbols"] == ("leaf 2 of y",)
+    assert {one["name"]: one["grad"] for one in of_script(tmp_path, text).as_dict()["wrt"]} == {
+        "leaf of y": 2,
+        "leaf 2 of y": 3,
+    }
+
+
+def test_numbers_and_data_that_operations_have_saved_are_named_as_in_the_program(tmp_path: Any) -> None:
+    text = "model, data = torch.nn.Linear(2, 1), torch.ones(3, 2)\nloss = (model(data) ** 2).mean() * -0.5\nloss.backward()\n"
+    content = of_script(
+        tmp_path, "def f():\n    x = torch.tensor(2.0, requires_grad=True)\n    (x * 3).backward()\nf()\n"
+    ).content
+    assert isinstance(content, Derivation)
+    assert [node.expression for node in content.computed] == ["x * 3"]
+    content = of_script(tmp_path, text).content
+    assert isinstance(content, Derivation)
+    assert "addmm(model.bias, data, a)" in [node.expression for node in content.computed]
+    assert "data" in [node.name for node in content.given]
+    assert not content.has_unknown
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_what_has_no_name_has_a_sign_and_a_note_in_every_format(tmp_path: Any, form: str) -> None:
+    text = (
+        "x = torch.tensor([2.0, 1.0], requires_grad=True)\ndef f():\n    return x * torch.ones(2)\n(f() + 1).sum().backward()\n"
+    )
+    found = of_script(tmp_path, text).text(form)
+    assert "needs no gradient, and has no name in the graph" in flat(found)
+    assert ("x \\cdot \\square" if form == "latex" else "x·□") in found
+
+
+CUBE = """\
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 12
+x = torch.tensor(2.0, requires_grad=True)
+y = Cube.apply(x) * 2
+y.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (CUBE, "Cube is a function of your own, whose backward gviz runs no second time; x.grad is 24"),
+        ("x = torch.tensor(2.0, requires_grad=True)\ny = x\nfor _ in range(301):\n    y = y + 1\ny.backward()\n",
+         "it has 302 operations and leaves, and gviz follows backward through 300 at most; x.grad is 1"),
+        ("x = torch.ones(500, 500, requires_grad=True)\ny = (x * x).sum()\ny.backward()\n",
+         "a tensor has 250,000 elements, and the numbers of more than 200,000 are left out"),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_checked_says_why(tmp_path: Any, text: str, why: str) -> None:
+    assert why in flat(str(of_script(tmp_path, text)))
+
+
+def test_a_step_without_a_formula_is_named_for_its_backward() -> None:
+    found = explain("y=x.reshape(4).sum()", options=SourceOptions(values={"x": [[1, 2], [3, 4]]}), say=lambda _: None)
+    assert "ViewBackward0(grad)" in str(found)
+    assert "= \\frac{\\partial a}{\\partial x}" not in found.text("latex")
+
+
+def test_ten_thousand_paths_are_listed_in_the_time_that_their_lines_take(tmp_path: Any) -> None:
+    text = "x = torch.tensor(1.0, requires_grad=True)\ny = x\nfor _ in range({}):\n    y = y * 0.5 + y * 0.5\ny.backward()\n"
+    (tmp_path / "net.py").write_text("import torch\n" + text.format(60))
+    found = explain(str(tmp_path / "net.py"), max_paths=200, say=lambda _: None)
+    calls = 0
+
+    def count(_: Any, event: str, __: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        found.text()
+    finally:
+        sys.setprofile(None)
+    assert calls < 200 * 2000  # of each path 120 factors, of which a line shows 20
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
 from gviz.sources.script.stops import Stop, Stopped
-from gviz.sources.script.watch import calls_watched
+from gviz.sources.script.watch import MEASURED, calls_watched
 from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
@@ -161,8 +161,9 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
         keeps = bool(options.kept or options.costs) and not (call and call.kept is None)
         lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=keeps)
         lines.kept = (call.kept if call else None) or {}
+    names = named({**space, **stop.local}, libraries)
     return Left(
-        parsed.tree, named(space, libraries), call, then, None if is_early else error, line, static, lines, parsed.text,
+        parsed.tree, names, call, then, None if is_early else error, line, static, lines, parsed.text,
         isinstance(raised, KeyboardInterrupt), _status(raised), changes,
     )  # fmt: skip
 
@@ -256,6 +257,8 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
         lines = assigned(left.tree, left.line)
         talk.say(*not_finite(left.names, {}, "gviz why tells where it began", lines))
+    if options.kept and left.call is not None and left.call.number > MEASURED and left.call.kept is None:
+        talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
     if left.error is not None:
         graph = replace(graph, error=left.error.in_short())
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
@@ -291,11 +294,13 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
 
 def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
-    from gviz.walk import DETAILED, FEW, tensor_row, walk
+    from gviz.walk import DETAILED, FEW, numbers, tensor_row, walk
 
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
+    if options.flow:
+        names = _with_leaves(names)
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
@@ -321,9 +326,11 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     listed = left.names or names  # of a script that does all in functions, what these functions held
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
-    if left.lines is None:
-        return replace(graph, tensors=tuple(tensors.values()), code=left.code if options.watch else "")
     before = left.call.before if left.call is not None else None
+    if left.lines is None:
+        was = {name: numbers(before[id(one)]) for name, one in listed.items() if id(one) in before} if before else {}
+        plain = (row._replace(before=was.get(name)) for name, row in tensors.items())
+        return replace(graph, tensors=tuple(plain), code=left.code if options.watch else "")
     rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0
     every = {**names, **listed}
@@ -333,6 +340,19 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     turn = left.call.turn if left.call is not None else 0
     graph = replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)
     return replace(graph, codes=tuple(left.lines.codes.items()))
+
+
+def _with_leaves(names: dict[str, Any]) -> dict[str, Any]:
+    """Return the names, with one for each leaf below them that has none: those of its row in the table."""
+    from gviz.sources.lines import leaves_below
+
+    known, found = set(map(id, names.values())), {}
+    below = leaves_below(names)
+    for name in sorted(below, key=lambda name: len(below[name])):
+        for number, leaf in enumerate([leaf for leaf in below[name] if id(leaf) not in known], 1):
+            known.add(id(leaf))
+            found[f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"] = leaf
+    return {**names, **found}
 
 
 def _as_it_was(graph: Graph, names: Mapping[str, Any], values: Mapping[int, Any]) -> Graph:

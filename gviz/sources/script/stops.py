@@ -67,6 +67,7 @@ class Stop:
             columns = (one.col_offset for body in _bodies(self.tree) for one in body if one.lineno == self.line)
             self.column = min(columns)  # of the first statement in the line
         self.came = self.called = 0
+        self.local: dict[str, Any] = {}  # the variables of the function that it was ended in
         self.ended = self.time = ""  # what it was ended for, and the how manieth time
 
     def _statement_at(self, line: int) -> int:
@@ -117,9 +118,11 @@ class Stop:
         if kind == BEFORE:
             self.came += 1
             if self.came >= self.until:
+                frame: Any = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+                self.local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
                 self.end(f"stopped before line {line} ran", f"--until {line}", self.came)
         elif kind == AFTER and self.watch is not None:
-            self.watch(line, sys._getframe(1))  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+            self.watch(line, sys._getframe(1))  # noqa: SLF001 - likewise
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
             raise Stopped
 

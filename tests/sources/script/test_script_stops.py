@@ -99,6 +99,16 @@ y = f(x)
     assert texts(folder.run(program, until=str(line), rootless=True))[0].startswith(f"stopped before line {stopped} ran")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_stop_within_a_function_shows_what_the_function_holds(folder: Folder, engine: str) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    text = "def train(w):\n    loss = w * w\n    loss.backward()\n\ntrain(torch.tensor(3.0, requires_grad=True))\n"
+    reading = folder.run(f"import torch\n{text}", until="4", engine=engine)
+    assert roots(reading) == ["loss"]
+    assert {name: row.value for name, row in rows(reading).items()} == {"w": 3, "loss": 9}
+
+
 def test_docstrings_and_the_lines_of_errors_stay_as_they_are(folder: Folder) -> None:
     program = HEAD + 'def f(x):\n    """Double."""\n    return x * 2\nassert f.__doc__ == "Double."\ny = f(x)\n1 / 0\n'
     reading = folder.run(program, until="8:2", watch="y")
