@@ -75,18 +75,18 @@ BUDGETS = {
     "sources/static.py": 154,
     "sources/order.py": 111,
     "sources/notebook.py": 190,
-    "sources/script": 1990,
+    "sources/script": 2010,
     "sources/pasted.py": 176,
     "layout": 850,
     "passes": 1124,
     "answers": 1180,
-    "explain": 3000,
+    "explain": 3060,
     "flow.py": 175,
     "trace": 715,
     "pictures": 4285,
     "render": 1600,
     "text.py": 160,
-    "files.py": 277,
+    "files.py": 278,
 }
 """The lines that a room, or a file, may have at most: a number that is lowered, and raised only for what users get with it.
 

@@ -143,7 +143,7 @@ def _stop(context: click.Context, option: click.Parameter, text: str | None) -> 
     from gviz.sources.options import stop_text
 
     try:
-        return stop_text(typed_name(context, option).strip("-").replace("-", "_"), str(text))
+        return stop_text(str(option.name), str(text), typed_name(context, option))
     except SourceError as error:
         raise click.UsageError(str(error)) from None
 

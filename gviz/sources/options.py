@@ -104,8 +104,8 @@ class SourceOptions:
                 object.__setattr__(self, name, stop_text(name, str(place)))
 
 
-def stop_text(name: str, text: str) -> str:
-    """Return a place for a run to end at, if it is one.
+def stop_text(name: str, text: str, typed: str = "") -> str:
+    """Return a place for a run to end at, if it is one; ``typed`` is the option as it was written.
 
     >>> stop_text("until", " 12:3 "), stop_text("stop_at", "backward"), stop_text("until", "cell 2, line 1")
     ('12:3', 'backward', 'cell 2:1')
@@ -118,7 +118,7 @@ def stop_text(name: str, text: str) -> str:
         word, example = r"(cell\s+[1-9]\d*:)?[1-9]\d*", "12, cell 2:1 in a notebook, or 12:3 for"
     text = text.strip().replace(", line ", ":") if name == "until" else text.strip()
     if text and not re.fullmatch(rf"{word}(:[1-9]\d*)?", text):
-        raise SourceError(f"--{name.replace('_', '-')} {excerpt(text)}: write {example} the third time")
+        raise SourceError(f"{typed or '--' + name.replace('_', '-')} {excerpt(text)}: write {example} the third time")
     return text
 
 

@@ -117,7 +117,7 @@ def test_what_the_engine_raises_is_explained(case: str) -> None:
 @pytest.mark.parametrize("name", [name for name in vars(words) if name.isupper() and isinstance(getattr(words, name), str)])
 def test_the_engine_s_long_sentences_are_explained(name: str) -> None:
     known = trouble_in(getattr(words, name).replace("{}", "[2]"))
-    assert (known is None) == (name in {"COMPLEX", "USE_DETACH", "RESIZED", "VIEW_OF_BLOCK"})
+    assert (known is None) == (name in {"COMPLEX", "ONE_DTYPE", "USE_DETACH", "RESIZED", "VIEW_OF_BLOCK"})
 
 
 def test_the_last_error_of_a_traceback_with_two_is_the_one_that_is_meant() -> None:

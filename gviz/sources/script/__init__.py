@@ -294,7 +294,7 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
 
 def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
-    from gviz.walk import DETAILED, FEW, numbers, tensor_row, walk
+    from gviz.walk import DETAILED, FEW, tensor_row, walk
 
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
@@ -326,11 +326,9 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     listed = left.names or names  # of a script that does all in functions, what these functions held
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
-    before = left.call.before if left.call is not None else None
     if left.lines is None:
-        was = {name: numbers(before[id(one)]) for name, one in listed.items() if id(one) in before} if before else {}
-        plain = (row._replace(before=was.get(name)) for name, row in tensors.items())
-        return replace(graph, tensors=tuple(plain), code=left.code if options.watch else "")
+        return replace(graph, tensors=tuple(tensors.values()), code=left.code if options.watch else "")
+    before = left.call.before if left.call is not None else None
     rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
     line = left.call.line or 0 if left.call is not None and is_calls else 0
     every = {**names, **listed}
