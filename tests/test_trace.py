@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 import gviz
-from gviz import Graph, SourceOptions
+from gviz import Graph, RenderOptions, SourceOptions
 from gviz import engine as torch
+from gviz.cli.tensors import note_of
+from gviz.pictures.options import VIEWS
+from gviz.render import render
 from gviz.trace import Trace
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
@@ -297,6 +300,16 @@ def test_a_write_in_place_has_its_own_line_through_a_view_too_and_leaves_the_sta
         (8, "CopySlices", True), (10, "ReluBackward0", True), (11, "SigmoidBackward0", False), (12, "MulBackward0", True),
     }  # fmt: skip
     assert {row.name: row.line for row in graph.tensors if row.is_written} == {"h": 10, "k": 10, "s": 12}
+
+
+def test_pictures_and_the_table_say_where_a_tensor_was_written_in_place(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, WRITES.replace("s.mul_(2)\n", "\n"), flow=True)
+    for view in VIEWS:
+        assert "written in place at line 6" in render(graph, "svg", RenderOptions(show=("line",), view=view))
+    assert "written in place at line 6" in str(render(graph, "txt", RenderOptions(show=("line",))))
+    assert [note_of(row) for row in graph.tensors] == [
+        "", "written in place at line 10", "", "written in place at line 10", "", "",
+    ]  # fmt: skip
 
 
 CHANGED = {

@@ -302,11 +302,15 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and (is_reason or ("state" in show and not is_root)):
         found.append((Span(node.state, "muted"),))
-    if "line" in show and node.line:
-        found.append((Span(place_text(node), "muted"),))
+    found += place_lines(node, options)
     if "attrs" in show and is_operation:
         found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
     return found
+
+
+def place_lines(node: Node, options: RenderOptions) -> list[Line]:
+    """Return the line that says where an operation stands in the program, if that is to be shown and known."""
+    return [(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []
 
 
 def place_text(node: Node) -> str:

@@ -144,7 +144,7 @@ class RenderOptions:
         names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
         names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()
         names += ("ghosts",) if is_bare or self.view != "torchviz" else ()
-        names += ("show",) if self.view in ("micrograd", "autograd") else ()
+        names += ("show",) if self.view in ("micrograd", "autograd") and "line" not in self.show else ()
         names += ("path", "by", "symbols") if self.view != "dataflow" else ()
         object.__setattr__(self, "unused", self.differs(*names))
         for option, words, known in (

@@ -63,7 +63,7 @@ class Lines:
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
         if noted is None:
             return Line(0, kept=kept) if self.keeps else None
-        where, writes = noted.made.where, noted.made.writes and not noted.is_view
+        where, writes = noted.made.where, noted.made.writes and not noted.made.is_view
         place = where.line, self.column(where), self.file_of(where)
         return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
 

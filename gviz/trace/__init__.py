@@ -102,6 +102,7 @@ class Made(NamedTuple):
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
         cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
+        is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
     """
 
     where: Where
@@ -112,6 +113,7 @@ class Made(NamedTuple):
     source: Any = None
     writes: bool = False
     cuts: frozenset[Cut] = frozenset()
+    is_view: bool = False
 
 
 class Noted(NamedTuple):
@@ -123,7 +125,6 @@ class Noted(NamedTuple):
         seconds: how long the call took; 0 if that was not measured.
         value: the numbers of its result, where they are kept; of a large one nan, or inf, if it has such.
         outside: what is known of inputs that were cut off from a graph.
-        is_view: whether a write in place was into a view, of which this operation makes a new one.
     """
 
     made: Made
@@ -131,7 +132,6 @@ class Noted(NamedTuple):
     seconds: float
     value: Any
     outside: tuple[Made, ...] = ()
-    is_view: bool = False
 
 
 class Cut:
@@ -303,8 +303,10 @@ class Trace:
         @wraps(step)
         def told(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             result = step(optimizer, *args, **kwargs)
-            with self.quiet():
+            if not self.busy:
+                self.busy = True
                 self.saw_step(optimizer)
+                self.busy = False
             return result
 
         return told
@@ -339,27 +341,21 @@ class Trace:
         if made is None:
             return
         if made.writes:
-            self.saw_write(name, result, made, args)
+            made = self.saw_write(name, result, made, args)
         if not result.requires_grad:
             self.saw_outside(name, args, result, made)
         elif (node := result.grad_fn) is not None:
-            self.note(node, made, args, result, seconds)
+            notes = node.metadata
+            if KEY not in notes:
+                value = self.value_of(result) if self.valued else None
+                notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else ())
         elif not made.writes:
             if name == "requires_grad_" and (before := recall(self.made, result)) is not None and before.lost:
                 remember(self.cured, result, made.where)
             self.keep(result, self.story(made, args) if made.call in COPIES else made)
 
-    def note(self, node: Any, made: Made, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
-        """Keep with an operation what is known of it, unless something is."""
-        notes = node.metadata
-        if KEY not in notes:
-            is_small = self.valued and math.prod(result.shape) <= FEW
-            value = result.tolist() if is_small else self.odd(result) if self.valued else None
-            is_view = made.writes and result._base is not None  # noqa: SLF001 - PyTorch's own name
-            notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else (), is_view)
-
-    def saw_write(self, name: str, result: Any, made: Made, args: tuple[Any, ...]) -> None:
-        """Note a write in place, and the operation that it is for the tensor that a view is of."""
+    def saw_write(self, name: str, result: Any, made: Made, args: tuple[Any, ...]) -> Made:
+        """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
         self.gradients.wrote(result)
         base = result._base  # noqa: SLF001 - PyTorch's own name, as are those below
         owner = result if base is None else base
@@ -370,8 +366,10 @@ class Trace:
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
         self.writes.append(Write(made.where, name, ref(owner), shapes, version, makers))
-        if node is not None and base is not None:
-            self.note(node, made, args, base)
+        if node is not None and base is not None and KEY not in node.metadata:
+            value = self.value_of(base) if self.valued else None
+            node.metadata[KEY] = Noted(made, self.turn, 0.0, value, self.outside(args) if self.cuts else ())
+        return made if base is None else made._replace(is_view=True)
 
     def saw_step(self, optimizer: Any) -> None:
         """Note that an optimizer of gviz's engine has written its parameters."""
@@ -408,8 +406,10 @@ class Trace:
             if made is not None and isinstance(tensor, self.tensor):
                 remember(self.by_hand, tensor, made.where)
 
-    def odd(self, result: Any) -> float | None:
-        """Return nan, or inf, if a large result has one; None if all of it is finite."""
+    def value_of(self, result: Any) -> Any:
+        """Return the numbers of a small result; of a large one nan, or inf, if it has one, and None if all of it is finite."""
+        if math.prod(result.shape) <= FEW:
+            return result.tolist()
         if not result.is_floating_point() or bool(self.engine.isfinite(result).all()):
             return None
         return math.nan if bool(self.engine.isnan(result).any()) else math.inf
@@ -442,13 +442,16 @@ class Trace:
 
     def story(self, made: Made, args: tuple[Any, ...], *, is_number: bool = False) -> Made:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        found = [
-            self.cut(made, one, is_number=is_number) if one.requires_grad else recall(self.made, one)
-            for value in args
-            for one in items(value)
-            if isinstance(one, self.tensor)
-        ]
-        lost = [one for one in found if one is not None and one.lost]
+        tensor, known = self.tensor, self.made
+        lost: list[Made] = []
+        for value in args:
+            for one in flat(value) if value.__class__ in (list, tuple) else (value,):
+                if not isinstance(one, tensor):
+                    continue
+                if one.requires_grad:
+                    lost.append(self.cut(made, one, is_number=is_number))
+                elif (before := known.get(id(one))) is not None and before[0]() is one and before[1].lost not in ("", "frozen"):
+                    lost.append(before[1])
         if made.call in COPIES and not lost:
             given = {id(one) for value in args[:1] for one in items(value) if not isinstance(one, int)}
             lost = [told for number, told in self.numbers if id(number) in given and told.lost]

@@ -9,7 +9,7 @@ from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.pictures import Arrow, Frame, Shape, html
-from gviz.pictures.labels import Span, is_small, norm_text, shape_text, short_value, value_text
+from gviz.pictures.labels import Span, is_small, norm_text, place_lines, shape_text, short_value, value_text
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
@@ -71,7 +71,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         yield from row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
     for depth, operations in rows.items():
         signs = [circle(node, theme) for node in operations]
-        backs = [grad_fn(node, saved_text(node, inputs[node.id], nodes), theme) for node in operations]
+        backs = [grad_fn(node, saved_text(node, inputs[node.id], nodes), options, theme) for node in operations]
         yield from row(f"row {depth}", signs, backs)
     for node in graph.nodes:
         if node.kind == "operation":
@@ -135,9 +135,10 @@ def circle(node: Node, theme: Theme) -> Shape:
     return Shape(SIGN.format(node.id), {**look, **(round_ if len(sign) <= 3 else {"style": "rounded,filled"})})
 
 
-def grad_fn(node: Node, kept: str, theme: Theme) -> Shape:
+def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shape:
     """Return an operation of backward, with what it has saved."""
     lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {kept}", "muted"),)] if kept else [])]
+    lines += place_lines(node, options)
     look = {**box_attributes("operation", theme), "color": theme.gradient}
     return Shape(BACK.format(node.id), {**look, "label": html.box(lines, theme)})
 

@@ -22,7 +22,7 @@ from gviz.pictures.labels import (
     name_line,
     norm,
     norm_text,
-    place_text,
+    place_lines,
     short,
     short_value,
     size_of,
@@ -106,7 +106,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
             *value_lines(node._replace(expression=""), room),
             *gradient_lines(node, uses.get(node.id, []), root, room, before.get(node.name or "")),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
-            *([(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []),
+            *place_lines(node, options),
             *uses_line(node),
         ]
         own = theme if node.id in on_path else faded(theme)

@@ -8,7 +8,7 @@ from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import REPEATED, Span, matrix, name_line, short_value, text_of, uses_line
+from gviz.pictures.labels import REPEATED, Span, matrix, name_line, place_lines, short_value, text_of, uses_line
 from gviz.pictures.page import themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
@@ -79,7 +79,7 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     grad = node.grad if node.kind == "leaf" else node.arrives
     if grad is not None:
         found.append((Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),))
-    return [*found, *uses_line(node)] or [(Span(" "),)]
+    return [*found, *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 
 def circle(node: Node, theme: Theme) -> dict[str, str]:

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, is_finite, times
 from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import REPEATED, Span, is_small, name_line, norm_text, short_value, size_of, uses_line, value_lines
+from gviz.pictures.labels import (
+    REPEATED,
+    Span,
+    is_small,
+    name_line,
+    norm_text,
+    place_lines,
+    short_value,
+    size_of,
+    uses_line,
+    value_lines,
+)
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
@@ -82,7 +93,7 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
             foot += [sum_line(node, uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
-            parts = [([(Span(node.label),), *value_lines(node, options)], "")]
+            parts = [([(Span(node.label),), *value_lines(node, options), *place_lines(node, options)], "")]
             kept = saved_text(node, inputs.get(node.id, []), operands)
             parts += [(saved_lines(kept), theme.boxes["saved"].fill)] if kept else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
