@@ -73,7 +73,17 @@ def test_the_root_is_the_last_value_or_the_name_that_is_asked_for() -> None:
         ("y=None", "None values not supported.", 0, 6),
         ("y=x+matmul(x)", "matmul() missing 1 required positional argument", 4, 9),
         ("y=x.clamp()", "clamp() missing 2 required positional arguments", 2, 9),
-        ("y=x.reshape()", "reshape() takes tensor, shape and name", 2, 11),
+        ("y=x.reshape()", 'reshape() missing 1 required positional arguments: "shape"', 2, 11),
+        ("y=((x*w).abs(5)).T", "abs() takes 1 positional argument but 2 were given", 3, 12),
+        ("y=x.abs(True)", "abs() takes 1 positional argument but 2 were given", 2, 11),
+        ("y=clone(x,(2,3))", "clone() takes 1 positional argument but 2 were given", 2, 14),
+        ("y=x.matmul(w, True)", "matmul() takes 2 positional arguments but 3 were given", 2, 17),
+        ("y=elu(x, 2)", "elu() takes features in a static graph, and got 2 arguments", 2, 9),
+        ("y=elu(x, 2).T", "elu() takes features in a static graph, and got 2 arguments", 2, 9),
+        ("y=c%t([x,x])", "t(): argument 'input' (position 1) must be Tensor, not list", 4, 8),
+        ("y=...", "Failed to convert elements of Ellipsis to Tensor.", 0, 5),
+        ("y=2**63", "9.223372036854776e+18 is written as an integer, and is too large for one of 64 bits", 0, 7),
+        ("y=x+2**2000", "int too large to convert to float", 2, 9),
     ],
 )
 def test_what_static_graphs_lack_is_said_at_its_place(text: str, message: str, column: int, length: int) -> None:
