@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz.errors import SourceError
-from gviz.text import excerpt
+from gviz.text import excerpt, joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,7 +183,7 @@ def unused(options: SourceOptions, advice: Mapping[str, str]) -> list[Note]:
 def _typed(name: str, value: Any) -> str:
     """Return an option as the command line has it."""
     if name == "values":
-        return ", ".join(f"{each}={short(given)}" for each, given in value.items())
+        return joined([f"{each}={short(given)}" for each, given in value.items()], 3)
     if name == "backward":
         return "--no-backward"
     flag = "--root" if name == "roots" else f"--{name.replace('_', '-')}"

@@ -92,7 +92,7 @@ def is_array(value: object) -> TypeGuard[Array]:
 def as_value(value: object, dtype: DType | None) -> NDArray[Any]:
     """Return a Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype or are cast.
 
-    TypeError for a value that does not fit the dtype, ValueError for None and for ragged lists.
+    TypeError for a value that does not fit the dtype, or that no dtype has; ValueError for None and for ragged lists.
     """
     if value is None:
         raise ValueError("None values not supported.")
@@ -101,6 +101,12 @@ def as_value(value: object, dtype: DType | None) -> NDArray[Any]:
     letter = array.dtype.kind
     if is_array(value):
         return array if dtype is None else array.astype(dtype.as_numpy_dtype)
+    other = next((one for one in array.ravel().tolist() if not isinstance(one, str | bytes)), None) if letter in "uO" else None
+    if other is not None and not isinstance(other, int):
+        raise TypeError(f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type.")
+    if other is not None and not (dtype and dtype.is_floating):
+        raise TypeError(f"{float(other)!r} is written as an integer, and is too large for one of 64 bits: write it as a float")
+    letter = letter if other is None else "u"
     if dtype is None:
         if letter == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):
             return array

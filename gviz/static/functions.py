@@ -71,9 +71,11 @@ def generated(function: str, type: str, spec: str, default: str) -> Callable[...
 
     def build(*args: Any, **kwargs: Any) -> Tensor:
         values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number}
-        values |= dict(zip([*defaults, "name"], args, strict=False))
-        values |= {others.get(name, name): value for name, value in kwargs.items()}
-        if defaults.keys() - values or values.keys() - {*defaults, "name"} or len(args) > len(defaults) + 1:
+        placed = dict(zip([*defaults, "name"], args, strict=False))
+        worded = {others.get(name, name): value for name, value in kwargs.items()}
+        values |= placed | worded
+        is_known = values.keys() <= {*defaults, "name"} and not placed.keys() & worded
+        if defaults.keys() - values or not is_known or len(args) > len(defaults) + 1:
             takes = f"tf.{function}() takes {', '.join(defaults)} and name"
             raise TypeError(f"{takes}, got {len(args)} by position and {sorted(kwargs)}")
         return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
@@ -206,8 +208,9 @@ def check_axis(axis: int, rank: int | None) -> None:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
 
 
-def stack(values: Sequence[TensorLike], axis: int = 0, name: str = "stack") -> Tensor:
+def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) -> Tensor:
     """Return tensors of one shape along a new axis; numbers alone are a constant."""
+    name = name or "stack"
     if axis == 0 and not any(isinstance(v, Tensor) and v.dtype != convert(values[0]).dtype for v in values):
         return convert(list(values), name=name)
     with named(graph_of(*values), name, "stack") as scope:

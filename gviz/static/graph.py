@@ -158,6 +158,8 @@ class Graph:
 
     def new_name(self, name: str) -> str:
         """Return the whole name of an operation or a scope; ``name/`` stands as it is. ValueError if TensorFlow refuses it."""
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an operation is a string, not {name!r}")
         if name.endswith("/"):
             return name[:-1]
         rule = SCOPED if self.scope else ROOT

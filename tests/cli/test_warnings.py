@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -108,3 +109,13 @@ def test_nan_and_infinity_are_nothing_to_warn_of_whatever_filters_a_script_sets(
             "warning: the gradient of x is NaN; gviz why tells where it began",
         ],
     ), "numpy has nothing to say, and gviz a line for each"
+
+
+@pytest.mark.parametrize("command", ["inspect", "static"])
+def test_many_values_that_are_not_used_have_one_line(gviz: Program, command: str) -> None:
+    values = {f"x{number}": number for number in range(10_000)}
+    (gviz.folder / "values.json").write_text(json.dumps(values), encoding="utf-8")
+    done = gviz(command, "y=x7*2", "--values", "values.json", *(["--table"] if command == "static" else []))
+    assert done.status == 0
+    what = "x0=0, x1=1 and 9997 more not used: the expression has no such names, or assigns them itself"
+    assert done.err == f"warning: {what}\n"

@@ -38,6 +38,9 @@ __all__ = ["evaluate", "notes_on_names"]
 SCALARS = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words for backward from a tensor with more elements than one."""
 
+MOST_WARNINGS = 3
+"""More values that are not used have one warning together: they come from a file of them."""
+
 
 def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     """Compute an expression, and run backward from its roots.
@@ -147,12 +150,15 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))
-    for name, value in options.values.items():
-        if name not in program.free:
-            why, hint = f"the expression has no {name}", did_you_mean(name, missing)
-            if name in program.assigned:
-                why, hint = f"the expression assigns {name} itself", ""
-            notes.append(Note("; ".join(filter(None, [f"{name}={short(value)} is not used: {why}", hint])), "warning"))
+    others = {name: value for name, value in options.values.items() if name not in program.free}
+    if len(others) > MOST_WARNINGS:
+        typed = joined([f"{name}={short(value)}" for name, value in others.items()], 2)
+        return [*notes, Note(f"{typed} not used: the expression has no such names, or assigns them itself", "warning")]
+    for name, value in others.items():
+        why, hint = f"the expression has no {name}", did_you_mean(name, missing)
+        if name in program.assigned:
+            why, hint = f"the expression assigns {name} itself", ""
+        notes.append(Note("; ".join(filter(None, [f"{name}={short(value)} is not used: {why}", hint])), "warning"))
     return notes
 
 

@@ -225,6 +225,8 @@ def engine_error(error: BaseException, source: Text, piece: ast.AST | None = Non
     if isinstance(error, SourceError):
         error.place = error.place or place
         return error
+    if isinstance(error, RecursionError):
+        return SourceError("lists in lists, nested too deeply to compute with", place=place)
     text = str(error.args[-1] if error.args else "")
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
     hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))

@@ -14,7 +14,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gviz import engine
 from gviz import static as tf
+from gviz.autograd.names import NAMES
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
@@ -196,6 +198,7 @@ class StaticForm:
 
     def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> object:
         """Return the result of a function, or of a method as a function of its tensor."""
+        check_call(name, args, kwargs)
         called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound
             name = "minimum" if "clip_value_max" in options else "maximum"
@@ -210,9 +213,31 @@ class StaticForm:
         elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
             options["axis"] = 0
         try:
-            return operator.attrgetter(word)(tf)(*args, **options, **named)
+            return operator.attrgetter(word)(tf)(*args, **options, name=named.get("name"))
         except TypeError as error:  # the function has another name there
-            raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{called}()", str(error))) from None
+            what = re.sub(r" and name, got (\d+) by.*", r" in a static graph, and got \1 arguments", str(error))
+            raise TypeError(re.sub(r"^[\w.<>]+\(\)", f"{called}()", what)) from None
+
+
+def check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError, with PyTorch's words, for arguments that PyTorch's function of that name has no place for.
+
+    >>> check_call("abs", (1.0, 5), {})
+    Traceback (most recent call last):
+    TypeError: abs() takes 1 positional argument but 2 were given
+    """
+
+    def stand_in(value: Any) -> Any:
+        """Return an empty tensor for one without a value; static graphs take a number where PyTorch wants a tensor."""
+        if isinstance(value, list | tuple):
+            return type(value)(map(stand_in, value))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return engine.tensor(0) if is_number else engine.empty(()) if isinstance(value, Tensor) else value
+
+    words = [word for word in (name, f".{name}", f"torch.{name}", f"F.{name}") if word in NAMES]
+    given = stand_in(args), {key: stand_in(value) for key, value in kwargs.items()}
+    if words and not any(form.bind(*given) for word in words for form in NAMES[word].forms):
+        raise TypeError(NAMES[words[0]].refusal(*given))
 
 
 def in_ascii(name: str) -> str:

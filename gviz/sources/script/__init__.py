@@ -19,6 +19,7 @@ from gviz.sources.reading import Reading, find_aliases, not_finite
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.failure import Script, describe
+from gviz.sources.script.harm import Unharmed
 from gviz.sources.script.names import graph_nodes, named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
@@ -130,7 +131,11 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward, trace=trace)
     code = stop.compiled(parsed.code)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
+        unharmed = Unharmed()
         raised = _run(code, space)
+        if replaced := unharmed.put_back():
+            what = f"the script has replaced what gviz and Python need: {joined(replaced)}"
+            talk.say(Note(f"{what}; it was put back after the script's end", "warning"))
         if raised is not None:
             error, line = describe(raised, script)
         if isinstance(raised, KeyboardInterrupt):

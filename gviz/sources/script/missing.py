@@ -12,6 +12,7 @@ from gviz.errors import SourceError
 from gviz.files import missing
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.pasted import parse
+from gviz.sources.script.syntax import pieces
 from gviz.sources.script.torch_names import binding_names, files_of, imports, is_torch, lacking_part, used_names
 from gviz.sources.source import Source
 from gviz.text import did_you_mean, excerpt
@@ -98,7 +99,7 @@ def methods(tree: ast.Module) -> Iterator[tuple[str, int]]:
     lost = {name.rpartition(".")[2] for name in of_module("torch.Tensor")} - PYTHONS - own_names(tree)
     torchs = binding_names(tree)
     others = {name for _, name, path in imports(tree) if not is_torch(path)}
-    for node in ast.walk(tree):
+    for node in pieces(tree):
         if isinstance(node, ast.Attribute) and node.attr in lost:
             if root_of(node) in torchs or root_of(node, ast.Attribute | ast.Call | ast.Subscript) in others:
                 continue
@@ -107,8 +108,9 @@ def methods(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 def own_names(tree: ast.Module) -> set[str]:
     """Return the names that a script defines, or assigns as attributes: they are its own, whatever PyTorch calls so."""
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
-    stored = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    definitions = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    defined = {node.name for node in pieces(tree) if isinstance(node, definitions)}
+    stored = {node.attr for node in pieces(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
     return defined | stored
 
 

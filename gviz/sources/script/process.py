@@ -104,6 +104,28 @@ def engine_module(fullname: str) -> ModuleType | None:
         raise  # the module is there, and something that it needs is not
 
 
+class Arguments(list[str]):
+    """``sys.argv`` of a script. Python's ``multiprocessing`` pickles it for the processes that it starts anew: these get torch."""
+
+    def __init__(self, argv: Sequence[str], *, has_engine: bool) -> None:
+        super().__init__(argv)
+        self.has_engine = has_engine
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return in_child, ([*self], self.has_engine)
+
+
+def in_child(argv: list[str], has_engine: bool) -> list[str]:
+    """Return a script's arguments in a process that it has started, which from now on imports torch as the script does."""
+    if not any(isinstance(finder, EngineFinder) for finder in sys.meta_path):  # there is one where a script copies sys.argv
+        engine = engine_module("torch") if has_engine else None
+        sys.meta_path.insert(0, EngineFinder(engine))
+        if engine is not None:
+            sys.modules["torch"] = engine
+            importlib.import_module("numpy").seterr(all="ignore")  # as in the script's own process
+    return argv
+
+
 @contextmanager
 def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder) -> Iterator[Callable[[], list[Any]]]:
     """Let the block run as ``python file.py`` would, and put back afterwards what every script meets.
@@ -129,7 +151,7 @@ def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: Engine
     with _own_modules(folder, finder), warnings.catch_warnings():
         try:
             sys.modules["__main__"] = module
-            sys.argv = list(argv)
+            sys.argv = Arguments(argv, has_engine=finder.engine is not None)
             sys.path = [folder, *sys.path]
             sys.meta_path.insert(0, finder)
             importlib.invalidate_caches()  # a file written a moment ago is found

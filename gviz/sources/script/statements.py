@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from gviz.sources.script.syntax import pieces
+
 __all__ = ["statements"]
 
 
@@ -14,15 +16,16 @@ def statements(tree: ast.Module) -> dict[str, str]:
     {'x': 'a * b', 'p': 'f(x)', 'q': 'f(x)', 'r': 'x * p', 's': 'x * q'}
     """
     stored: dict[str, int] = {}
-    texts: dict[str, str] = {}
-    for node in ast.walk(tree):
+    values: dict[str, ast.expr] = {}
+    for node in pieces(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stored[node.id] = stored.get(node.id, 0) + 1
         elif isinstance(node, ast.Assign):
             for target, value in [pair for one in node.targets for pair in pairs(one, node.value)]:
                 names = [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
-                texts.update(dict.fromkeys(() if isinstance(value, ast.Name | ast.Constant) else names, ast.unparse(value)))
-    return {name: text for name, text in texts.items() if stored.get(name) == 1 and "\n" not in text}
+                values.update(dict.fromkeys(() if isinstance(value, ast.Name | ast.Constant) else names, value))
+    texts = {name: ast.unparse(value) for name, value in values.items() if stored.get(name) == 1}
+    return {name: text for name, text in texts.items() if "\n" not in text}
 
 
 def pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:

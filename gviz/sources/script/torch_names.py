@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gviz.errors import MissingError, SourceError
 from gviz.sources.options import Note
 from gviz.sources.script.process import engine_module
+from gviz.sources.script.syntax import pieces
 from gviz.text import joined
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def imports(tree: ast.Module) -> Iterator[tuple[int, str | None, str]]:
     >>> list(imports(ast.parse("from torch import nn as n")))
     [(1, None, 'torch'), (1, 'n', 'torch.nn')]
     """
-    for node in ast.walk(tree):
+    for node in pieces(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
@@ -166,7 +167,7 @@ def used_names(tree: ast.Module) -> list[tuple[str, int]]:
     """
     uses = [(line, 0, path) for line, _, path in imports(tree) if is_torch(path)]
     aliases = binding_names(tree)
-    for node in ast.walk(tree):
+    for node in pieces(tree):
         if isinstance(node, ast.Attribute):
             path = dotted(node, aliases) or _method(node, aliases)
             uses += [(node.end_lineno or node.lineno, node.end_col_offset or 0, path)] if path else []
@@ -176,7 +177,7 @@ def used_names(tree: ast.Module) -> list[tuple[str, int]]:
 def binding_names(tree: ast.Module) -> dict[str, str]:
     """Return what of torch each name stands for: by an import, or an assignment as ``nn = torch.nn``."""
     aliases = {name: path for _, name, path in imports(tree) if name and is_torch(path)}
-    for node in ast.walk(tree):
+    for node in pieces(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
             meant = dotted(node.value, aliases)
             if meant:

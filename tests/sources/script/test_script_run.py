@@ -11,11 +11,12 @@ import warnings
 from pathlib import Path
 
 import pytest
-from program import ROOT
+from program import ROOT, Program
 from scripts import HEAD, Folder, roots, rows, texts
 
 from gviz.errors import SourceError
 from gviz.sources import SourceOptions, read
+from gviz.sources.script.syntax import pieces
 
 
 @pytest.fixture
@@ -346,3 +347,68 @@ def test_a_script_on_standard_input_runs(capsys: pytest.CaptureFixture[str]) -> 
     reading = read("-", SourceOptions(), stdin=io.StringIO(HEAD + "y = x * 2\nprint(y.item())\n"))
     assert roots(reading) == ["y"]
     assert capsys.readouterr().out == "4.0\n"
+
+
+def test_the_syntax_of_a_script_is_walked_once(folder: Folder) -> None:
+    pieces.cache_clear()
+    folder.run(HEAD + "y = x * 2\n")
+    assert pieces.cache_info().misses == 1
+    assert pieces.cache_info().hits > 3
+
+
+SPAWNS = """\
+import multiprocessing, sys
+import torch
+def double(number):
+    import __main__
+    tensor = torch.tensor(number, requires_grad=True) * 2
+    return tensor.item(), tensor.grad_fn.name(), __name__, sys.argv, type(sys.argv).__name__, __main__.__file__ == __file__
+if __name__ == "__main__":
+    with multiprocessing.get_context(METHOD).Pool(1) as pool:
+        print(pool.map(double, [1.5]))
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 2
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_process_that_a_script_starts_runs_it_as_python_would_with_torch(gviz: Program, method: str) -> None:
+    (gviz.folder / "net.py").write_text(SPAWNS.replace("METHOD", repr(method)), encoding="utf-8")
+    done = gviz("run", "net.py", "--", "a")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "[(3.0, 'MulBackward0', '__mp_main__', ['net.py', 'a'], 'list', True)]\n"
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "import builtins; builtins.len = builtins.isinstance = None",
+        "import sys; sys.modules.clear()",
+        "import sys; sys.modules['os'] = sys.modules['threading'] = None",
+        "import sys; sys._getframe = sys.exit = None",
+        "import os; os.getcwd = os.replace = os.environ = None",
+        "import threading, time; threading.enumerate = time.time = None",
+    ],
+)
+def test_what_a_script_breaks_of_python_s_modules_is_named_and_put_back(gviz: Program, harm: str) -> None:
+    (gviz.folder / "net.py").write_text(f"{HEAD}y = x * 2\n{harm}\n", encoding="utf-8")
+    done = gviz("render", "net.py", "-o", "y.svg")
+    assert (done.status, done.files()) == (0, ["net.py", "y.svg"])
+    warning, _ = done.err.splitlines()
+    names = [name for name in ("len", "sys.modules['sys']", "sys.modules['os']", "sys._getframe", "os.getcwd", "time.time")]
+    assert warning.startswith("warning: the script has replaced what gviz and Python need: ")
+    assert sum(name in warning for name in names) == 1
+
+
+def test_what_a_script_puts_in_the_place_of_a_function_that_works_is_put_back_in_silence(folder: Folder) -> None:
+    before = os.getcwd, print
+    reading = folder.run(HEAD + "import builtins, os\nos.getcwd = lambda: 1 / 0\nbuiltins.print = len\ny = x * 2\n")
+    assert (os.getcwd, print) == before
+    assert texts(reading, "warning") == []
+
+
+def test_a_low_limit_of_recursion_ends_with_the_script(folder: Folder) -> None:
+    limit = sys.getrecursionlimit()
+    with pytest.raises(SourceError, match="ZeroDivisionError: division by zero"):
+        folder.run("import sys\ndepth = len(__import__('inspect').stack())\nsys.setrecursionlimit(depth + 15)\n1 / 0\n")
+    assert sys.getrecursionlimit() == limit

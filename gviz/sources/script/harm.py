@@ -1,0 +1,56 @@
+"""What a script has replaced in Python's own modules, put back: gviz goes on in the same process."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from types import ModuleType
+
+__all__ = ["Unharmed"]
+
+SYS = frozenset({"argv", "path", "meta_path", "stdin", "stdout", "stderr"})
+"""What scripts do replace in ``sys``; :mod:`gviz.sources.script.process` puts it back at its end."""
+
+VALUES = frozenset({"sys", "os", "linecache"})
+"""Modules whose values, such as ``os.environ``, gviz reads; of the others it has functions and classes."""
+
+
+class Unharmed:
+    """Python's modules, and numpy, as they are now."""
+
+    def __init__(self) -> None:
+        self.limit, self.table = sys.getrecursionlimit(), sys.modules
+        self.modules = {name: module for name, module in sys.modules.items() if name != "__main__"}
+        self.builtins = dict(vars(builtins))
+        self.spaces = [
+            (name, vars(module), dict(vars(module)))
+            for name, module in self.modules.items()
+            if name == "numpy" or (name.partition(".")[0] in sys.stdlib_module_names and isinstance(module, ModuleType))
+        ]
+
+    def put_back(self) -> list[str]:
+        """Put back what they were; return the names of what could not have worked any more: ``os.getcwd``, ``len``."""
+        space = builtins.__dict__  # first of all, with nothing that is in there
+        harmed = [(name, space.get(name)) for name, was in self.builtins.items() if space.get(name) is not was]
+        space.update(self.builtins)
+        for module, space, before in self.spaces:
+            for name, was in before.items():
+                now = space.get(name)
+                if now is not was and module != "builtins" and is_replaced(module, name, was, now):
+                    space[name] = was
+                    harmed.append((f"{module}.{name}", now))
+        for name, loaded in self.modules.items():
+            if self.table.get(name) is not loaded:
+                harmed.append((f"sys.modules[{name!r}]", self.table.get(name)))
+                self.table[name] = loaded
+        sys.setrecursionlimit(self.limit)
+        return [name for name, now in harmed if not (callable(now) or isinstance(now, ModuleType))]
+
+
+def is_replaced(module: str, name: str, was: object, now: object) -> bool:
+    """Return whether a part of a module was replaced, rather than changed as modules do it themselves, or as it is meant."""
+    if (module == "sys" and name in SYS) or name.endswith("hook"):
+        return False
+    if callable(was) or isinstance(was, ModuleType):
+        return not name.startswith("_") or not callable(now)
+    return module in VALUES and was is not None and type(now) is not type(was)

@@ -1,0 +1,24 @@
+"""The pieces of a script's syntax, walked once for all that look through them: a script may have a megabyte."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+
+__all__ = ["pieces"]
+
+
+@lru_cache(maxsize=2)
+def pieces(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Return the pieces in the order of ``ast.walk``, but for those without parts: signs, and whether a name is loaded.
+
+    >>> [type(piece).__name__ for piece in pieces(ast.parse("x = -y"))]
+    ['Module', 'Assign', 'Name', 'UnaryOp', 'Name']
+    """
+    found: list[ast.AST] = [tree]
+    for piece in found:  # it grows as it is walked
+        for field in piece._fields:
+            value = getattr(piece, field, None)
+            parts = value if isinstance(value, list) else (value,)
+            found += [part for part in parts if isinstance(part, ast.AST) and part._fields]
+    return tuple(found)
