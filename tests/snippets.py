@@ -1,6 +1,7 @@
 """Short programs with what real PyTorch prints for them: values, graphs, warnings and errors, as a person would see them.
 
-``snippets.txt`` has the programs, ``snippets.out`` what PyTorch printed, both with a line ``%%`` between two of them.
+``snippets.txt`` has the programs, ``snippets.out`` what PyTorch printed, both with a line ``%%`` between two of them; so have
+the files of modules that are named seldom, ``snippets_NAME.txt`` and ``.out``.
 ``python tests/snippets.py`` (with the real torch) records anew.
 """
 
@@ -16,17 +17,22 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-RECORDED = HERE / "snippets.out"
+FILES = sorted(HERE.glob("snippets*.txt"))
 
 
 def programs() -> list[str]:
     """The programs."""
-    return (HERE / "snippets.txt").read_text(encoding="utf-8").rstrip("\n").split("\n%%\n")
+    return [program for file in FILES for program in pieces(file)]
 
 
 def recorded() -> list[str]:
     """The text that PyTorch printed for each."""
-    return RECORDED.read_text(encoding="utf-8").rstrip("\n").split("\n%%\n")
+    return [printed for file in FILES for printed in pieces(file.with_suffix(".out"))]
+
+
+def pieces(file: Path) -> list[str]:
+    """What a file has between the lines ``%%``."""
+    return file.read_text(encoding="utf-8").rstrip("\n").split("\n%%\n")
 
 
 def transcript(torch: Any, program: str) -> str:
@@ -59,7 +65,9 @@ def main() -> None:
 
     torch.set_warn_always(True)  # else the first program alone is warned
 
-    RECORDED.write_text("\n%%\n".join(transcript(torch, program) for program in programs()) + "\n", encoding="utf-8")
+    for file in FILES:
+        printed = "\n%%\n".join(transcript(torch, program) for program in pieces(file))
+        file.with_suffix(".out").write_text(printed + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

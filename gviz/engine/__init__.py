@@ -69,7 +69,16 @@ Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_p
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
-SUBMODULES = ("autograd", "backends", "cuda", "linalg", "nn", "optim", "special")
+SETTINGS = (
+    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type", "set_num_threads",
+    "use_deterministic_algorithms",
+)  # fmt: skip
+SUBMODULES = (
+    "accelerator", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim", "serialization", "special",
+    "utils",
+)  # fmt: skip
+LATE = dict.fromkeys(("load", "save"), "serialization") | dict.fromkeys(SETTINGS, "settings")
+"""Functions that few programs name -> where they are."""
 
 
 def __getattr__(name: str) -> Any:
@@ -80,6 +89,8 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"gviz.engine.{name}":
                 raise
+    if name in LATE:
+        return getattr(importlib.import_module(f"gviz.engine.{LATE[name]}"), name)
     if not name.startswith("_"):
         importlib.import_module("gviz.engine.nn.functional")
         if name in globals():
@@ -91,12 +102,12 @@ def __dir__() -> list[str]:
     """What PyTorch has too: without the modules that the engine is made of, and what they are called here."""
     importlib.import_module("gviz.engine.nn.functional")
     here = [name for name, found in globals().items() if not isinstance(found, ModuleType) and name not in OWN]
-    return sorted({*here, *SUBMODULES, "random"})
+    return sorted({*here, *SUBMODULES, *LATE, "random"})
 
 
 OWN = {
-    "Any", "Device", "FORMATS", "KNOWN", "Layout", "MemoryFormat", "ModuleType", "OWN", "STRIDED", "SUBMODULES",
-    "annotations", "own",
+    "Any", "Device", "FORMATS", "KNOWN", "LATE", "Layout", "MemoryFormat", "ModuleType", "OWN", "SETTINGS", "STRIDED",
+    "SUBMODULES", "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
 """Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of it."""

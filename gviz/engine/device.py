@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent
 
-__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "backends", "check_device", "cuda"]
+__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "accelerator", "backends", "check_device", "cuda"]
 
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
@@ -70,6 +70,13 @@ class Device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __enter__(self) -> Self:
+        check_device(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Everything is made on the CPU anyway."""
+
 
 CPU = Device("cpu")
 
@@ -102,6 +109,14 @@ def unseeded(seed: Any) -> None:
     int(seed)
 
 
+def no_accelerator(*_: Any) -> Any:
+    """Refuse: there is none."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+ASKED = ("current_device_idx", "current_device_index", "current_stream", "set_device_idx", "set_device_index", "synchronize")
+accelerator = module("accelerator", is_available=unavailable, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator))
+vars(accelerator).update(current_accelerator=lambda check_available=False: None)
 cuda = module("cuda", is_available=unavailable, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded)
 cudnn = module("backends.cudnn", is_available=unavailable, enabled=True, deterministic=False, benchmark=False, allow_tf32=True)
 mps = module("backends.mps", is_available=unavailable, is_built=unavailable)

@@ -6,6 +6,9 @@ those with parameters are in ``layers.py``, ``norms.py`` and ``recurrent.py``.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from gviz.engine.nn import containers, declared, functional, init, layers, norms, parameter, recurrent, utils  # noqa: F401
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS
@@ -18,4 +21,9 @@ HELD = {name: getattr(containers, name) for name in containers.__all__} | LAYERS
 globals().update(HELD)
 __all__ += list(HELD)
 
-__getattr__ = absent("torch.nn")
+missing = absent("torch.nn")
+
+def __getattr__(name: str) -> Any:
+    """Load the lazy layers when one is first named."""
+    lazy = name.startswith(("Lazy", "Uninitialized")) and importlib.import_module("gviz.engine.nn.lazy")
+    return vars(lazy)[name] if lazy and name in lazy.LAZY else missing(name)

@@ -35,6 +35,11 @@ class Hooks:
         self._backward_hooks, self._backward_pre_hooks = list[Any](), list[Any]()
         self._forward_hooks, self._forward_pre_hooks = list[Any](), list[Any]()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if isinstance(state.get("_forward_hooks"), dict):  # of a file in PyTorch's format
+            Hooks.__init__(self)
+
     def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Call ``hook(module, args)`` before each forward for new arguments; ``with_kwargs`` with keywords too, for both."""
 

@@ -247,6 +247,10 @@ def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> 
     if not isinstance(given, Tensor):
         return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
                 f"received {type(given)}")
+    if hasattr(tensor, "materialize"):  # it has no shape so far
+        if hasattr(given, "materialize"):
+            return ""
+        tensor.materialize(given.shape)
     if given.shape != tensor.shape:
         shapes = f"a param with shape {given.shape} from checkpoint, the shape in current model is {tensor.shape}."
         return f"size mismatch for {key}: copying {shapes}"

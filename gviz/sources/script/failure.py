@@ -14,6 +14,7 @@ from gviz.errors import GvizError, Place, SourceError
 from gviz.files import STDIN
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
+from gviz.sources.script.process import PUBLIC
 from gviz.sources.script.watch import GVIZ
 from gviz.text import did_you_mean, shorten
 
@@ -159,7 +160,7 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     from gviz.sources.script.missing import pytorch_names
 
     pytorchs = pytorch_names().get(home, _attributes(error))
-    if name not in pytorchs:
+    if name not in pytorchs and not (home == "torch" and PUBLIC.match(name)):
         meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
         if meant:
             return meant
@@ -182,7 +183,9 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         if package in PACKAGES:
-            return f"install it where gviz is, or take the import out:\n{torch_names.install(PACKAGES[package])}"
+            what = "it is built on PyTorch, which comes with it and runs the script; "
+            what = (what if package in torch_names.BUILT_ON_TORCH else "") + "install it where gviz is, or take the import out"
+            return f"{what}:\n{torch_names.install(PACKAGES[package])}"
         return did_you_mean(package, PACKAGES.keys() | {"torch", "numpy", "torchviz", "math", "random"}) or None
     if not isinstance(error, AttributeError) or not error.name:
         return None

@@ -31,7 +31,7 @@ KEPT = ("argv", "path", "meta_path", "stdin", "stdout", "stderr", "excepthook", 
 """What of :mod:`sys` is put back."""
 
 PUBLIC = re.compile(
-    r"(amp|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked|mps"
+    r"(accelerator|amp|autograd|backends|cuda|distributed|distributions|fft|func|functional|fx|hub|jit|linalg|masked|mps"
     r"|multiprocessing|nested|nn|onnx|optim|overrides|profiler|quantization|random|serialization|signal|sparse|special"
     r"|storage|testing|types|utils|version)(\.|$)"
 )
@@ -119,7 +119,7 @@ def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: Engine
     """
     kept = {name: getattr(sys, name) for name in KEPT}
     lists = [(value, list(value)) for value in kept.values() if isinstance(value, list)]
-    before, limit, current = _threads(), sys.getrecursionlimit(), ""
+    before, limit, current, shows = _threads(), sys.getrecursionlimit(), "", os.environ.get("MPLBACKEND")
     with suppress(OSError):  # the current folder was deleted: nowhere to go back to
         current = os.getcwd()
 
@@ -133,6 +133,7 @@ def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: Engine
             sys.path = [folder, *sys.path]
             sys.meta_path.insert(0, finder)
             importlib.invalidate_caches()  # a file written a moment ago is found
+            os.environ.setdefault("MPLBACKEND", "Agg")  # plt.show() opens no window, and does not wait for one
             yield threads
             for thread in threads():
                 thread.join()  # as Python does at its end: it may still be computing
@@ -143,6 +144,8 @@ def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: Engine
             for value, contents in lists:
                 value[:] = contents
             sys.setrecursionlimit(limit)
+            if shows is None:
+                os.environ.pop("MPLBACKEND", None)
             with suppress(OSError):  # the script has deleted it
                 os.chdir(current)  # pictures are written from there
 

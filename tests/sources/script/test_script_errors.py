@@ -296,6 +296,7 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
         ("import tensorflow as tf\ntf.placehoder()\n", "did you mean placeholder?"),
         ("import nunpy\n", "did you mean numpy?"),
         ("import cv2\n", f"install it where gviz is, or take the import out:\n{torch_names.install('opencv-python')}"),
+        ("import torchmetrics\n", "it is built on PyTorch, which comes with it and runs the script; install it where gviz is"),
     ],
 )
 def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str, hint: str) -> None:
@@ -304,7 +305,19 @@ def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str
     assert "--engine torch" not in error
 
 
-@pytest.mark.parametrize("use", ["torch.nn.LSTM(2, 3)", "from torch.utils.data import DataLoader"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        "torch.nn.CTCLoss()",
+        "import torch.distributed",
+        "from torch import fx",
+        "torch.jit.script",
+        "torch.compile",
+        "torch.quantization",
+        "import torch.autograd.forward_ad",
+        "from torch.func import vmap",
+    ],
+)
 def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, use: str
 ) -> None:

@@ -30,6 +30,46 @@ def test_the_arguments_are_the_scripts_own(folder: Folder, capsys: pytest.Captur
     assert sys.argv is before
 
 
+@pytest.mark.parametrize(("own", "seen"), [(None, "Agg"), ("module://mine", "module://mine")])
+def test_matplotlib_opens_no_window_unless_the_user_wants_one(
+    folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, own: str | None, seen: str
+) -> None:
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    if own:
+        monkeypatch.setenv("MPLBACKEND", own)
+    folder.run(HEAD + "import os\nprint(os.environ['MPLBACKEND'])\ny = x * 2\n")
+    assert capsys.readouterr().out == f"{seen}\n"
+    assert os.environ.get("MPLBACKEND") == own
+
+
+def test_the_parts_of_torch_are_imported_from_where_pytorch_has_them(folder: Folder) -> None:
+    text = """
+        import torch, torch.utils.data, torch.distributions as D
+        import torch.utils.data.dataset
+        from torch.utils.data.sampler import SubsetRandomSampler
+        from torch.utils.data.dataloader import DataLoader, default_collate
+        from torch.utils.checkpoint import checkpoint
+        from torch.distributions.normal import Normal
+        from torch.distributions import Categorical, kl_divergence
+        from torch.nn.utils import parametrize
+        import torch.nn.utils.parametrize as P
+        from torch.func import functional_call, grad
+        from torch.serialization import add_safe_globals
+        from torch.accelerator import is_available
+        class Squares(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, i): return torch.tensor([float(i)]), i * i
+        (x, target), = DataLoader(Squares(), batch_size=4)
+        net = torch.nn.Sequential(torch.nn.LazyLinear(3), torch.nn.ReLU(), torch.nn.LazyLinear(1))
+        loss = torch.nn.functional.mse_loss(checkpoint(net, x, use_reentrant=False)[:, 0], target.float())
+        loss.backward()
+    """
+    reading = folder.run(text, engine="gviz")
+    assert texts(reading, "error") == []
+    assert roots(reading) == ["loss"]
+    assert [node.label for node in reading.graph.nodes if node.label.startswith("Addmm")] == ["AddmmBackward0"] * 2
+
+
 def test_the_name_is_main_and_the_file_is_absolute(
     folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

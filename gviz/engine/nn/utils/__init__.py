@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,4 +53,8 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     for parameter, part in zip(parameters, vec.split([one.numel() for one in parameters]), strict=True):
         parameter.data = part.view_as(parameter).data
 
-__getattr__ = absent("torch.nn.utils")
+missing = absent("torch.nn.utils")
+
+def __getattr__(name: str) -> Any:
+    """Load a module when it is first named."""
+    return import_module("gviz.engine.nn.utils.parametrize") if name == "parametrize" else missing(name)

@@ -1,0 +1,367 @@
+"""``torch.distributions``: Normal, Uniform, Bernoulli, Categorical and Multinomial, in PyTorch's own operations and numbers.
+
+Source: https://docs.pytorch.org/docs/2.13/distributions.html
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+from gviz import engine
+from gviz.autograd.modes import enable_grad, no_grad
+from gviz.autograd.tensor import Tensor
+from gviz.numbers.printing import Size
+from gviz.numbers.words import absent
+
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", "Uniform", "kl_divergence", "register_kl"]
+
+torch: Any = engine
+NEITHER = "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+
+# ------------------------------------------------------------------ what values have to satisfy
+class Constraint(NamedTuple):
+    """What a value has to satisfy, and what that is called."""
+
+    text: str
+    check: Any
+
+    def __repr__(self) -> str:
+        return self.text
+
+def interval(low: Any, high: Any, text: str = "Interval") -> Constraint:
+    """Return the constraint to lie between two values, both included."""
+    return Constraint(f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high))
+
+real = Constraint("Real()", lambda x: ~x.isnan())
+positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
+boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1))
+simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
+real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1))
+
+# ------------------------------------------------------------------ the base
+class Lazy:
+    """A parameter that is computed from the other one when it is first asked for."""
+
+    def __init__(self, name: str, compute: Any) -> None:
+        self.name, self.compute = name, compute
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with enable_grad():
+            value = vars(instance)[self.name] = self.compute(instance)
+        return value
+
+def draws(method: Any) -> Any:
+    """Return a method that takes the shape of a sample, and gives another one that of all that is drawn."""
+    return lambda self, sample_shape=(): method(self, self._extended_shape(sample_shape))
+
+def scores(method: Any) -> Any:
+    """Return a method that checks the value that it is given."""
+    return lambda self, value: self._validate_sample(value) or method(self, value)
+
+class Distribution:
+    """Base of the distributions: their shapes, and what is checked."""
+
+    has_rsample = has_enumerate_support = False
+    _validate_args = __debug__
+    _tail: Any = ()
+    arg_constraints: Any = None
+    support: Any = None
+    mean: Any
+    variance: Any
+    batch_shape, event_shape = property(lambda self: self._batch_shape), property(lambda self: self._event_shape)
+    stddev: Any = property(lambda self: self.variance.sqrt())
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        for name, constraint in (self.arg_constraints or {}).items() if self._validate_args else ():
+            value = vars(self).get(name)
+            if value is not None and not constraint.check(value).all():
+                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
+                                 f"distribution {self!r} to satisfy the constraint {constraint}, but found invalid values:\n"
+                                 f"{value}")
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return the distribution with its parameters expanded to that shape."""
+        new: Any = object.__new__(type(self))
+        given = {n: v.expand((*batch_shape, *self._tail)) for n, v in vars(self).items() if n in self.arg_constraints}
+        vars(new).update(vars(self), _batch_shape=Size(batch_shape), **given)
+        return new
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return random values through which gradients flow to the parameters; there is no such way: NotImplementedError."""
+        raise NotImplementedError
+
+    log_prob: Any = rsample
+    entropy: Any = rsample
+    cdf: Any = rsample
+    icdf: Any = rsample
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random values, out of any graph."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def perplexity(self) -> Any:
+        """Return the exponential of the entropy."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Any:
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def _validate_sample(self, value: Any) -> None:
+        """Refuse a value of another shape, or that cannot be."""
+        if not self._validate_args:
+            return
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")  # noqa: TRY004 - as PyTorch
+        size, event, whole = value.shape, self._event_shape, Size(self._batch_shape + self._event_shape)
+        if size[len(size) - len(event) :] != event:
+            raise ValueError(f"The right-most size of value must match event_shape: {size} vs {event}.")
+        if any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {size} vs {whole}.")
+        if not self.support.check(value).all():
+            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(size)}) to be within the "
+                             f"support ({self.support}) of the distribution {self!r}, but found invalid values:\n{value}")
+
+    def __repr__(self) -> str:
+        given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
+        shown = (f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+def broadcast(*values: Any) -> Any:
+    """Return numbers and tensors as tensors of one shape; numbers in the type of the first tensor."""
+    if not all(isinstance(one, Tensor | int | float) for one in values):
+        raise ValueError(NEITHER)
+    kind = next((one.dtype for one in values if isinstance(one, Tensor)), torch.get_default_dtype())
+    return torch.broadcast_tensors(*(v if isinstance(v, Tensor) else torch.tensor(v, dtype=kind) for v in values))
+
+# ------------------------------------------------------------------ of real numbers
+class Normal(Distribution):
+    """Normal numbers of that mean and standard deviation."""
+
+    arg_constraints, support, has_rsample = {"loc": real, "scale": positive}, real, True
+    mean = mode = property(lambda self: self.loc)
+    stddev, variance = property(lambda self: self.scale), property(lambda self: self.scale.pow(2))
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    sample = draws(no_grad(lambda self, shape: torch.normal(self.loc.expand(shape), self.scale.expand(shape))))
+    rsample = draws(lambda self, shape: self.loc + torch.empty(shape, dtype=self.loc.dtype).normal_() * self.scale)
+    log_prob = scores(lambda self, value: -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log()
+                      - math.log(math.sqrt(2 * math.pi)))
+    cdf = scores(lambda self, value:
+                 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2))))
+
+    def icdf(self, value: Any) -> Any:
+        """Return the number below which numbers are with that probability."""
+        return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
+
+class Uniform(Distribution):
+    """Numbers from ``low`` up to, not including, ``high``."""
+
+    has_rsample = True
+    arg_constraints = property(lambda self: {
+        "low": Constraint(f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
+        "high": Constraint(f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x)})
+    support = property(lambda self: interval(self.low, self.high))
+    mean, stddev = property(lambda self: (self.high + self.low) / 2), property(lambda self: (self.high - self.low) / 12**0.5)
+    mode, variance = property(lambda self: math.nan * self.high), property(lambda self: (self.high - self.low).pow(2) / 12)
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = broadcast(low, high)
+        super().__init__(self.low.shape, validate_args=validate_args)
+
+    rsample = draws(lambda self, shape: self.low + torch.rand(shape, dtype=self.low.dtype) * (self.high - self.low))
+    log_prob = scores(lambda self, value: torch.log(self.low.le(value).type_as(self.low).mul(
+        self.high.gt(value).type_as(self.low))) - torch.log(self.high - self.low))
+    cdf = scores(lambda self, value: ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1))
+
+    def icdf(self, value: Any) -> Any:
+        """Return the number below which numbers are with that probability."""
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return torch.log(self.high - self.low)
+
+# ------------------------------------------------------------------ of whole numbers
+def logarithms(probs: Any, binary: bool = False) -> Any:
+    """Return probabilities as logarithms, or as logarithms of odds."""
+    eps = torch.finfo(probs.dtype).eps
+    clamped = probs.clamp(min=eps, max=1 - eps)
+    return torch.log(clamped) - torch.log1p(-clamped) if binary else torch.log(clamped)
+
+class Discrete(Distribution):
+    """Base of those that are given by probabilities or by their logarithms."""
+
+    has_enumerate_support = True
+    param_shape = property(lambda self: (self.probs if "probs" in vars(self) else self.logits).shape)
+
+    def _take(self, probs: Any, logits: Any) -> Any:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        return ("logits", logits) if probs is None else ("probs", probs)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return all values that there are."""
+        count, kind = (self._tail[0], torch.int64) if self._tail else (2, self.mean.dtype)
+        values = torch.arange(count, dtype=kind).view(-1, *[1] * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
+def cross_entropy(logits: Any, value: Any) -> Any:
+    """Return the binary cross entropy of each element."""
+    return torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+class Bernoulli(Discrete):
+    """One with probability ``probs``, else zero."""
+
+    arg_constraints, support = {"probs": interval(0.0, 1.0), "logits": real}, boolean
+    probs = Lazy("probs", lambda self: torch.sigmoid(self.logits))
+    logits = Lazy("logits", lambda self: logarithms(self.probs, True))
+    mean, variance = property(lambda self: self.probs), property(lambda self: self.probs * (1 - self.probs))
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        name, value = self._take(probs, logits)
+        (vars(self)[name],) = broadcast(value)
+        super().__init__(self.param_shape, validate_args=validate_args)
+
+    sample = draws(no_grad(lambda self, shape: torch.bernoulli(self.probs.expand(shape))))
+    log_prob = scores(lambda self, value: -cross_entropy(*broadcast(self.logits, value)))
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return cross_entropy(self.logits, self.probs)
+
+class Categorical(Discrete):
+    """A number from 0 on, each with its probability; they are divided by their sum."""
+
+    arg_constraints = {"probs": simplex, "logits": real_vector}  # noqa: RUF012 - as PyTorch's
+    probs = Lazy("probs", lambda self: torch.nn.functional.softmax(self.logits, dim=-1))
+    logits = Lazy("logits", lambda self: logarithms(self.probs))
+    support = property(lambda self: interval(0, self._num_events - 1, "IntegerInterval"))
+    mean = variance = property(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype))
+    mode, _tail = property(lambda self: self.probs.argmax(dim=-1)), property(lambda self: (self._num_events,))
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        name, value = self._take(probs, logits)
+        if value.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        whole = value / value.sum(-1, keepdim=True) if name == "probs" else value - value.logsumexp(dim=-1, keepdim=True)
+        vars(self)[name], self._num_events = whole, value.shape[-1]
+        super().__init__(value.shape[:-1], validate_args=validate_args)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random numbers."""
+        rows = self.probs.reshape(-1, self._num_events)
+        return torch.multinomial(rows, math.prod(sample_shape), True).T.reshape(self._extended_shape(sample_shape))
+
+    @scores
+    def log_prob(self, value: Any) -> Any:
+        """Return the logarithm of the probability."""
+        value, logits = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return -(torch.clamp(self.logits, min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
+
+class Multinomial(Distribution):
+    """How often each number comes in so many draws of a :class:`Categorical`."""
+
+    arg_constraints = {"probs": simplex, "logits": real_vector}  # noqa: RUF012 - as PyTorch's
+    probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
+    mean = property(lambda self: self.probs * self.total_count)
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    support = property(lambda self: Constraint("Multinomial()", lambda x:
+                                               (x >= 0).all(-1) & (x.sum(-1) <= self.total_count)))
+
+    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count, self._categorical = total_count, Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self._categorical._tail, validate_args)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return the distribution with its parameters expanded to that shape."""
+        new = super().expand(batch_shape)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random counts."""
+        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = torch.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype)
+        return counts.scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
+
+    @scores
+    def log_prob(self, value: Any) -> Any:
+        """Return the logarithm of the probability."""
+        logits, value = broadcast(self.logits, value)
+        logits = logits.clone()
+        ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
+        logits[(value == 0) & (logits == -math.inf)] = 0
+        return ways + (logits * value).sum(-1)
+
+# ------------------------------------------------------------------ divergences
+def kl_normal(p: Any, q: Any) -> Any:
+    """Return the divergence of normal distributions."""
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+def kl_uniform(p: Any, q: Any) -> Any:
+    """Return the divergence of uniform distributions: infinite where p goes beyond q."""
+    result = ((q.high - q.low) / (p.high - p.low)).log()
+    result[(q.low > p.low) | (q.high < p.high)] = math.inf
+    return result
+
+def kl_bernoulli(p: Any, q: Any) -> Any:
+    """Return the divergence of Bernoulli distributions."""
+    softplus = torch.nn.functional.softplus
+    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    ones[q.probs == 0] = math.inf
+    ones[p.probs == 0] = 0
+    zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    zeros[q.probs == 1] = math.inf
+    zeros[p.probs == 1] = 0
+    return ones + zeros
+
+def kl_categorical(p: Any, q: Any) -> Any:
+    """Return the divergence of categorical distributions."""
+    terms = p.probs * (p.logits - q.logits)
+    terms[(q.probs == 0).expand_as(terms)] = math.inf
+    terms[(p.probs == 0).expand_as(terms)] = 0
+    return terms.sum(-1)
+
+DIVERGENCES: dict[tuple[Any, Any], Any] = {
+    (Normal, Normal): kl_normal, (Uniform, Uniform): kl_uniform, (Bernoulli, Bernoulli): kl_bernoulli,
+    (Categorical, Categorical): kl_categorical,
+}
+
+def register_kl(type_p: Any, type_q: Any) -> Any:
+    """Use the decorated function for the divergence of these two classes of distributions."""
+    return lambda function: DIVERGENCES.setdefault((type_p, type_q), function)
+
+def kl_divergence(p: Any, q: Any) -> Any:
+    """Return how much p diverges from q (Kullback and Leibler)."""
+    for pair in ((one, other) for one in type(p).__mro__ for other in type(q).__mro__):
+        if pair in DIVERGENCES:
+            return DIVERGENCES[pair](p, q)
+    names = f"p type {type(p).__name__} and q type {type(q).__name__}"
+    raise NotImplementedError(f"No KL(p || q) is implemented for {names}")
+
+# where PyTorch has them: from torch.distributions.normal import Normal
+PARTS = ("bernoulli", "categorical", "distribution", "kl", "multinomial", "normal", "uniform")
+globals().update(dict.fromkeys(PARTS, sys.modules[__name__]))
+sys.modules.update((f"{__name__}.{part}", sys.modules[__name__]) for part in PARTS)
+__path__: list[str] = []
+__getattr__ = absent("torch.distributions")

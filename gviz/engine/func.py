@@ -1,0 +1,131 @@
+"""``torch.func`` without ``vmap`` and forward mode: gradients of functions, and modules called with other parameters.
+
+Source: https://docs.pytorch.org/docs/2.13/func.html
+"""
+
+from __future__ import annotations
+
+import functools
+from itertools import zip_longest
+from typing import Any
+
+from gviz.autograd.modes import enable_grad
+from gviz.autograd.requests import grad as gradients
+from gviz.autograd.tensor import Tensor
+from gviz.numbers.words import absent
+
+__all__ = ["functional_call", "grad", "grad_and_value"]
+
+VALUE = "grad_and_value(f)(*args): "
+SCALAR = (
+    "{}Expected f(*args) to return a scalar Tensor, got tensor with {} dims. Maybe you wanted to use the vjp or jacrev APIs "
+    "instead?"
+)
+
+
+def mapped(function: Any, tree: Any) -> Any:
+    """Return nested lists, tuples and dicts with a function of each thing in them."""
+    if isinstance(tree, dict):
+        return type(tree)((key, mapped(function, value)) for key, value in tree.items())
+    return type(tree)(mapped(function, one) for one in tree) if type(tree) in (list, tuple) else function(tree)
+
+
+def begun(tensor: Any, found: list[Any]) -> Any:
+    """Return a tensor to differentiate by: a new leaf, or what stands for a tensor that has a graph behind it."""
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")  # noqa: TRY004 - as PyTorch
+    found.append(tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_())
+    return found[-1]
+
+
+def ended(tree: Any, inputs: list[Any]) -> Any:
+    """Return what was computed, out of the graph unless that leads to something else than to these inputs."""
+    own = {id(one) for one in inputs}
+
+    def leads_on(tensor: Any) -> bool:
+        nodes, seen = [tensor.grad_fn], set[Any]()
+        while nodes:
+            node = nodes.pop()
+            if node is not None and node not in seen:
+                seen.add(node)
+                nodes += [edge[0] for edge in node.next_functions]
+                if hasattr(node, "variable") and id(node.variable) not in own:
+                    return True
+        return tensor.is_leaf and tensor.requires_grad and id(tensor) not in own
+
+    return mapped(lambda one: one if not isinstance(one, Tensor) or leads_on(one) else one.detach(), tree)
+
+
+def grad_and_value(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
+    """Return a function that gives the gradients by some of its arguments, and what the given function gives."""
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        places = argnums if isinstance(argnums, tuple) else (argnums,)
+        for place in places:
+            if not -len(args) <= place < len(args):
+                raise RuntimeError(f"Got argnum={place}, but only {len(args)} positional inputs")
+        inputs, given = list[Any](), list(args)
+        with enable_grad():
+            for place in places:
+                given[place] = mapped(lambda one: begun(one, inputs), given[place])
+            value = func(*given, **kwargs)
+            if has_aux and not (isinstance(value, tuple) and len(value) == 2):
+                raise RuntimeError(f"{VALUE}output of function f should be a tuple: (output, aux) if has_aux is True")
+            value, aux = value if has_aux else (value, None)
+            if not isinstance(value, Tensor):
+                raise RuntimeError(f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")  # noqa: TRY004 - as PyTorch
+            if value.dim():
+                raise RuntimeError(SCALAR.format(VALUE, value.dim()))
+            several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else inputs[:0]
+        both = zip_longest(several, inputs)
+        left = iter([one.new_zeros(one.shape) if found is None else found for found, one in both])
+        found = tuple(mapped(lambda _: next(left), given[place]) for place in places)
+        result, value, aux = ended((found if isinstance(argnums, tuple) else found[0], value, aux), inputs)
+        return (result, (value, aux)) if has_aux else (result, value)
+
+    return run
+
+
+def grad(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
+    """Return a function that gives the gradients by some of its arguments."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result, value = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return run
+
+
+def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
+                    tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
+    """Call a module with other parameters and buffers, which it has for the time of the call."""
+    dicts = parameter_and_buffer_dicts
+    given = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
+    own = dict(module.members("_parameters", remove_duplicate=False)) | dict(module.members("_buffers", remove_duplicate=False))
+    missing, unexpected = [n for n in own if n not in given], [n for n in given if n not in own]
+    if strict and (missing or unexpected):
+        wrong = (("Unexpected", unexpected), ("Missing", missing))
+        lines = "\n\t".join(f"{what} key(s): {', '.join(map(repr, names))}." for what, names in wrong if names)
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t{lines}")
+    if unexpected:
+        raise KeyError(unexpected[0])
+    if tie_weights:
+        given = {name: given[one] for one in given for name in own if own[name] is own[one]} | given
+    before = []
+    try:
+        for name, value in given.items():
+            owner, _, last = name.rpartition(".")
+            home = module.get_submodule(owner)
+            kept = home._parameters if last in home._parameters else home._buffers
+            before.append((kept, last, kept[last]))
+            kept[last] = value
+        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+    finally:
+        for kept, last, value in reversed(before):
+            kept[last] = value
+
+
+__getattr__ = absent("torch.func")

@@ -1,0 +1,52 @@
+"""Functions of torch that set what there is one of here: the device, the threads; and the default dtype by its old name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gviz.engine.creation import LegacyType
+from gviz.engine.device import CPU, Device, check_device
+from gviz.numbers.dtypes import ALL, set_default_dtype
+from gviz.numbers.words import type_name, warn_once
+
+OLD = (
+    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+    "torch.set_default_device() as alternatives."
+)
+
+
+def set_default_device(device: Any) -> None:
+    """Let tensors be made on the CPU, as they are. AssertionError, RuntimeError: it is another device."""
+    check_device(device)
+
+
+def get_default_device() -> Device:
+    """Return the CPU."""
+    return CPU
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Let tensors be of the dtype of ``torch.DoubleTensor`` or the like, or of that name."""
+    kinds = {type_name(kind.np): kind for kind in ALL}
+    kind = kinds.get(t) if isinstance(t, str) else t.dtype if isinstance(t, LegacyType) else None
+    if kind is None:
+        raise TypeError(f"type {t} not available")
+    warn_once(OLD)
+    if not kind.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    set_default_dtype(kind)
+
+
+def get_num_threads() -> int:
+    """Return 1: operations run in the thread that calls them."""
+    return 1
+
+
+def set_num_threads(nthreads: int) -> None:
+    """Change nothing. RuntimeError: it is not a positive number."""
+    if nthreads <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Change nothing: all are."""
