@@ -20,7 +20,7 @@ SIZES = {"A": (2, 3), "P": (2, 3), "U": (2, 3), "W": (2, 3), "D": (2, 3), "S": (
          "C2P": (1, 1, 2, 1, 1), "CB": (1, 1, 2, 3, 2), "CC": (1, 1, 2, 2, 2), "CD": (1, 1, 3, 3, 3), "CI": (1, 4, 4),
          "GL": (1, 1, 1, 4), "GN": (2, 4, 3), "HK": (1, 2, 3, 3), "HQ": (1, 2, 2, 3), "I": (1, 2, 5), "J": (1, 1, 2, 4),
          "J2": (1, 1, 1, 2), "JP": (1, 1, 2, 5), "JQ": (1, 1, 3, 5), "K": (2, 2, 3), "O": (1, 2, 3),
-         "PS": (1, 4, 1, 2)}  # fmt: skip
+         "LH": (4, 1), "LI": (4, 3), "PS": (1, 4, 1, 2)}  # fmt: skip
 
 
 def letter(name: str, random: Any) -> Any:
@@ -53,6 +53,7 @@ WORDS: dict[str, Any] = {
     "tenths": lambda random: array(random.integers(-20, 20, (2, 3)) / 10 + random.uniform(-0.03, 0.03, (2, 3))),
     "index": lambda _: array([1, 0]),
     "two": lambda _: array([4, 1]),
+    "lengths": lambda _: array([2, 1]),
     "again": lambda _: array([1, 1, 0]),
     "columns": lambda random: array(random.integers(0, 3, (2, 2))),
     "places": lambda _: array([[2, 0, 1], [1, 2, 0]]),
@@ -263,6 +264,9 @@ SAMPLES.update({  # nn.functional's
     "avg_pool3d": [("CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
     "avg_pool3d_backward": [("C2P", "CB", (1, 2, 2), (), (0, 0, 0), False, True, None)],
     "safe_softmax": [("A", -1)], **{f"{name}_": [("A", 0.5)] for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    "mkldnn_rnn_layer": [("K", "LI", "LH", "V4", "V4", "A1", "A1", back, (), 2, 1, 1, True, False, False, True)
+                         for back in (False, True)],
+    "pack_padded_sequence": [("K", "lengths", first) for first in (False, True)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
 })  # fmt: skip
 NO_SLOPE = frozenset({

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 
-__all__ = ["bind", "formula", "parameters", "place_of_declaration", "positional"]
+__all__ = ["bind", "formula", "inputs_of", "parameters", "place_of_declaration", "positional"]
 
 
 def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
@@ -15,6 +16,11 @@ def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
     names = compile(text, "<derivative>", "eval").co_names
     saved = *(name for name in names if name in known or "_sym_" in name), *saves
     return eval(f"lambda {', '.join(('grads' if 'grads' in names else 'grad', *saved))}: {text}", {})  # noqa: S307 - the table's own
+
+
+def inputs_of(name: str) -> tuple[str, ...]:
+    """Return the inputs whose derivatives are declared together as ``a__b``; a name may end with an underscore."""
+    return tuple(re.split("__(?!_)", name))
 
 
 def parameters(function: Any) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gviz.autograd.formulas import bind, formula, parameters, place_of_declaration, positional
+from gviz.autograd.formulas import bind, formula, inputs_of, parameters, place_of_declaration, positional
 from gviz.autograd.modes import mode
 from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved, unpack
@@ -112,7 +112,7 @@ class Row:
         vars(self).update((name, value) for name, value in declared.items() if name not in self.texts)
         self.parameters = parameters(forward)
         self.defaults = forward.__defaults__ or ()
-        if wrong := [name for name in self.texts if not {*name.split("__")} <= {*self.parameters}]:
+        if wrong := [name for name in self.texts if not {*inputs_of(name)} <= {*self.parameters}]:
             raise TypeError(f"{self.told()}: {', '.join(wrong)} is neither a parameter of the forward nor a property of a row")
 
     def told(self) -> str:
@@ -133,7 +133,7 @@ class Row:
     @cached_property
     def groups(self) -> list[tuple[str, ...]]:
         """The inputs that each formula is for."""
-        return [tuple(name.split("__")) for name in self.texts]
+        return [inputs_of(name) for name in self.texts]
 
     @cached_property
     def edges(self) -> list[int]:

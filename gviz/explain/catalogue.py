@@ -15,6 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gviz import engine, ops
+from gviz.autograd.formulas import inputs_of
 from gviz.autograd.names import NAMES, UNARY, operator
 from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
@@ -55,7 +56,7 @@ class Operation:
     def formulas(self) -> tuple[tuple[str, str], ...]:
         """The derivatives, ``(inputs, formula)``; several inputs may share one that gives all gradients."""
         texts = ROWS[self.key].texts if self.key in ROWS else {}
-        return tuple((", ".join(name.split("__")), formula_text(text)) for name, text in texts.items())
+        return tuple((", ".join(inputs_of(name)), formula_text(text)) for name, text in texts.items())
 
     @cached_property
     def saved(self) -> Texts:

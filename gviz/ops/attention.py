@@ -30,7 +30,8 @@ def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     top = found.max(axis=-1, keepdims=True)
     shares = np.exp(found - np.where(np.isinf(top), 0, top))
     total = shares.sum(axis=-1, keepdims=True)
-    return shares / np.where(total == 0, 1, total) @ value, (np.log(total) + top)[..., 0]
+    shares = shares / np.where(total == 0, 1, total)
+    return np.matmul(shares, value, out=np.empty_like(query)), (np.log(total) + top)[..., 0]  # it lies as the query does
 
 @op("NotImplemented", promote="none", nondiff=("logsumexp", "attn_mask"), outputs=("grad_query", "grad_key", "grad_value"),
     grad_out__query__key__value__output='refuse_derivative("_scaled_dot_product_flash_attention_for_cpu_backward")')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from gviz.numbers.words import warn_once
 from gviz.ops.checks import refuse
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+
+ROOM = 1 << 18
+"""How many elements of windows are laid out at once: what a processor keeps at hand."""
 
 # ------------------------------------------------------------------ windows
 def windows(array, kernel, stride, dilation):
@@ -35,7 +39,12 @@ def folded(parts, size, stride, padding, dilation):
 
 def padded(array, padding):
     """Return the array with zeros around its dimensions of space."""
-    return np.pad(array, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    if not any(padding):
+        return array
+    found = np.zeros((*array.shape[:2], *(n + 2 * p for n, p in zip(array.shape[2:], padding, strict=True))), array.dtype)
+    inside: Any = (..., *(slice(p, p + n) for n, p in zip(array.shape[2:], padding, strict=True)))
+    found[inside] = array
+    return found
 
 @everywhere
 def each_way(value, count):
@@ -45,28 +54,58 @@ def each_way(value, count):
         raise RuntimeError(f"expected a single integer value or a list of {count} values, but got {list(numbers)}")
     return numbers * count if len(numbers) == 1 else numbers
 
-# ------------------------------------------------------------------ three products, group by group of channels
-def by_groups(one, other, groups, axes, where):
-    """Return the products of equal parts of two arrays: which dimensions of each are split and summed over is told."""
-    pairs = zip(np.split(one, groups, where[0]), np.split(other, groups, where[1]), strict=True)
-    return [np.tensordot(*pair, axes) for pair in pairs]
+# ------------------------------------------------------------------ three products of matrices, for each group of channels
+def columns(x, kernel, out, stride, padding, dilation, groups):
+    """Yield a slice of examples, and their windows as columns (m, groups, channels * kernel, out): as many as ROOM has."""
+    seen, dims = windows(padded(x, padding), kernel, stride, dilation), len(out)
+    seen = np.moveaxis(seen[(slice(None), slice(None), *map(slice, out))], range(-dims, 0), range(2, 2 + dims))
+    for some in portions(seen):
+        part = seen[some]
+        yield some, part.reshape(len(part), groups, x.shape[1] // groups * prod(kernel), prod(out))
+
+def portions(examples, size=None):
+    """Return the slices of the first dimension that cut it into parts of at most ROOM elements."""
+    step = max(ROOM // max(prod(examples.shape[1:]) if size is None else size, 1), 1)
+    return [slice(start, start + step) for start in range(0, len(examples), step)]
+
+def by_group(array, axis, groups):
+    """Return an array as matrices: for each group of channels, which are that axis, channels x what follows."""
+    shape = array.shape
+    return array.reshape(*shape[:axis], groups, shape[axis] // groups, prod(shape[axis + 1 :]))
 
 def correlate(x, weight, stride, padding, dilation, groups):
-    """Return the convolution: each window of the input times the weight."""
-    seen, axes = windows(padded(x, padding), weight.shape[2:], stride, dilation), (1, *range(2 - x.ndim, 0))
-    parts = by_groups(seen, weight, groups, (axes, axes), (1, 0))
-    return np.ascontiguousarray(np.moveaxis(np.concatenate(parts, -1), -1, 1))
+    """Return the convolution: the weight times each window of the input."""
+    facts = zip(x.shape[2:], padding, weight.shape[2:], stride, dilation, strict=True)
+    out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in facts]
+    found, rows = np.empty((len(x), len(weight), *out), weight.dtype), by_group(weight, 0, groups)
+    into = by_group(found, 1, groups)
+    for some, seen in columns(x, weight.shape[2:], out, stride, padding, dilation, groups):
+        np.matmul(rows, seen, out=into[some])
+    return found
 
 def spread(grad, weight, size, stride, padding, dilation, groups):
     """Return its transpose: each element times the weight, added up where its window lies."""
-    parts = by_groups(weight, grad, groups, (0, 1), (0, 1))
-    return folded(np.moveaxis(np.concatenate(parts), grad.ndim - 1, 0), size, stride, padding, dilation)
+    outs, ins, kernel = len(weight), weight.shape[1] * groups, weight.shape[2:]
+    around = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
+    fits = all(n + a - p == m for n, m, a, p in zip(grad.shape[2:], size, around, padding, strict=True))
+    if set(stride) == {1} and min(around) >= 0 and outs <= ins and fits:  # then it is a convolution, too, and that is quicker
+        turned = weight.reshape(groups, outs // groups, *weight.shape[1:])[(..., *(slice(None, None, -1),) * len(kernel))]
+        turned = turned.swapaxes(1, 2).reshape(ins, outs // groups, *kernel)
+        return correlate(grad, turned, stride, around, dilation, groups)
+    rows, parts = by_group(weight, 0, groups).swapaxes(1, 2), by_group(grad, 1, groups)
+    shape = ins, *kernel, *grad.shape[2:]
+    found = np.empty((len(grad), shape[0], *size), grad.dtype)
+    for some in portions(grad, prod(shape)):
+        found[some] = folded((rows @ parts[some]).reshape(-1, *shape), size, stride, padding, dilation)
+    return found
 
 def weight_gradient(grad, x, kernel, stride, padding, dilation, groups):
-    """Return the gradient for the weight: the windows of the input times that of the result."""
-    seen, axes = windows(padded(x, padding), kernel, stride, dilation), (0, *range(2, x.ndim))
-    seen = seen[(slice(None), slice(None), *map(slice, grad.shape[2:]))]  # a transposed one may not have reached all
-    return np.concatenate(by_groups(grad, seen, groups, (axes, axes), (1, 1)))
+    """Return the gradient for the weight: that of the result times the windows of the input."""
+    found, parts = np.zeros((grad.shape[1], x.shape[1] // groups, *kernel), grad.dtype), by_group(grad, 1, groups)
+    total = by_group(found, 0, groups)
+    for some, seen in columns(x, kernel, grad.shape[2:], stride, padding, dilation, groups):
+        total += (parts[some] @ seen.swapaxes(-2, -1)).sum(0)
+    return found
 
 # ------------------------------------------------------------------ rows
 def check(x, weight, bias, padding, dilation, transposed, groups):

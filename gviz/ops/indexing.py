@@ -60,6 +60,26 @@ def delete(*arguments: Any):
     raise TypeError("Tensor does not support deleting items")
 
 # ------------------------------------------------------------------ places that tensors name
+def add_at(array, where, values):
+    """Add values at places, at each as often as it is named, like ``np.add.at``; many rows or elements in less of its time."""
+    where = where if isinstance(where, tuple) else (where,)
+    indices = [one for one in where if isinstance(one, np.ndarray) and one.dtype.kind in "iu"]
+    count = indices[0].size if len(indices) == len(where) else 0
+    if count < MANY or array.dtype.kind != "f" or array.ndim < 2 or len(where) not in (1, array.ndim):
+        np.add.at(array, where, values)
+    elif len(where) == 1:  # the rows in their places' order, each place's rows added up
+        index = indices[0].reshape(-1) % len(array)
+        order = np.argsort(index, kind="stable")
+        index, rows = index[order], np.broadcast_to(values, (*indices[0].shape, *array.shape[1:]))
+        begins = np.flatnonzero(np.diff(index, prepend=-1))
+        array[index[begins]] += np.add.reduceat(rows.reshape(count, *array.shape[1:])[order], begins, 0)
+    else:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*indices), array.shape, mode="wrap")
+        weights = np.broadcast_to(values, flat.shape).reshape(-1)
+        array += np.bincount(flat.reshape(-1), weights, array.size).reshape(array.shape).astype(array.dtype)
+
+MANY = 256
+
 @op("IndexBackward0", nondiff=("indices",), lists=("indices",),
     self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)")
 def index(self, indices):
@@ -70,7 +90,7 @@ def index(self, indices):
 def index_put(self, indices, values, accumulate: bool = False):
     result, where = np.array(self), numpy_index(self, indices)
     check_source(self, indices, values, result[where].shape)
-    (np.add.at if accumulate else setitem)(result, where, values)
+    (add_at if accumulate else setitem)(result, where, values)
     return result
 
 alike("index_put_impl", "IndexPutImplBackward0", "index_put")

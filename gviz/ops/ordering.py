@@ -55,12 +55,16 @@ def median_dim(self, dim: int, keepdim: bool = False):
 def mode(self, dim: int = -1, keepdim: bool = False):
     refuse_nothing("mode", self, axes_of(self, dim))
 
-    def last(line):
+    def last(lines, axis):
         """Return the last place of what is there most often, of the smallest of several."""
-        _, places, counts = np.unique(line[::-1], return_index=True, return_counts=True, equal_nan=False)
-        return line.size - 1 - places[counts.argmax()]
+        lines = np.moveaxis(lines, axis, -1)
+        order, number = lines.argsort(-1, kind="stable"), np.arange(lines.shape[-1])
+        values, fresh = np.take_along_axis(lines, order, -1), np.ones(lines.shape, bool)
+        fresh[..., 1:] = values[..., 1:] != values[..., :-1]
+        counts = number - np.maximum.accumulate(np.where(fresh, number, 0), -1)  # how many of the same came before
+        return np.moveaxis(np.take_along_axis(order, counts.argmax(-1)[..., None], -1), -1, axis)
 
-    return searched(self, dim, lambda lines, axis: np.expand_dims(np.apply_along_axis(last, axis, lines), axis), keepdim)
+    return searched(self, dim, last, keepdim)
 
 # ------------------------------------------------------------------ unique values
 @op("Unique2Backward0", outputs=UNIQUE, self='not_implemented("_unique2")')

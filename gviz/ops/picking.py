@@ -10,7 +10,7 @@ from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.ops.checks import check_one_dtype, refuse
-from gviz.ops.indexing import at
+from gviz.ops.indexing import add_at, at
 from gviz.ops.rows import formula, row
 
 
@@ -46,7 +46,7 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
                            f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
     refuse(index.size != (count := source.shape[axis] if source.ndim else 1), f"index_add_(): Number of indices ({index.size}) "
            f"should be equal to source.size(dim): ({count}), for dim: {axis}")
-    return written(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), np.add.at)
+    return written(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), add_at)
 
 @op("IndexCopyBackward0", "index_copy .index_copy_", nondiff=("index",), promote="none",
     self="index_fill(grad, dim, index, 0)", source="picked(grad, dim, index, source, source_dim)")

@@ -13,8 +13,11 @@ from gviz.autograd.row import TENSORS, composite, named, op
 from gviz.numbers.words import type_name
 from gviz.ops.checks import lacks, refuse
 from gviz.ops.convolution import each_way, folded, windows
+from gviz.ops.indexing import add_at
 from gviz.ops.rows import row
 
+SMALL = 32
+"""Up to how many elements of a window one after the other is taken of all windows at once."""
 
 def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     """Return how many windows there are along a dimension; with ceil_mode one more where something is left over."""
@@ -37,13 +40,14 @@ def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({small}). Output size is too small")
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     ends = [(p, max(r - n - p, 0)) for r, n, p in zip(reach, sizes, padding, strict=True)]
-    full = np.pad(array.reshape(-1, *array.shape[-len(kernel) - 1 :]), [(0, 0), (0, 0), *ends], constant_values=fill)
+    full = array.reshape(-1, *array.shape[-len(kernel) - 1 :])
+    full = np.pad(full, [(0, 0), (0, 0), *ends], constant_values=fill) if any(map(any, ends)) else full
     return windows(full[(..., *map(slice, reach))], kernel, stride, dilation)
 
 def scattered(grad, indices, shape, dims):
     """Return values added at flat indices into the last dimensions."""
     lead, flat = prod(shape[:-dims]), np.zeros((prod(shape[:-dims]), prod(shape[-dims:])), grad.dtype)
-    np.add.at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
+    add_at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
 def stored(key, node, forward, backward, formula, twice, kinds="biu", **more: Any):
@@ -59,9 +63,19 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     dims, options = len(kernel_size), (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
     numbers, low = np.arange(prod(self.shape[-dims:])), -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
     seen, places = seen_in(self, *options, low), seen_in(numbers.reshape(1, *self.shape[-dims:]), *options, 0)
-    flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))
-    best, shape = flat.argmax(-1)[..., None], (*self.shape[:-dims], *flat.shape[2:-1])
-    return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
+    shape = (*self.shape[:-dims], *seen.shape[2:-dims])
+    if prod(kernel_size) > SMALL:
+        flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))
+        best = flat.argmax(-1)[..., None]
+        return tuple(np.take_along_axis(one, best, -1).reshape(shape) for one in (flat, np.broadcast_to(places, flat.shape)))
+    found, at = seen[(..., *(0,) * dims)].copy(), np.empty(seen.shape[:-dims], np.int64)
+    at[...] = places[(..., *(0,) * dims)]
+    for inside in [*np.ndindex(*kernel_size)][1:]:
+        here = seen[(..., *inside)]
+        more = (here > found) | (here != here)  # noqa: PLR0124 - nan is more than all, as in PyTorch
+        np.copyto(found, here, where=more)
+        np.copyto(at, places[(..., *inside)], where=more)
+    return found.reshape(shape), at.reshape(shape)
 
 def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
     """Return the gradient of :func:`largest`."""
@@ -97,7 +111,9 @@ def divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, div
 def averaged(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """Return the mean of each window."""
     step, dims = stride or kernel_size, len(kernel_size)
-    total = seen_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0).sum(tuple(range(-dims, 0)))
+    seen = seen_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0)
+    small = prod(kernel_size) <= SMALL
+    total = reduce(np.add, [seen[(..., *at)] for at in np.ndindex(*kernel_size)]) if small else seen.sum(tuple(range(-dims, 0)))
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
     return total.astype(self.dtype, copy=False).reshape(*self.shape[:-dims], *total.shape[2:])
 
@@ -115,6 +131,11 @@ for dims in (2, 3):
            "bu")
 
 # ------------------------------------------------------------------ adaptive: as many windows as the result is to have elements
+def even(sizes, output_size):
+    """Return the size of adaptive windows, if all are of one size side by side; else nothing."""
+    pairs = list(zip(sizes, output_size, strict=True))
+    return () if any(o < 1 or n % o or not n for n, o in pairs) else tuple(n // o for n, o in pairs)
+
 def shares(sizes, output_size):
     """Yield the place of each adaptive window in the result, and what it sees of the input."""
     for place in np.ndindex(*output_size):
@@ -124,6 +145,8 @@ def shares(sizes, output_size):
 def shared_out(self, output_size):
     """Return the means of adaptive windows."""
     dims = len(output_size)
+    if kernel := even(self.shape[-dims:], output_size):
+        return averaged(self, kernel, kernel, (0,) * dims, False, True, None)
     found = np.empty((*self.shape[:-dims], *output_size), self.dtype)
     for place, span in shares(self.shape[-dims:], output_size):
         found[place] = self[span].mean(tuple(range(-dims, 0)))
@@ -133,6 +156,8 @@ def shared_back(dims):
     """Return the gradient of :func:`shared_out`, as a function."""
 
     def back(grad_output, self):
+        if kernel := even(self.shape[-dims:], grad_output.shape[-dims:]):
+            return averaged_back(grad_output, self, kernel, kernel, (0,) * dims, False, True, None)
         found = np.zeros(self.shape, grad_output.dtype)
         for place, span in shares(self.shape[-dims:], grad_output.shape[-dims:]):
             seen = found[span]
@@ -149,6 +174,8 @@ for dims in (2, 3):
 def largest_of_shares(self, output_size):
     """Return the largest element of each adaptive window, and its place in the input."""
     dims = len(output_size)
+    if kernel := even(self.shape[-dims:], output_size):
+        return largest(self, kernel, kernel, (0,) * dims, (1,) * dims, False)
     numbers = np.arange(prod(self.shape[-dims:])).reshape(self.shape[-dims:])
     values, indices = (np.empty((*self.shape[:-dims], *output_size), kind) for kind in (self.dtype, np.int64))
     for place, span in shares(self.shape[-dims:], output_size):
@@ -249,7 +276,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     if scale_grad_by_freq:
         rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
     result = np.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    np.add.at(result, flat[keep], rows[keep])
+    add_at(result, flat[keep], rows[keep])
     return result
 
 @composite

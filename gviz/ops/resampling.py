@@ -14,6 +14,7 @@ import numpy as np
 from gviz.autograd.row import TENSORS, named, op
 from gviz.ops.checks import refuse
 from gviz.ops.convolution import each_way, folded, padded, windows
+from gviz.ops.indexing import add_at
 from gviz.ops.rows import row
 
 
@@ -31,7 +32,7 @@ def given_back(grad, taps, sizes):
         moved = np.moveaxis(grad, axis, 0)
         total = np.zeros((size, *moved.shape[1:]), grad.dtype)
         for index, weight in along:
-            np.add.at(total, index, moved if weight is None else moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
+            add_at(total, index, moved if weight is None else moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
         grad = np.moveaxis(total, 0, axis)
     return np.ascontiguousarray(grad)
 

@@ -10,6 +10,7 @@ from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.checks import refuse
+from gviz.ops.indexing import add_at
 
 
 def places(self, dim, index, src=None, name="scatter"):
@@ -68,7 +69,7 @@ def scatter_value(self, dim: int, index, value: Number):
 
 @op("ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none", self="grad", src=TAKEN)
 def scatter_add(self, dim: int, index, src):
-    return joined(self, dim, index, src, np.add.at)
+    return joined(self, dim, index, src, add_at)
 
 @composite("take_along_dim")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):

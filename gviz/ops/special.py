@@ -15,24 +15,27 @@ def each(called):
     return lambda self: np.asarray(elementwise(self)).astype(self.dtype)
 
 # ------------------------------------------------------------------ the error function and its inverse
-def erfinv_of(y):
-    """Return where the error function has that value: a first guess (Winitzki), then Halley's steps."""
-    if math.isnan(y) or abs(y) >= 1:
-        return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
-    logarithm = math.log1p(-y * y)
-    middle = 2 / (math.pi * 0.147) + logarithm / 2
-    x = math.copysign(math.sqrt(math.sqrt(middle * middle - logarithm / 0.147) - middle), y)
-    for _ in range(4):
-        off = math.erf(x) - y if abs(y) < 0.5 else math.copysign(1, y) * (1 - abs(y) - math.erfc(abs(x)))
-        slope = off * math.exp(x * x) * math.sqrt(math.pi) / 2
-        x -= slope / (1 + x * slope)
-    return x
+erf_of, erfc_of = each(math.erf), each(math.erfc)
 
-function("erf", "ErfBackward0", each(math.erf), "erf erf_ special.erf",
+def erfinv_of(self):
+    """Return where the error function has that value: a first guess (Winitzki), then Halley's steps."""
+    y = self.astype(np.float64)
+    logarithm, inside = np.log1p(-y * y), np.abs(y) < 1
+    middle = 2 / (math.pi * 0.147) + logarithm / 2
+    x = np.where(inside, np.sqrt(np.sqrt(middle * middle - logarithm / 0.147) - middle), 0.0)
+    size, small = np.abs(y), np.abs(y) < 0.5
+    for _ in range(3):
+        off = np.empty_like(x)
+        off[small], off[~small] = erf_of(x[small]) - size[small], 1 - size[~small] - erfc_of(x[~small])
+        slope = off * np.exp(x * x) * (math.sqrt(math.pi) / 2)
+        x = x - slope / (1 + x * slope)
+    return np.copysign(np.where(inside, x, np.where(size == 1, np.inf, np.nan)), y).astype(self.dtype)
+
+function("erf", "ErfBackward0", erf_of, "erf erf_ special.erf",
     self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")
-function("erfc", "ErfcBackward0", each(math.erfc), "erfc erfc_ special.erfc",
+function("erfc", "ErfcBackward0", erfc_of, "erfc erfc_ special.erfc",
     self="-1.1283791670955126 * exp(neg(power(self, 2))) * grad")
-function("erfinv", "ErfinvBackward0", each(erfinv_of), "erfinv .erfinv_ special.erfinv",
+function("erfinv", "ErfinvBackward0", erfinv_of, "erfinv .erfinv_ special.erfinv",
     self="0.8862269254527579 * exp(power(erfinv(self), 2)) * grad")
 
 # ------------------------------------------------------------------ the gamma function
@@ -50,7 +53,9 @@ def digamma(self):
     x, left = self.astype(np.float64), self < 0
     y = np.where(left, 1 - x, x)
     z = y + SHIFT
-    series = sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(BERNOULLI, 1))
+    series, square = np.zeros_like(z), 1 / (z * z)
+    for k, b in reversed([*enumerate(BERNOULLI, 1)]):
+        series = (series + b / (2 * k)) * square
     value = np.log(z) - 0.5 / z - series - sum(1 / (y + k) for k in range(SHIFT))
     value = np.where(left, value - np.pi / np.tan(np.pi * x), value)
     value = np.where(left & (x == np.floor(x)), np.nan, value)
@@ -66,10 +71,12 @@ def polygamma(n, self):
 
 def zeta(s, q):
     """Return the sum of (q + k)^-s over all k: the first terms one by one, the rest by Euler and Maclaurin."""
-    z, factor = q + SHIFT, s
-    total = sum((q + k) ** -s for k in range(SHIFT)) + z ** (1 - s) / (s - 1) + 0.5 * z**-s
+    z, factor, square = q + SHIFT, s, 1 / (q + SHIFT) ** 2
+    power = z ** (1 - s)  # numpy is quick with squares, not with other powers
+    total = sum(1 / (q + k) ** 2 if s == 2 else (q + k) ** -s for k in range(SHIFT)) + power / (s - 1) + 0.5 * z**-s
     for k, b in enumerate(BERNOULLI, 1):
-        total = total + b / math.factorial(2 * k) * factor * z ** (-s - 2 * k + 1)
+        power = power * square
+        total = total + b / math.factorial(2 * k) * factor * power
         factor *= (s + 2 * k - 1) * (s + 2 * k)
     return np.where(np.isinf(q), np.where(q < 0, np.inf, 0.0), total)
 

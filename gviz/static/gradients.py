@@ -14,7 +14,7 @@ import builtins
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from gviz.autograd.formulas import bind, parameters
+from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add, cast, convert, make
@@ -152,7 +152,7 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
     values = dict(zip(row.parameters, (*args, *row.defaults[len(args) - len(row.parameters) :]), strict=False))
     values["result"] = op.outputs[0]
     for names, formula in row.formulas.items():
-        into = values[names] if names in row.lists else [values[name] for name in names.split("__")]
+        into = values[names] if names in row.lists else [values[name] for name in inputs_of(names)]
         if any(isinstance(t, Tensor) and t.dtype.is_floating for t in into):
             # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for it
             needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]

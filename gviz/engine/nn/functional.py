@@ -191,6 +191,96 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: f
     return dropout(shares, dropout_p) @ value
 
 
+def canonical_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any) -> Any:
+    """Return a mask as numbers to be added: minus infinity where a truth value forbids."""
+    if mask is None:
+        return None
+    refuse(mask._array.dtype.kind not in "bf", f"only bool and floating types of {name} are supported",
+           AssertionError)
+    if other is not None and other.dtype != mask.dtype:
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
+    return mask if mask.is_floating_point() else call["zeros_like"](mask).to(dtype).masked_fill_(mask, -math.inf)
+
+def projected(query: Any, key: Any, value: Any, weight: Any, bias: Any, apart: Any) -> Any:
+    """Return query, key and value after their linear maps, which are one where they are the same tensor."""
+    size, linear, found = query.shape[-1], call["linear"], []
+    if apart is None and key is value:
+        count = 3 if query is key else 2  # how many of them one map gives
+        if count == 2:
+            weights, biases = weight.split([size, size * 2]), bias if bias is None else bias.split([size, size * 2])
+            found, weight, bias = [linear(query, weights[0], biases and biases[0])], weights[1], biases and biases[1]
+        both = linear(key, weight, bias).unflatten(-1, (count, size)).unsqueeze(0)
+        both = both.transpose(0, -2).squeeze(-2).contiguous()
+        return *found, *(both[i] for i in range(count))
+    weights, biases = weight.chunk(3) if apart is None else apart, (None,) * 3 if bias is None else bias.chunk(3)
+    return [linear(*three) for three in zip((query, key, value), weights, biases, strict=True)]
+
+def multi_head_attention_forward(query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int,
+                                 in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool,
+                                 dropout_p: float, out_proj_weight: Any, out_proj_bias: Any, training: bool = True,
+                                 key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+                                 use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
+                                 v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None,
+                                 average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+    """Return the attention of several heads (length, batch, features), and the weights of it, or None."""
+    alone = query.ndim == 2
+    refuse(query.ndim not in (2, 3), "query should be unbatched 2D or batched 3D tensor but received "
+           f"{query.ndim}-D query tensor", AssertionError)
+    if alone:
+        query, key, value = (one.unsqueeze(1) for one in (query, key, value))
+        key_padding_mask = key_padding_mask if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, size = query.shape
+    heads, width = batch * num_heads, size // num_heads
+    padding = canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
+    refuse(is_causal and attn_mask is None, "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
+           "module method `generate_square_subsequent_mask` to create this mask.")
+    only_causal = is_causal and padding is None and not need_weights
+    mask = None if only_causal else canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
+    is_causal = is_causal and (only_causal or padding is None)
+    refuse(size != embed_dim_to_check, f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}",
+           AssertionError)
+    refuse(not use_separate_proj_weight and key.shape != value.shape,
+           f"key shape {key.shape} does not match value shape {value.shape}", AssertionError)
+    apart = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = projected(query, key, value, in_proj_weight, in_proj_bias, apart)
+    if mask is not None:
+        wanted = (length, len(key)) if mask.ndim == 2 else (heads, length, len(key))
+        refuse(mask.shape != wanted, f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
+        mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
+    if bias_k is not None:
+        k, v = call["cat"]([k, bias_k.repeat(1, batch, 1)], 0), call["cat"]([v, bias_v.repeat(1, batch, 1)], 0)
+        mask, padding = (one if one is None else pad(one, (0, 1)) for one in (mask, padding))
+    q, k, v = (one.view(len(one), heads, width).transpose(0, 1) for one in (q, k, v))
+    k, v = k if static_k is None else static_k, v if static_v is None else static_v
+    if add_zero_attn:
+        k, v = (call["cat"]([one, call["zeros_like"](one.detach()[:, :1])], 1) for one in (k, v))
+        mask, padding = (one if one is None else pad(one, (0, 1)) for one in (mask, padding))
+    seen, dropout_p = k.shape[1], dropout_p if training else 0.0
+    if padding is not None:
+        for dim, wanted in enumerate((batch, seen)):
+            refuse(padding.shape[dim] != wanted, f"Expected key_padded_mask.shape[{dim}] to be {wanted}, but got "
+                   f"{padding.shape[dim]}", AssertionError)
+        padding = padding.view(batch, 1, 1, seen).expand(-1, num_heads, -1, -1).reshape(heads, 1, seen)
+        mask = padding if mask is None else mask + padding
+    shares = None
+    if need_weights:
+        scaled, turned = q * math.sqrt(1.0 / width), k.transpose(-2, -1)
+        shares = scaled.bmm(turned) if mask is None else mask.baddbmm(scaled, turned)
+        shares = dropout(shares.softmax(-1), dropout_p)
+        out = shares.bmm(v).transpose(0, 1).reshape(length * batch, size)
+        shares = shares.view(batch, num_heads, length, seen)
+        shares = shares.mean(1) if average_attn_weights else shares
+        shares = shares.squeeze(0) if alone else shares
+    else:
+        if mask is not None:
+            mask = mask.unsqueeze(0) if len(mask) == 1 else mask.view(batch, num_heads, -1, seen)
+        q, k, v = (one.view(batch, num_heads, -1, width) for one in (q, k, v))
+        out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+        out = out.permute(2, 0, 1, 3).reshape(batch * length, size)
+    out = call["linear"](out, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    return out.squeeze(1) if alone else out, shares
+
+
 # ------------------------------------------------------------------ dropout
 DEPRECATED = (
     "dropout{d}d: Received a {n}-D input to dropout{d}d, which is deprecated and will result in an error in a future release. "
@@ -216,7 +306,11 @@ def dropped(input, p: float, training: bool, inplace: bool, shape: Any):
     if input._array.dtype.kind not in "fc":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
     dtype = input._array.dtype
-    noise = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, shape, dtype)
+    steps = input._array.strides
+    order = sorted(range(input.ndim), key=lambda axis: -steps[axis])  # noise falls as the input lies in memory
+    order = order if 0 not in steps and shape == input.shape else list(range(len(shape)))
+    drawn = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, [shape[axis] for axis in order], dtype)
+    noise = drawn if p == 1 else drawn.transpose(np.argsort(order))
     factor = from_array(noise / dtype.type(1 - p or 1), None)
     return input.mul_(factor) if inplace else input * factor
 

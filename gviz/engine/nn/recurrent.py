@@ -1,7 +1,4 @@
-"""Networks that remember: cells, which are one step, and layers that run one over a sequence; made of rows as in PyTorch.
-
-There is no LSTM layer: in single precision PyTorch has it as one operation of oneDNN, which is not in the table.
-"""
+"""Networks that remember: cells, which are one step, and layers that run one over a sequence; made of rows as in PyTorch."""
 
 from __future__ import annotations
 
@@ -12,9 +9,13 @@ from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
-from gviz.numbers.words import warn
+from gviz.engine.nn.utils.rnn import PackedSequence
+from gviz.numbers.dtypes import float32
+from gviz.numbers.words import warn, warn_once
+from gviz.ops.checks import refuse
+from gviz.ops.recurrent import spans_of, steps_through
 
-USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+USUAL = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
 """Options that are shown where they are something else."""
 LAYERED = "bias=True, batch_first=False, dropout=0.0, bidirectional=False"
 
@@ -37,13 +38,15 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", re
         super()._take(values)
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
-        rows, own = self.gates * self.hidden_size, self.hidden_size
+        rows, projected = self.gates * self.hidden_size, getattr(self, "proj_size", 0)
+        own = projected or self.hidden_size
         shapes: dict[str, Any] = {}
         for number, suffixes in enumerate(self.suffixes):
             taken = own * len(suffixes) if number else self.input_size
             for end in suffixes:
                 shapes |= {f"weight_ih{end}": (rows, taken), f"weight_hh{end}": (rows, own)}
                 shapes |= dict.fromkeys((f"bias_ih{end}", f"bias_hh{end}"), (rows,) if bias else None)
+                shapes |= {f"weight_hr{end}": (projected, self.hidden_size)} if projected else {}
         return shapes
 
     def mapped(self, value: Any, name: str) -> Any:
@@ -117,46 +120,124 @@ def parts(value: Any, count: int) -> Any:
 class Recurrent(Remembering):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
+    states, proj_size = 1, 0
+    _flat_weights = property(lambda self: [getattr(self, name) for name in self._flat_weights_names])
+    all_weights = property(lambda self: [[getattr(self, name) for name in names] for names in self._all_weights])
+
     def _take(self, values: dict[str, Any]) -> None:
         if values["dropout"] > 0 and values["num_layers"] == 1:
             warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
                  f"greater than 1, but got dropout={values['dropout']} and num_layers=1")
         ways = ("", "_reverse")[: 1 + values["bidirectional"]]
         self.suffixes = [[f"_l{n}{way}" for way in ways] for n in range(values["num_layers"])]
-        super()._take(values)
+        super()._take(values | {"dropout": float(values["dropout"])})
+        self.mode = "_".join([type(self).__name__, *([self.nonlinearity.upper()] if self.gates == 1 else [])])
+        names = [name for name, weight in self._parameters.items() if weight is not None]
+        self._all_weights = [[name for name in names if name.endswith(end)] for ends in self.suffixes for end in ends]
+        self._flat_weights_names = names
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the states of the last layer at every step, and the last state of every layer."""
-        if (rank := input.dim()) not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D instead")
-        if rank == 2:
-            return tuple(one.squeeze(1) for one in self.run(input.unsqueeze(1), None if hx is None else hx.unsqueeze(1)))
-        steps, last = self.run(input.transpose(0, 1) if self.batch_first else input, hx)
-        return steps.transpose_(0, 1) if self.batch_first else steps, last
+        """Return the states of the last layer at every step, and the last state of every layer; packed as the input is."""
+        several, order, back, sizes = self.states > 1, None, None, None
+        if packed := isinstance(input, PackedSequence):
+            input, batch_sizes, order, back = input
+            sizes = batch_sizes._array.tolist()
+        elif (rank := input.dim()) not in (2, 3):
+            tensor = " tensor" * (type(self).__name__ == "RNN")
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D{tensor} instead")
+        alone, axis = not packed and rank == 2, 0 if self.batch_first else 1
+        states = hx if several or hx is None else (hx,)
+        if states is not None and not packed and any(state.dim() != rank for state in states):
+            ranks, kind = [f"{state.dim()}-D" for state in states], f"{'un' * alone}batched"
+            raise RuntimeError(f"For {kind} {rank}-D input, hx {'and cx ' * several}should also be {rank}-D but got "
+                               + (f"({', '.join(ranks)}) tensors" if several else f"{ranks[0]} tensor"))
+        if alone:
+            input, states = input.unsqueeze(axis), states and [state.unsqueeze(1) for state in states]
+        states = self.checked(input, states, sizes)
+        if order is not None and hx is not None:
+            states = [state.index_select(1, order) for state in states]
+        steps, last = self.run(input, states, sizes)
+        if packed:
+            steps = PackedSequence(steps, batch_sizes, order, back)
+        last = last if back is None else [state.index_select(1, back) for state in last]
+        if alone:
+            steps, last = steps.squeeze(axis), [state.squeeze(1) for state in last]
+        return steps, tuple(last) if several else last[0]
 
-    def run(self, input: Any, hx: Any) -> tuple[Any, Any]:
-        """Run all layers over a batch of sequences, whose first dimension are the steps."""
-        wanted = (sum(map(len, self.suffixes)), input.shape[1], self.hidden_size)
-        hx = empty(wanted, input.dtype) if hx is None else hx
-        if hx.shape != wanted:
-            raise RuntimeError(f"Expected hidden size {wanted}, got {list(hx.shape)}")
-        states, last = iter(hx.unbind(0)), []
+    def checked(self, input: Any, states: Any, sizes: Any) -> Any:
+        """Return the states to begin with, zeros if there are none; refuses sizes that do not fit."""
+        kind = self.weight_ih_l0.dtype
+        refuse(input.dtype is not kind, f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: "
+               f"input.to({kind}), or convert model: model.to({input.dtype})", ValueError)
+        rank = 3 if sizes is None else 2
+        refuse(input.dim() != rank, f"input must have {rank} dimensions, got {input.dim()}")
+        refuse(input.shape[-1] != self.input_size, "input.size(-1) must be equal to input_size. Expected "
+               f"{self.input_size}, got {input.shape[-1]}")
+        count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
+        lead = sum(map(len, self.suffixes)), count
+        wanted = [(*lead, self.proj_size or self.hidden_size), (*lead, self.hidden_size)][: self.states]
+        states = [empty(shape, input.dtype) for shape in wanted] if states is None else states
+        for i, (state, shape) in enumerate(zip(states, wanted, strict=True)):
+            which = f"[{i}]" * (self.states > 1)
+            refuse(state.shape != shape, f"Expected hidden{which} size {shape}, got {list(state.shape)}")
+        return states
+
+    def run(self, input: Any, states: Any, sizes: Any) -> tuple[Any, Any]:
+        """Run all layers over a batch of sequences, or over packed ones, of which ``sizes`` reach each step."""
+        turned, at_once = self.batch_first and sizes is None, self.at_once(input, sizes)
+        input = input.transpose(0, 1) if turned else input
+        refuse(not len(input), "Expected sequence length to be larger than 0 in RNN")
+        input = input.contiguous() if at_once else input
+        begin: Any = [state.contiguous() if at_once else state.unbind(0) for state in states]
+        last: list[Any] = []
         for number, suffixes in enumerate(self.suffixes):
             if number and self.dropout and self.training:
                 input = F.dropout(input, self.dropout)
             layers = []
             for suffix in suffixes:
-                back, steps, hidden = -1 if suffix.endswith("_reverse") else 1, [], next(states)
-                for of_input in self.mapped(input, f"ih{suffix}").unbind(0)[::back]:
-                    hidden = self.step(of_input, self.mapped(hidden, f"hh{suffix}"), hidden)
-                    steps.append(hidden)
-                last.append(hidden)
-                layers.append(call["stack"](steps[::back], 0))
-            input = layers[0] if len(layers) == 1 else call["cat"](layers, 2)
-        return input, call["stack"](last, 0)
+                through = self.through_at_once if at_once else self.through
+                steps, *state = through(input, suffix, [one[len(last)] for one in begin], sizes)
+                last.append(state)
+                layers.append(steps)
+            input = layers[0] if len(layers) == 1 else call["cat"](layers, -1 if at_once else input.dim() - 1)
+        if turned:
+            input = input.transpose(0, 1) if self.states > 1 else input.transpose_(0, 1)
+        return input, [call["stack"](list(state), 0) for state in zip(*last, strict=True)]
+
+    def at_once(self, input: Any, sizes: Any) -> bool:
+        """Return whether a layer is one operation."""
+        return False
+
+    def through(self, input: Any, suffix: str, states: Any, sizes: Any) -> list[Any]:
+        """Return the states at each step of a layer in a direction, and the last ones, cell by cell."""
+        mapped, back, begin, done, steps = self.mapped(input, f"ih{suffix}"), suffix.endswith("_reverse"), states, [], []
+        parts = mapped.unbind(0) if sizes is None else [call["narrow"](mapped, 0, a, b - a) for a, b in spans_of(sizes)]
+        count = sizes[-1 if back else 0] if sizes else 0
+        if sizes and back:
+            states = among(states, 0, count)
+        for place in steps_through(len(parts), back):
+            now = sizes[place] if sizes else count
+            if now != count and back:  # sequences that end here begin
+                states = [call["cat"](pair, 0) for pair in zip(states, among(begin, count, now), strict=True)]
+            elif now != count:
+                done.append(among(states, now, count))
+                states = among(states, 0, now)
+            count, found = now, self.step(parts[place], self.mapped(states[0], f"hh{suffix}"), *states)
+            states = list(found) if self.states > 1 else [found]
+            if self.proj_size:
+                states[0] = states[0] @ getattr(self, f"weight_hr{suffix}").t()
+            steps.append(states[0])
+        if sizes and not back:
+            states = [call["cat"](parts, 0) for parts in zip(states, *done[::-1], strict=True)]
+        ways = -1 if back else 1
+        return [call["stack"](steps[::ways], 0) if sizes is None else call["cat"](steps[::ways], 0), *states]
 
     def flatten_parameters(self) -> None:
         """Do nothing: it is for the memory of GPUs."""
+
+def among(states: Any, start: int, end: int) -> list[Any]:
+    """Return the states of some of the sequences."""
+    return [call["narrow"](state, 0, start, end - start) for state in states]
 
 class RNN(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, nonlinearity='tanh', {LAYERED}, {MADE}"):
     """:class:`RNNCell` over a sequence."""
@@ -167,3 +248,27 @@ class GRU(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, 
     """:class:`GRUCell` over a sequence."""
 
     gates, step = 3, GRUCell.step
+
+class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, proj_size=0, {MADE}",
+           refused={"proj_size has to be smaller than hidden_size":
+                    lambda proj_size, hidden_size, **_: hidden_size <= proj_size,
+                    "proj_size should be a positive integer or zero to disable projections":
+                    lambda proj_size, **_: proj_size < 0}):
+    """:class:`LSTMCell` over a sequence; in single precision each layer is one operation, as oneDNN has it."""
+
+    gates, states, step = 4, 2, LSTMCell.step
+
+    def at_once(self, input: Any, sizes: Any) -> bool:
+        """Return whether oneDNN has it: not packed, not with projections, and of float32."""
+        fits = sizes is None and input.dtype is float32 and input.numel() > 0
+        if fits and self.proj_size:
+            warn_once("LSTM with projections is not supported with oneDNN. Using default implementation.")
+        return fits and not self.proj_size
+
+    def through_at_once(self, input: Any, suffix: str, states: Any, sizes: Any) -> Any:
+        """Return what ``through`` does, made by one operation."""
+        weights = [getattr(self, f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        weights = [call["zeros_like"](weights[i % 2].detach()) if one is None else one for i, one in enumerate(weights)]
+        return call["mkldnn_rnn_layer"](
+            input, *weights, *states, suffix.endswith("_reverse"), (), 2, self.hidden_size, self.num_layers, self.bias is True,
+            self.bidirectional, self.batch_first, self.training)

@@ -1,4 +1,4 @@
-"""``torch.optim``: SGD, Adam, AdamW, RMSprop and Adagrad; schedules of the learning rate are ``optim.lr_scheduler``.
+"""``torch.optim``: the optimizers; schedules of the learning rate are ``optim.lr_scheduler``.
 
 Updates are written with operators on arrays, in place, in PyTorch's order of operations, so that the numbers agree.
 Source: https://docs.pytorch.org/docs/2.13/optim.html, and generated/torch.optim.<name>.html beside it
@@ -23,8 +23,12 @@ from gviz.engine.optim import lr_scheduler
 from gviz.numbers.words import absent, warn
 from gviz.ops.checks import refuse
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
+    "lr_scheduler",
+]
 
+NOT_NEGATIVE = ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "momentum_decay", "initial_accumulator_value")
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
 class Optimizer(Portable):
@@ -61,7 +65,7 @@ class Optimizer(Portable):
         for i, beta in enumerate(given.get("betas", ())):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
+        for name in NOT_NEGATIVE:
             refuse(not given.get(name, 0) >= 0, f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}", ValueError)
         if given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
@@ -114,7 +118,7 @@ class Optimizer(Portable):
 
     def update_from(self, tensor: Tensor, grad: Any, group: dict[str, Any]) -> None:
         """Do one parameter's step from its gradient, as the group wants that."""
-        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group["weight_decay"], float(group["lr"])
+        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group.get("weight_decay", 0), float(group["lr"])
         grad = -grad if group["maximize"] else grad
         if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
             value *= 1 - lr * decay
@@ -240,5 +244,152 @@ class Adagrad(Optimizer, first="lr lr_decay eps",
         step, total = running(state, value, "sum")
         total += grad * grad
         value -= grad / (np.sqrt(total) + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"]))
+
+class Adadelta(Optimizer, first="lr rho eps weight_decay maximize capturable",
+               takes="lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False, "
+               "differentiable=False"):
+    """Steps as large as the last ones were, over the root of a running mean of the squared gradient."""
+
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``d = g sqrt(u + eps) / sqrt(v + eps)``; ``p -= lr d``, with running means u of d^2, v of g^2."""
+        rho, eps = group["rho"], group["eps"]
+        _, square, steps = running(state, value, "square_avg", "acc_delta")
+        square[...] = square * rho + grad * grad * (1 - rho)
+        step = np.sqrt(steps + eps) / np.sqrt(square + eps) * grad
+        steps[...] = steps * rho + step * step * (1 - rho)
+        value -= step * lr
+
+class Adamax(Optimizer, takes="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, "
+             "differentiable=False, capturable=False"):
+    """Adam with the largest gradient for the root of the mean square."""
+
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``u = max(b u, |g| + eps)``; ``p -= lr m / u``."""
+        first, second = group["betas"]
+        step, mean, largest = running(state, value, "exp_avg", "exp_inf")
+        mean += (grad - mean) * (1 - first)
+        np.maximum(largest * second, np.abs(grad) + group["eps"], out=largest)
+        value -= mean * (lr / (1 - first**step)) / largest
+
+class NAdam(Optimizer, first="lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
+            takes="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, "
+            "*, foreach=None, maximize=False, capturable=False, differentiable=False"):
+    """Adam with Nesterov's momentum."""
+
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= lr (c g + d m) / (sqrt(v) + eps)``."""
+        (first, second), fresh = group["betas"], not state
+        step, _, mean, square = running(state, value, "mu_product", "exp_avg", "exp_avg_sq")
+        if fresh:
+            state["mu_product"] = from_array(np.ones((), np.float32), None)
+        now, then = (first * (1 - 0.5 * 0.96 ** (at * group["momentum_decay"])) for at in (step, step + 1))
+        state["mu_product"]._array[...] *= now
+        product = float(state["mu_product"]._array)
+        mean += (grad - mean) * (1 - first)
+        square[...] = square * second + grad * grad * (1 - second)
+        root = np.sqrt(square / (1 - second**step)) + group["eps"]
+        value -= grad * (lr * (1 - now) / (1 - product)) / root
+        value -= mean * (lr * then / (1 - product * then)) / root
+
+class RAdam(Optimizer, first="lr betas eps weight_decay maximize foreach capturable",
+            takes="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None, "
+            "maximize=False, capturable=False, differentiable=False"):
+    """Adam that scales its steps only once the mean square can be trusted."""
+
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``p -= lr r m / (sqrt(v) + eps)``, or ``p -= lr m``."""
+        first, second = group["betas"]
+        step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
+        mean += (grad - mean) * (1 - first)
+        square[...] = square * second + grad * grad * (1 - second)
+        most, left = 2 / (1 - second) - 1, 1 - second**step
+        length, step_now = most - 2 * step * second**step / left, mean / (1 - first**step) * lr
+        if length > 5:
+            rect = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
+            step_now = step_now * (left**0.5 / (np.sqrt(square) + group["eps"])) * rect
+        value -= step_now
+
+class Rprop(Optimizer, first="lr etas step_sizes foreach maximize differentiable",
+            takes="lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False, "
+            "differentiable=False"):
+    """Steps along the gradient's sign, which grow while it stays and shrink where it changes."""
+
+    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """``s *= eta``; ``p -= sign(g) s``."""
+        step, before, size = running(state, value, "prev", "step_size")
+        size += lr if step == 1 else 0
+        same = grad * before
+        np.clip(size * np.where(same > 0, group["etas"][1], np.where(same < 0, group["etas"][0], 1)).astype(size.dtype),
+                *group["step_sizes"], out=size)
+        before[...] = np.where(same < 0, 0, grad)
+        value -= np.sign(before) * size
+
+class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, "
+            "line_search_fn=None"):
+    """Newton's method with what the last gradients tell of the curvature; ``step`` calls its closure several times."""
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        if given["line_search_fn"] is not None:
+            raise NotImplementedError("the line search of LBFGS is not in gviz's engine; run with --engine torch")
+        most = given["max_iter"] * 5 // 4 if given["max_eval"] is None else given["max_eval"]
+        super()._begin({**given, "max_eval": most})
+        refuse(len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError)
+
+    def _slope(self) -> Any:
+        grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors()]
+        return np.concatenate([grad.reshape(-1) for grad in grads])
+
+    def step(self, closure: Any = None) -> Any:
+        """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
+        group, kept = self.param_groups[0], self.state[self._tensors()[0]]
+        if not kept:
+            kept.update(func_evals=0, n_iter=0, pairs=[])
+        with enable_grad():
+            begun = closure()
+        loss, grad, calls = float(getattr(begun, "_array", begun)), self._slope(), 1
+        for turn in range(1, group["max_iter"] + 1):
+            if np.abs(grad).max() <= group["tolerance_grad"]:
+                break
+            kept["n_iter"] += 1
+            way = self._direction(grad, kept, group["history_size"])
+            size = group["lr"] * (min(1.0, 1.0 / float(np.abs(grad).sum())) if kept["n_iter"] == 1 else 1)
+            kept.update(way=way, size=size, grad=grad)
+            if float(grad @ way) > -group["tolerance_change"]:
+                break
+            self._move(way * size)
+            if turn == group["max_iter"]:
+                break
+            with enable_grad():
+                again = closure()
+            before, loss = loss, float(getattr(again, "_array", again))
+            grad, calls = self._slope(), calls + 1
+            change = group["tolerance_change"]
+            if calls >= group["max_eval"] or np.abs(way * size).max() <= change or abs(loss - before) < change:
+                break
+        kept["func_evals"] += calls
+        return begun
+
+    def _direction(self, grad: Any, kept: dict[str, Any], most: int) -> Any:
+        """Return the way down: the gradient times what is known of the inverse of the second derivative."""
+        if kept["n_iter"] == 1:
+            return -grad
+        change, moved = grad - kept["grad"], kept["way"] * kept["size"]
+        if (product := change @ moved) > 1e-10:
+            kept["pairs"] = [*kept["pairs"], (change, moved, 1.0 / product)][-most:]
+            kept["scale"] = product / (change @ change)
+        way, shares = -grad, []
+        for change, moved, inverse in reversed(kept["pairs"]):
+            shares.append(moved @ way * inverse)
+            way = way - change * shares[-1]
+        way = way * kept.get("scale", 1)
+        for (change, moved, inverse), share in zip(kept["pairs"], reversed(shares), strict=True):
+            way = way + moved * (share - change @ way * inverse)
+        return way
+
+    def _move(self, step: Any) -> None:
+        for tensor in self._tensors():
+            part, step = step[: tensor._array.size], step[tensor._array.size :]
+            tensor._array += part.reshape(tensor._array.shape)
+            tensor.version_cell().count += 1
 
 __getattr__ = absent("torch.optim")

@@ -1,4 +1,4 @@
-"""``torch.nn.utils``: gradient clipping, and parameters as one vector."""
+"""``torch.nn.utils``: gradient clipping, and parameters as one vector; ``rnn`` has sequences of several lengths."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from gviz.autograd.modes import no_grad
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import zeros
+from gviz.engine.nn.utils import rnn
 from gviz.numbers.words import absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
 def gradients(parameters: Any) -> list[Any]:
     """Return the gradients of a tensor, or of several, as far as there are any."""

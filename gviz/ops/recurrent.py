@@ -1,0 +1,107 @@
+"""A layer of an LSTM over a sequence as one operation, as oneDNN has it; sequences of several lengths packed into one."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.modes import mode
+from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, op
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.ops.checks import refuse
+
+UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
+            "need ONNX exportability.")
+
+
+@op("MkldnnRnnLayerBackward0", promote="none", outputs=("result0", "result1", "result2"),
+    saves=("num_layers", "bidirectional", "batch_sizes", "batch_first", "train", "mode", "hidden_size", "result1", "result2"),
+    input__weight0__weight1__weight2__weight3__hx___cx_="lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, "
+    "hx_, cx_, result0, reverse, has_biases)")
+def mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers,
+                     has_biases, bidirectional, batch_first, train):
+    refuse(not len(input), "Expected sequence length to be larger than 0 in RNN")
+    mapped, sigmoid, size = input @ weight0.T, ARRAYS["sigmoid"], hidden_size
+    mapped += weight2 + weight3 if has_biases else 0
+    out = np.empty((*input.shape[:2], size), input.dtype)
+    for place in steps_through(len(input), reverse):
+        gates = mapped[place] + hx_ @ weight1.T
+        take, forget, put = sigmoid(gates[:, :size]), sigmoid(gates[:, size : 2 * size]), sigmoid(gates[:, 3 * size :])
+        cx_ = forget * cx_ + take * np.tanh(gates[:, 2 * size : 3 * size])
+        hx_ = out[place] = put * np.tanh(cx_)
+    return out, hx_, cx_
+
+@everywhere
+def steps_through(count, reverse):
+    """Return the numbers of a sequence's steps, in the order in which a layer takes them."""
+    return range(count)[:: -1 if reverse else 1]
+
+@composite
+def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, cx_, output, reverse, has_biases):
+    """The gradients of a layer, one step after the other from the last, with the gates computed anew; as PyTorch writes it."""
+    to_output, to_hidden, to_memory = (
+        zeros_like(like) if grad is None else grad for grad, like in zip(grads, (output, hx_, cx_), strict=True))
+    order = steps_through(len(input), reverse)
+    gates, states, biases = {}, [(hx_, cx_)], (weight2, weight3) if has_biases else (None, None)
+    for place in order:
+        gate = linear(select(input, 0, place), weight0, biases[0]) + linear(hx_, weight1, biases[1])
+        take, forget, new, put = unsafe_split(gate, weight0.shape[0] // 4, 1)
+        gates[place] = take, forget, new, put = sigmoid(take), sigmoid(forget), tanh(new), sigmoid(put)
+        cx_ = forget * cx_ + take * new
+        hx_ = put * tanh(cx_)
+        states.append((hx_, cx_))
+    to_input, into, within, to_bias = {}, None, None, None
+    for at in range(len(order) - 1, -1, -1):
+        (take, forget, new, put), (hidden, before), memory = gates[order[at]], states[at], states[at + 1][1]
+        slope = select(to_output, 0, order[at]) + to_hidden
+        first = to_memory + slope * put * (1 - tanh(memory) * tanh(memory))
+        turned = slope * tanh(memory) * put * (1 - put)
+        to_new, to_forget = first * take * (1 - new * new), first * before * forget * (1 - forget)
+        to_gates = cat([first * new * take * (1 - take), to_forget, to_new, turned], 1)
+        to_input[order[at]] = unsqueeze(matmul(to_gates, weight0), 0)
+        to_hidden, to_memory = matmul(to_gates, weight1), first * forget
+        turned = transpose(to_gates, 0, 1)
+        parts = matmul(turned, select(input, 0, order[at])), matmul(turned, hidden), sum_dim(to_gates, (0,))
+        into, within, to_bias = parts if into is None else (into + parts[0], within + parts[1], to_bias + parts[2])
+    return (cat([to_input[place] for place in range(len(order))], 0), into, within, to_bias, to_bias, to_hidden, to_memory)
+
+recorded = TENSORS["lstm_layer_backward"]
+
+def on_arrays(grads, *saved: Any):
+    """Return the same on the arrays of the tensors, where nothing is recorded: a layer has many small operations."""
+    if mode.on:
+        return recorded(grads, *saved)
+    given = [value._array if isinstance(value, Tensor) else value for value in (*grads, *saved)]
+    return [from_array(one, None) for one in ARRAYS["lstm_layer_backward"](given[: len(grads)], *given[len(grads) :])]
+
+TENSORS["lstm_layer_backward"] = on_arrays
+
+# ------------------------------------------------------------------ packed sequences
+@op("PackPaddedSequenceBackward0", promote="none", nondiff=("lengths",), outputs=("result0", "result1"),
+    input="padded_with_zeros(grad, input_sym_sizes, result1, batch_first)")
+def pack_padded_sequence(input, lengths, batch_first):
+    steps = input.swapaxes(0, 1) if batch_first else input
+    refuse(not input.size, "Cannot pack empty tensors.")
+    refuse(len(lengths) != steps.shape[1], f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} "
+           f"(batch_size={steps.shape[1]})")
+    refuse((np.diff(lengths) > 0).any(), UNSORTED)
+    refuse(lengths[-1] <= 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+    sizes = (lengths > np.arange(lengths[0])[:, None]).sum(1)
+    return np.concatenate([step[:size] for step, size in zip(steps, sizes, strict=False)]), sizes
+
+@everywhere
+def spans_of(sizes):
+    """Return where each of the parts of those sizes begins and ends."""
+    return list(pairwise(accumulate(map(int, sizes), initial=0)))
+
+@composite
+def padded_with_zeros(grad, sizes, batch_sizes, batch_first):
+    """What was packed, at its place among zeros."""
+    first, second = sizes[1::-1] if batch_first else sizes[:2]
+    rows = [constant_pad_nd(slice_row(grad, 0, *span, 1), (*(0, 0) * (len(sizes) - 2), 0, second - span[1] + span[0]), 0)
+            for span in spans_of(batch_sizes)]
+    rows += [zeros_of(rows[0], rows[0].shape)] * (first - len(rows))
+    return transpose(stack(rows, 0), 0, 1) if batch_first else stack(rows, 0)
