@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gviz.graph import Node, TensorRow, Value
+from gviz.graph import Node, Value
 from gviz.sources import Note, Reading, SourceOptions, read
 
 FILES = sorted((Path(__file__).parent / "programs").glob("*.py"))
@@ -85,10 +85,8 @@ def test_a_program_leaves_the_graph_that_pytorch_records(file: Path, capsys: pyt
     assert list(map(plain, ours.nodes)) == list(map(plain, theirs.nodes))
     assert ours.edges == theirs.edges
     assert ours.roots == theirs.roots
-    rows: tuple[list[TensorRow], ...] = tuple(
-        [row._replace(value=None, grad=None) for row in g.tensors] for g in (ours, theirs)
-    )
-    assert rows[0] == rows[1]
-    pairs = [*zip(ours.nodes, theirs.nodes, strict=True), *zip(ours.tensors, theirs.tensors, strict=True)]
-    differing = [one.name for one, other in pairs if not (is_close(one.value, other.value) and is_close(one.grad, other.grad))]
-    assert differing == []
+    assert [row._replace(value=None, grad=None) for row in ours.tensors] == [
+        row._replace(value=None, grad=None) for row in theirs.tensors
+    ]
+    both: Any = zip([*ours.nodes, *ours.tensors], [*theirs.nodes, *theirs.tensors], strict=True)
+    assert [one.name for one, other in both if not (is_close(one.value, other.value) and is_close(one.grad, other.grad))] == []
