@@ -1,7 +1,7 @@
 # gviz: `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-plain test-torch test-tensorboard lint gold docs bench clean
+.PHONY: help demo test test-plain test-torch test-tensorboard fuzz lint gold docs bench clean
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -66,6 +66,10 @@ test-tensorboard: ## show graphs in the real TensorBoard and read them back, in 
 	$(call environment,.venv-tensorboard,-e .[test$(comma)tensorboard])
 	@.venv-tensorboard/bin/python -c 'import tensorboard'
 	@.venv-tensorboard/bin/python -m pytest -m tensorboard $(ARGS)
+
+fuzz: ## tests with input of chance, new and 40 times as much: some 10 minutes; ARGS='-k name' for some
+	$(call environment,.venv,-e .[test])
+	@GVIZ_FUZZ=$${GVIZ_FUZZ:-40} .venv/bin/python -m pytest -m fuzz $(ARGS)
 
 lint: ## ruff and mypy --strict
 	$(call environment,.venv,-e .[dev])

@@ -9,6 +9,7 @@ import ast
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from gviz.errors import SourceError
 from gviz.sources.expression import allowed
 
 if TYPE_CHECKING:
@@ -165,9 +166,11 @@ class Program:
             self.words[node] = f".{function.attr}"
         else:
             raise RefusedError(node, self)
-        for keyword in node.keywords:
+        for at, keyword in enumerate(node.keywords):
             if keyword.arg is None or keyword.arg in allowed.KEYWORDS_REFUSED:
                 raise RefusedError(keyword, self)
+            if any(keyword.arg == other.arg for other in node.keywords[:at]):
+                raise SourceError(f"{keyword.arg} is given twice", place=self.source.place(keyword), hint="leave one out")
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         texts = (part for part in arguments if isinstance(part, ast.Constant) and isinstance(part.value, str))
         self.parts.update((part, []) for part in texts)  # nowhere else may one be

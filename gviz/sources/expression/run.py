@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gviz.sources.expression.limits import Budget
     from gviz.sources.expression.parse import Text
 
-__all__ = ["ENGINE_ERRORS", "FILE", "compiled", "engine_error", "find", "run_program", "takes_number"]
+__all__ = ["ENGINE_ERRORS", "FILE", "compiled", "engine_error", "find", "not_a_number", "run_program", "takes_number"]
 
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 
@@ -291,7 +291,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     def compute(*args: object) -> object:
         for part, value in zip(program.parts[piece], args, strict=True):
             if isinstance(value, list | tuple):
-                raise _not_a_number(value, program.source.place(part))
+                raise not_a_number(value, program.source.place(part))
         if any(isinstance(value, Tensor) for value in args):
             return call(*args)
         if word in ("**", "<<"):
@@ -314,7 +314,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     return function if isinstance(piece, ast.Attribute | ast.Name) else takes_number(word, call)
 
 
-def _not_a_number(value: object, place: Place) -> SourceError:
+def not_a_number(value: object, place: Place) -> SourceError:
     """Return the answer to a list or a tuple, which Python would repeat or join rather than compute with."""
     hint = "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]"
     if isinstance(value, tuple):

@@ -23,7 +23,7 @@ from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import Text, read_program
-from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, takes_number
+from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, not_a_number, takes_number
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, unused
 from gviz.sources.static import StaticSource, named_root
@@ -167,7 +167,7 @@ class StaticForm:
                 raise self.refusal(piece, f"{name} is not there in gviz's static graphs")
             return takes_number(word, partial(self._call, name, named))
         if isinstance(piece, ast.UnaryOp | ast.BinOp | ast.Compare) and word not in ("~", "&", "|", "<<", ">>"):
-            return partial(self._operator, find(word, piece), named)
+            return partial(self._operator, find(word, piece), named, self.program.parts[piece])
         if word in (".T", ".mT"):
             return partial(tf.transpose, **named)
         if word in CONSTANTS:
@@ -179,8 +179,11 @@ class StaticForm:
         """Return an error with the place of what is wrong."""
         return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
-    def _operator(self, compute: Callable[..., Any], named: dict[str, str], *values: Any) -> object:
+    def _operator(self, compute: Callable[..., Any], named: dict[str, str], parts: Sequence[ast.expr], *values: Any) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
+        for part, value in zip(parts, values, strict=True):
+            if isinstance(value, list | tuple):
+                raise not_a_number(value, self.source.place(part))
         is_tensor = [isinstance(value, Tensor) for value in values]
         if compute is operator.pow and not any(is_tensor):
             check_power("**", *values)

@@ -6,8 +6,9 @@ import math
 import warnings
 from typing import Any
 
+import fuzzing
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gviz.errors import GvizError
@@ -15,7 +16,8 @@ from gviz.sources.expression import allowed as names
 from gviz.sources.expression import evaluate
 from gviz.sources.options import Evaluated, SourceOptions
 
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+pytestmark = pytest.mark.fuzz
+relaxed = fuzzing.relaxed(150)
 
 SIGNS = "xwyab012 3.eE+-*/@%^&|~!<>=()[]{},;:\n\t\r'\"#\\$?_`·×（）＋＊²√πα−\u200b\ufeff\x00\x0b\x1b\ud800\U0001f600ᵀⁿ½"
 WORDS = [

@@ -114,6 +114,7 @@ def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
         ("y=x.linear(x)", ["linear is a function, not a method", "linear(x, ...)"]),
         ("y=x.smu()", ["there is no method smu", "did you mean sum?"]),
         ("y=add(x, x, out=x)", ["out= is not possible"]),
+        ("y=sum(x, dim=0, dim=0)", ["dim is given twice", "leave one out"]),
         ("y=relu(x, inplace=True)", ["inplace= is not possible"]),
         ("y=__import__('os').system('ls')", ["system"]),
         ("y=getattr(x, 'sum')", ["getattr is not allowed in an expression"]),

@@ -1,0 +1,92 @@
+"""Programs as courses and tutorials have them, whole: each prints what it prints with PyTorch, and leaves the same graph.
+
+``programs/`` has them with what PyTorch printed, ``NAME.py`` and ``NAME.txt``. Where the real torch is installed,
+``GVIZ_GOLD=write python -m pytest tests/test_programs.py -m torch`` records anew.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gviz.graph import Node, Value
+from gviz.sources import Note, Reading, SourceOptions, read
+
+FILES = sorted((Path(__file__).parent / "programs").glob("*.py"))
+
+MISSING = {"bag_of_words": "gviz's engine has no nn.EmbeddingBag"}
+"""Programs that gviz's engine does not run, and why."""
+
+WORKSPACE = "result3"
+"""What the library behind PyTorch's LSTM keeps for its own backward: bytes that only that library reads."""
+
+TOLERANCE = {"rtol": 1e-3, "atol": 1e-3, "equal_nan": True}
+"""Sums are added up in another order, and the steps of a training pass on what that makes."""
+
+
+def parameters() -> list[Any]:
+    """The programs; those that cannot run are expected to fail."""
+    known = {name: pytest.mark.xfail(reason=reason) for name, reason in MISSING.items()}
+    return [pytest.param(file, id=file.stem, marks=[known[file.stem]] if file.stem in known else []) for file in FILES]
+
+
+def run(file: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> tuple[Reading, str]:
+    """Run a program on an engine; what it left, and what was printed, with gviz's own warnings."""
+    warned: list[Note] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # such a program gives none
+        reading = read(str(file), SourceOptions(engine=engine), say=warned.append)
+    printed = capsys.readouterr()
+    return reading, printed.out + printed.err + "".join(note.text for note in warned if note.level in {"warning", "error"})
+
+
+def plain(node: Node) -> Node:
+    """A node without its numbers, which are compared as numbers, and without what is not autograd's."""
+    attrs = tuple((name, text) for name, text in node.attrs if name != WORKSPACE)
+    return node._replace(value=None, grad=None, attrs=attrs)
+
+
+def is_close(one: Value, other: Value) -> bool:
+    """Whether numbers, or nested tuples of them, agree."""
+    if one is None or other is None:
+        return one is other
+    return bool(np.allclose(np.array(one, dtype=float), np.array(other, dtype=float), **TOLERANCE))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("file", parameters())
+def test_a_program_prints_what_pytorch_prints(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reading, printed = run(file, "gviz", capsys)
+    assert printed == file.with_suffix(".txt").read_text(encoding="utf-8")
+    assert len(reading.graph.nodes) > 1
+    assert not reading.failed
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_record_is_what_pytorch_prints(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    _, printed = run(file, "torch", capsys)
+    record = file.with_suffix(".txt")
+    if os.environ.get("GVIZ_GOLD") == "write":
+        record.write_text(printed, encoding="utf-8")
+    assert printed == record.read_text(encoding="utf-8")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("file", parameters())
+def test_a_program_leaves_the_graph_that_pytorch_records(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    ours, theirs = (run(file, engine, capsys)[0].graph for engine in ("gviz", "torch"))
+    assert list(map(plain, ours.nodes)) == list(map(plain, theirs.nodes))
+    assert ours.edges == theirs.edges
+    assert ours.roots == theirs.roots
+    assert [row._replace(value=None, grad=None) for row in ours.tensors] == [
+        row._replace(value=None, grad=None) for row in theirs.tensors
+    ]
+    both: Any = zip([*ours.nodes, *ours.tensors], [*theirs.nodes, *theirs.tensors], strict=True)
+    assert [one.name for one, other in both if not (is_close(one.value, other.value) and is_close(one.grad, other.grad))] == []
