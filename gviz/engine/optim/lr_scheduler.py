@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from gviz.engine.copying import Portable
 from gviz.engine.nn.options import method
@@ -201,7 +201,9 @@ class PolynomialLR(LRScheduler, takes="total_iters=5, power=1.0"):
     def rate(self, lr: float, base: float) -> float:
         """Return the next point of the curve from the last."""
         epoch, total = self.last_epoch, self.total_iters
-        return lr if self._is_initial or epoch > total else lr * ((1.0 - epoch / total) / (1.0 - (epoch - 1) / total)) ** self.power
+        if self._is_initial or epoch > total:
+            return lr
+        return lr * ((1.0 - epoch / total) / (1.0 - (epoch - 1) / total)) ** self.power
 
 class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0"):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
