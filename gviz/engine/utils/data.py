@@ -262,7 +262,8 @@ class DataLoader(Typed):
         self.streams = isinstance(dataset, IterableDataset)
         refuse(self.streams and shuffle, STREAM.format(shuffle), ValueError)
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
-        refuse(batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last), BATCHES, ValueError)
+        custom = batch_size != 1 or shuffle or sampler is not None or drop_last
+        refuse(batch_sampler is not None and custom, BATCHES, ValueError)
         if sampler is None and not self.streams:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.sampler, self.batch_sampler = dataset if self.streams else sampler, batch_sampler
