@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR",
-    "MultiStepLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "MultiStepLR", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
 EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them "
@@ -194,16 +194,6 @@ class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_i
         if self._is_initial or epoch > self.total_iters:
             return lr
         return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
-
-class PolynomialLR(LRScheduler, takes="total_iters=5, power=1.0"):
-    """The learning rate down to zero in ``total_iters`` epochs, along a power."""
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return the next point of the curve from the last."""
-        epoch, total = self.last_epoch, self.total_iters
-        if self._is_initial or epoch > total:
-            return lr
-        return lr * ((1.0 - epoch / total) / (1.0 - (epoch - 1) / total)) ** self.power
 
 class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0"):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
