@@ -128,7 +128,7 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
         self.write(pickle.GLOBAL + f"{module}\n{name or obj.__qualname__}\n".encode())
         self.memoize(obj)
 
-    dispatch: ClassVar[Any] = {**pickle._Pickler.dispatch, FunctionType: save_global}  # type: ignore[attr-defined]
+    dispatch: ClassVar[Any] = {**pickle._Pickler.dispatch, FunctionType: save_global}
 
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:

@@ -39,7 +39,7 @@ class UninitializedParameter(Parameter):
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it a shape, which makes it a plain one; its numbers are still to be written."""
         self.data = empty(tuple(shape), dtype or self.dtype, device)
-        self.__class__ = Parameter
+        self.__class__ = Parameter  # type: ignore[assignment]
 
     @property
     def shape(self) -> Any:

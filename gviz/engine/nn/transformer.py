@@ -84,7 +84,8 @@ class MultiheadAttention(Layer, home="activation", shown="",
             padding = None if padding is None else padding.unsqueeze(0)
         only_causal = is_causal and padding is None and not need_weights
         mask = self.mask_of(None if only_causal else mask, padding, query, key)
-        out, shares = self.attend(*self.projected(query, key, value), mask, need_weights, only_causal)
+        q, k, v = self.projected(query, key, value)
+        out, shares = self.attend(q, k, v, mask, need_weights, only_causal)
         if need_weights:
             shares = shares.mean(1) if average_attn_weights else shares
             shares = shares.squeeze(0) if alone else shares
