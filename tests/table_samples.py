@@ -273,7 +273,7 @@ NO_SLOPE = frozenset({
     "undefined_grad",  # which gives None
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
     "native_layer_norm_backward", "cdist_backward", "linalg_cholesky_ex", "cholesky",
-    "linalg_eigh", "unique2", "unique_dim", "delayed_error",
+    "linalg_eigh", "unique2", "unique_dim", "delayed_error", "undefined_grad",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
 })  # fmt: skip

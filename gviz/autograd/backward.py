@@ -24,7 +24,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.shapes import check_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 __all__ = ["Pass"]
 
@@ -45,7 +45,6 @@ class Pass:
 
     def __init__(self, roots: Any, *, keep: bool, create: bool, catch: Any = None, only: Any = None) -> None:
         self.roots, self.keep, self.create, self.catch, self.only = roots, keep, create, catch, only
-        self.callbacks: list[Callable[[], None]] = []
 
     def prepare(self) -> None:
         """Count the edges that lead to each node, and find the nodes that have to run, and those to which gradients go."""
@@ -100,8 +99,6 @@ class Pass:
                 while self.ready:
                     self.node = node = heappop(self.ready)[2]
                     self.step(node, self.pending.pop(node))
-                for callback in self.callbacks:  # may add others
-                    callback()
         except BaseException:
             if mode.anomaly:
                 anomaly.warn_of(node)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 from gviz import engine
 from gviz.autograd.modes import enable_grad, no_grad
@@ -15,46 +16,25 @@ from gviz.autograd.tensor import Tensor
 from gviz.numbers.printing import Size
 from gviz.numbers.words import absent
 
-__all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", "Uniform", "kl_divergence", "register_kl"]
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", "Uniform", "kl_divergence"]
 
 torch: Any = engine
-NEITHER = "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
 
-# ------------------------------------------------------------------ what values have to satisfy
-class Constraint(NamedTuple):
-    """What a value has to satisfy, and what that is called."""
-
-    text: str
-    check: Any
-
-    def __repr__(self) -> str:
-        return self.text
-
-def interval(low: Any, high: Any, text: str = "Interval") -> Constraint:
+# ------------------------------------------------------------------ what values have to satisfy: a name and a check
+def interval(low: Any, high: Any, text: str = "Interval") -> Any:
     """Return the constraint to lie between two values, both included."""
-    return Constraint(f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high))
+    return f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high)
 
-real = Constraint("Real()", lambda x: ~x.isnan())
-positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
-boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1))
-simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1))
+real = "Real()", lambda x: ~x.isnan()
+positive = "GreaterThan(lower_bound=0.0)", lambda x: x > 0
+boolean = "Boolean()", lambda x: (x == 0) | (x == 1)
+simplex = "Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6)
+real_vector = "IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1)
 
 # ------------------------------------------------------------------ the base
-class Lazy:
-    """A parameter that is computed from the other one when it is first asked for."""
-
-    def __init__(self, name: str, compute: Any) -> None:
-        self.name, self.compute = name, compute
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        with enable_grad():
-            value = vars(instance)[self.name] = self.compute(instance)
-        return value
-
 def draws(method: Any) -> Any:
     """Return a method that takes the shape of a sample, and gives another one that of all that is drawn."""
-    return lambda self, sample_shape=(): method(self, self._extended_shape(sample_shape))
+    return lambda self, sample_shape=(): method(self, Size((*sample_shape, *self.batch_shape, *self.event_shape)))
 
 def scores(method: Any) -> Any:
     """Return a method that checks the value that it is given."""
@@ -63,54 +43,32 @@ def scores(method: Any) -> Any:
 class Distribution:
     """Base of the distributions: their shapes, and what is checked."""
 
-    has_rsample = has_enumerate_support = False
+    has_rsample = False
     _validate_args = __debug__
-    _tail: Any = ()
     arg_constraints: Any = None
     support: Any = None
-    mean: Any
     variance: Any
-    batch_shape, event_shape = property(lambda self: self._batch_shape), property(lambda self: self._event_shape)
     stddev: Any = property(lambda self: self.variance.sqrt())
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
-        for name, constraint in (self.arg_constraints or {}).items() if self._validate_args else ():
+        for name, (constraint, check) in (self.arg_constraints or {}).items() if self._validate_args else ():
             value = vars(self).get(name)
-            if value is not None and not constraint.check(value).all():
+            if value is not None and not check(value).all():
                 raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                                  f"distribution {self!r} to satisfy the constraint {constraint}, but found invalid values:\n"
                                  f"{value}")
-
-    def expand(self, batch_shape: Any) -> Any:
-        """Return the distribution with its parameters expanded to that shape."""
-        new: Any = object.__new__(type(self))
-        given = {n: v.expand((*batch_shape, *self._tail)) for n, v in vars(self).items() if n in self.arg_constraints}
-        vars(new).update(vars(self), _batch_shape=Size(batch_shape), **given)
-        return new
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return random values through which gradients flow to the parameters; there is no such way: NotImplementedError."""
         raise NotImplementedError
 
-    log_prob: Any = rsample
-    entropy: Any = rsample
-    cdf: Any = rsample
-    icdf: Any = rsample
-
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return random values, out of any graph."""
         with no_grad():
             return self.rsample(sample_shape)
-
-    def perplexity(self) -> Any:
-        """Return the exponential of the entropy."""
-        return self.entropy().exp()
-
-    def _extended_shape(self, sample_shape: Any = ()) -> Any:
-        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:
         """Refuse a value of another shape, or that cannot be."""
@@ -118,14 +76,12 @@ class Distribution:
             return
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")  # noqa: TRY004 - as PyTorch
-        size, event, whole = value.shape, self._event_shape, Size(self._batch_shape + self._event_shape)
-        if size[len(size) - len(event) :] != event:
-            raise ValueError(f"The right-most size of value must match event_shape: {size} vs {event}.")
+        size, whole = value.shape, Size(self.batch_shape + self.event_shape)
         if any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {size} vs {whole}.")
-        if not self.support.check(value).all():
+        if not self.support[1](value).all():
             raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(size)}) to be within the "
-                             f"support ({self.support}) of the distribution {self!r}, but found invalid values:\n{value}")
+                             f"support ({self.support[0]}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def __repr__(self) -> str:
         given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
@@ -134,8 +90,6 @@ class Distribution:
 
 def broadcast(*values: Any) -> Any:
     """Return numbers and tensors as tensors of one shape; numbers in the type of the first tensor."""
-    if not all(isinstance(one, Tensor | int | float) for one in values):
-        raise ValueError(NEITHER)
     kind = next((one.dtype for one in values if isinstance(one, Tensor)), torch.get_default_dtype())
     return torch.broadcast_tensors(*(v if isinstance(v, Tensor) else torch.tensor(v, dtype=kind) for v in values))
 
@@ -158,10 +112,6 @@ class Normal(Distribution):
     cdf = scores(lambda self, value:
                  0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2))))
 
-    def icdf(self, value: Any) -> Any:
-        """Return the number below which numbers are with that probability."""
-        return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
-
     def entropy(self) -> Any:
         """Return the entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
@@ -171,11 +121,11 @@ class Uniform(Distribution):
 
     has_rsample = True
     arg_constraints = property(lambda self: {
-        "low": Constraint(f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
-        "high": Constraint(f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x)})
+        "low": (f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
+        "high": (f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x)})
     support = property(lambda self: interval(self.low, self.high))
     mean, stddev = property(lambda self: (self.high + self.low) / 2), property(lambda self: (self.high - self.low) / 12**0.5)
-    mode, variance = property(lambda self: math.nan * self.high), property(lambda self: (self.high - self.low).pow(2) / 12)
+    variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast(low, high)
@@ -186,10 +136,6 @@ class Uniform(Distribution):
         self.high.gt(value).type_as(self.low))) - torch.log(self.high - self.low))
     cdf = scores(lambda self, value: ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1))
 
-    def icdf(self, value: Any) -> Any:
-        """Return the number below which numbers are with that probability."""
-        return value * (self.high - self.low) + self.low
-
     def entropy(self) -> Any:
         """Return the entropy."""
         return torch.log(self.high - self.low)
@@ -198,42 +144,32 @@ class Uniform(Distribution):
 def logarithms(probs: Any, binary: bool = False) -> Any:
     """Return probabilities as logarithms, or as logarithms of odds."""
     eps = torch.finfo(probs.dtype).eps
-    clamped = probs.clamp(min=eps, max=1 - eps)
-    return torch.log(clamped) - torch.log1p(-clamped) if binary else torch.log(clamped)
+    with enable_grad():
+        clamped = probs.clamp(min=eps, max=1 - eps)
+        return torch.log(clamped) - torch.log1p(-clamped) if binary else torch.log(clamped)
 
-class Discrete(Distribution):
-    """Base of those that are given by probabilities or by their logarithms."""
-
-    has_enumerate_support = True
-    param_shape = property(lambda self: (self.probs if "probs" in vars(self) else self.logits).shape)
-
-    def _take(self, probs: Any, logits: Any) -> Any:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        return ("logits", logits) if probs is None else ("probs", probs)
-
-    def enumerate_support(self, expand: bool = True) -> Any:
-        """Return all values that there are."""
-        count, kind = (self._tail[0], torch.int64) if self._tail else (2, self.mean.dtype)
-        values = torch.arange(count, dtype=kind).view(-1, *[1] * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values
+def one_of(probs: Any, logits: Any) -> Any:
+    """Return the name and the value of what is given: probabilities, or their logarithms."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ("logits", logits) if probs is None else ("probs", probs)
 
 def cross_entropy(logits: Any, value: Any) -> Any:
     """Return the binary cross entropy of each element."""
     return torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-class Bernoulli(Discrete):
+class Bernoulli(Distribution):
     """One with probability ``probs``, else zero."""
 
     arg_constraints, support = {"probs": interval(0.0, 1.0), "logits": real}, boolean
-    probs = Lazy("probs", lambda self: torch.sigmoid(self.logits))
-    logits = Lazy("logits", lambda self: logarithms(self.probs, True))
+    probs = cached_property(enable_grad()(lambda self: torch.sigmoid(self.logits)))
+    logits = cached_property(lambda self: logarithms(self.probs, True))
     mean, variance = property(lambda self: self.probs), property(lambda self: self.probs * (1 - self.probs))
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        name, value = self._take(probs, logits)
+        name, value = one_of(probs, logits)
         (vars(self)[name],) = broadcast(value)
-        super().__init__(self.param_shape, validate_args=validate_args)
+        super().__init__(vars(self)[name].shape, validate_args=validate_args)
 
     sample = draws(no_grad(lambda self, shape: torch.bernoulli(self.probs.expand(shape))))
     log_prob = scores(lambda self, value: -cross_entropy(*broadcast(self.logits, value)))
@@ -242,28 +178,29 @@ class Bernoulli(Discrete):
         """Return the entropy."""
         return cross_entropy(self.logits, self.probs)
 
-class Categorical(Discrete):
+class Categorical(Distribution):
     """A number from 0 on, each with its probability; they are divided by their sum."""
 
     arg_constraints = {"probs": simplex, "logits": real_vector}  # noqa: RUF012 - as PyTorch's
-    probs = Lazy("probs", lambda self: torch.nn.functional.softmax(self.logits, dim=-1))
-    logits = Lazy("logits", lambda self: logarithms(self.probs))
+    probs = cached_property(enable_grad()(lambda self: torch.nn.functional.softmax(self.logits, dim=-1)))
+    logits = cached_property(lambda self: logarithms(self.probs))
     support = property(lambda self: interval(0, self._num_events - 1, "IntegerInterval"))
-    mean = variance = property(lambda self: torch.full(self._extended_shape(), math.nan, dtype=self.probs.dtype))
-    mode, _tail = property(lambda self: self.probs.argmax(dim=-1)), property(lambda self: (self._num_events,))
+    mean = variance = property(lambda self: torch.full(self.batch_shape, math.nan, dtype=self.probs.dtype))
+    mode = property(lambda self: self.probs.argmax(dim=-1))
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        name, value = self._take(probs, logits)
+        name, value = one_of(probs, logits)
         if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         whole = value / value.sum(-1, keepdim=True) if name == "probs" else value - value.logsumexp(dim=-1, keepdim=True)
         vars(self)[name], self._num_events = whole, value.shape[-1]
         super().__init__(value.shape[:-1], validate_args=validate_args)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    @draws
+    def sample(self, shape: Any) -> Any:
         """Return random numbers."""
         rows = self.probs.reshape(-1, self._num_events)
-        return torch.multinomial(rows, math.prod(sample_shape), True).T.reshape(self._extended_shape(sample_shape))
+        return torch.multinomial(rows, shape.numel() // len(rows), True).T.reshape(shape)
 
     @scores
     def log_prob(self, value: Any) -> Any:
@@ -278,30 +215,22 @@ class Categorical(Discrete):
 class Multinomial(Distribution):
     """How often each number comes in so many draws of a :class:`Categorical`."""
 
-    arg_constraints = {"probs": simplex, "logits": real_vector}  # noqa: RUF012 - as PyTorch's
+    arg_constraints = Categorical.arg_constraints
     probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    support = property(lambda self: Constraint("Multinomial()", lambda x:
-                                               (x >= 0).all(-1) & (x.sum(-1) <= self.total_count)))
+    support = property(lambda self: ("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= self.total_count)))
 
     def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count, self._categorical = total_count, Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical._tail, validate_args)
+        super().__init__(self._categorical.batch_shape, (self._categorical._num_events,), validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
-        """Return the distribution with its parameters expanded to that shape."""
-        new = super().expand(batch_shape)
-        new._categorical = self._categorical.expand(batch_shape)
-        return new
-
-    def sample(self, sample_shape: Any = ()) -> Any:
+    @draws
+    def sample(self, shape: Any) -> Any:
         """Return random counts."""
+        sample_shape = shape[: len(shape) - len(self.batch_shape) - 1]
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
-        counts = torch.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype)
-        return counts.scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
+        return torch.zeros(shape, dtype=drawn.dtype).scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
 
     @scores
     def log_prob(self, value: Any) -> Any:
@@ -342,20 +271,13 @@ def kl_categorical(p: Any, q: Any) -> Any:
     terms[(p.probs == 0).expand_as(terms)] = 0
     return terms.sum(-1)
 
-DIVERGENCES: dict[tuple[Any, Any], Any] = {
-    (Normal, Normal): kl_normal, (Uniform, Uniform): kl_uniform, (Bernoulli, Bernoulli): kl_bernoulli,
-    (Categorical, Categorical): kl_categorical,
-}
-
-def register_kl(type_p: Any, type_q: Any) -> Any:
-    """Use the decorated function for the divergence of these two classes of distributions."""
-    return lambda function: DIVERGENCES.setdefault((type_p, type_q), function)
+DIVERGENCES = {Normal: kl_normal, Uniform: kl_uniform, Bernoulli: kl_bernoulli, Categorical: kl_categorical}
 
 def kl_divergence(p: Any, q: Any) -> Any:
     """Return how much p diverges from q (Kullback and Leibler)."""
-    for pair in ((one, other) for one in type(p).__mro__ for other in type(q).__mro__):
-        if pair in DIVERGENCES:
-            return DIVERGENCES[pair](p, q)
+    for kind, divergence in DIVERGENCES.items():
+        if isinstance(p, kind) and isinstance(q, kind):
+            return divergence(p, q)
     names = f"p type {type(p).__name__} and q type {type(q).__name__}"
     raise NotImplementedError(f"No KL(p || q) is implemented for {names}")
 

@@ -13,6 +13,7 @@ from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad as gradients
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import absent
+from gviz.ops.checks import refuse
 
 __all__ = ["functional_call", "grad", "grad_and_value"]
 
@@ -38,22 +39,17 @@ def begun(tensor: Any, found: list[Any]) -> Any:
     return found[-1]
 
 
-def ended(tree: Any, inputs: list[Any]) -> Any:
-    """Return what was computed, out of the graph unless that leads to something else than to these inputs."""
-    own = {id(one) for one in inputs}
-
-    def leads_on(tensor: Any) -> bool:
-        nodes, seen = [tensor.grad_fn], set[Any]()
-        while nodes:
-            node = nodes.pop()
-            if node is not None and node not in seen:
-                seen.add(node)
-                nodes += [edge[0] for edge in node.next_functions]
-                if hasattr(node, "variable") and id(node.variable) not in own:
-                    return True
-        return tensor.is_leaf and tensor.requires_grad and id(tensor) not in own
-
-    return mapped(lambda one: one if not isinstance(one, Tensor) or leads_on(one) else one.detach(), tree)
+def leads_on(tensor: Any, inputs: list[Any]) -> bool:
+    """Return whether the graph of a tensor leads to another leaf than these inputs, which are views or new leaves."""
+    own, nodes, seen = {id(one) for one in inputs}, [tensor.grad_fn], set[Any]()
+    while nodes:
+        node = nodes.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            nodes += [edge[0] for edge in node.next_functions]
+            if hasattr(node, "variable") and id(node.variable) not in own:
+                return True
+    return tensor.is_leaf and tensor.requires_grad and id(tensor) not in own
 
 
 def grad_and_value(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
@@ -62,27 +58,19 @@ def grad_and_value(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         places = argnums if isinstance(argnums, tuple) else (argnums,)
-        for place in places:
-            if not -len(args) <= place < len(args):
-                raise RuntimeError(f"Got argnum={place}, but only {len(args)} positional inputs")
         inputs, given = list[Any](), list(args)
         with enable_grad():
             for place in places:
                 given[place] = mapped(lambda one: begun(one, inputs), given[place])
-            value = func(*given, **kwargs)
-            if has_aux and not (isinstance(value, tuple) and len(value) == 2):
-                raise RuntimeError(f"{VALUE}output of function f should be a tuple: (output, aux) if has_aux is True")
-            value, aux = value if has_aux else (value, None)
-            if not isinstance(value, Tensor):
-                raise RuntimeError(f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")  # noqa: TRY004 - as PyTorch
-            if value.dim():
-                raise RuntimeError(SCALAR.format(VALUE, value.dim()))
-            several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else inputs[:0]
+            value, aux = func(*given, **kwargs) if has_aux else (func(*given, **kwargs), None)
+            refuse(not isinstance(value, Tensor), f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")
+            refuse(value.dim(), SCALAR.format(VALUE, value.dim()))
+            several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
         both = zip_longest(several, inputs)
         left = iter([one.new_zeros(one.shape) if found is None else found for found, one in both])
         found = tuple(mapped(lambda _: next(left), given[place]) for place in places)
-        result, value, aux = ended((found if isinstance(argnums, tuple) else found[0], value, aux), inputs)
-        return (result, (value, aux)) if has_aux else (result, value)
+        result = (found if isinstance(argnums, tuple) else found[0]), ((value, aux) if has_aux else value)
+        return mapped(lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, inputs) else one, result)
 
     return run
 
@@ -99,21 +87,14 @@ def grad(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     return run
 
 
-def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
-                    tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
+def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Call a module with other parameters and buffers, which it has for the time of the call."""
     dicts = parameter_and_buffer_dicts
     given = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
     own = dict(module.members("_parameters", remove_duplicate=False)) | dict(module.members("_buffers", remove_duplicate=False))
-    missing, unexpected = [n for n in own if n not in given], [n for n in given if n not in own]
-    if strict and (missing or unexpected):
-        wrong = (("Unexpected", unexpected), ("Missing", missing))
-        lines = "\n\t".join(f"{what} key(s): {', '.join(map(repr, names))}." for what, names in wrong if names)
-        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t{lines}")
-    if unexpected:
+    if unexpected := [name for name in given if name not in own]:
         raise KeyError(unexpected[0])
-    if tie_weights:
-        given = {name: given[one] for one in given for name in own if own[name] is own[one]} | given
+    given = {name: given[one] for one in given for name in own if own[name] is own[one]} | given  # weights that are shared
     before = []
     try:
         for name, value in given.items():
@@ -122,7 +103,7 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
             kept = home._parameters if last in home._parameters else home._buffers
             before.append((kept, last, kept[last]))
             kept[last] = value
-        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+        return module(*(args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
     finally:
         for kept, last, value in reversed(before):
             kept[last] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from gviz.numbers.random import Generator, default_generator
 from gviz.numbers.words import absent, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any as Dtype
     from typing import Any as Size
 
@@ -48,17 +46,6 @@ def manual_seed(seed: Any) -> Generator:
 def set_rng_state(new_state: Any) -> None:
     """Put the default stream where :func:`get_rng_state` was called."""
     set_state(default_generator, new_state)
-
-
-@contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, *_: Any, **__: Any) -> Iterator[None]:
-    """Go back, at the end of the block, to where the default stream was at its beginning."""
-    state = default_generator.state if enabled else None
-    try:
-        yield
-    finally:
-        if state is not None:
-            default_generator.state = state
 
 
 # ------------------------------------------------------------------ random tensors

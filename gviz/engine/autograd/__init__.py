@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.autograd.anomaly import detect_anomaly, set_detect_anomaly
-from gviz.autograd.modes import enable_grad, inference_mode, mode, no_grad, set_grad_enabled
+from gviz.autograd.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gviz.autograd.requests import backward, grad
 from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.gradcheck import gradcheck, gradgradcheck
 from gviz.numbers.classes import type_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
     "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
-
-
-class Engine:
-    """What runs backward, for those who want to be called at its end."""
-
-    def queue_callback(self, callback: Callable[[], None]) -> None:
-        """Call a function at the end of the pass that is running."""
-        if mode.running is None:
-            raise RuntimeError("Final callbacks can only be installed during backward pass.")
-        mode.running.callbacks.append(callback)
 
 
 class VariableMeta(type):
@@ -41,8 +28,6 @@ class VariableMeta(type):
 
 class Variable(metaclass=VariableMeta):
     """What old programs wrap tensors in: a call gives a leaf on the same memory."""
-
-    _execution_engine = Engine()
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return the leaf, which wants a gradient if it is asked for."""

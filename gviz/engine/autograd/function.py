@@ -43,24 +43,15 @@ class FunctionCtx:
 
     def mark_dirty(self, *args: Any) -> None:
         """Note that forward has written these inputs in place."""
-        refuse_others("mark_dirty can only accept variables, but argument {} is of type {}", args)
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Note that these outputs get no gradient."""
-        refuse_others("mark_non_differentiable only accepts variable arguments, but got {1}", args)
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
         """Say whether outputs without a gradient give zeros (the default) or None to backward."""
         self.materialize_grads = value
-
-
-def refuse_others(text: str, args: tuple[Any, ...]) -> None:
-    """Refuse arguments that are no tensors."""
-    for i, one in enumerate(args):
-        if not isinstance(one, Tensor):
-            raise RuntimeError(text.format(i, type_text(one)))  # noqa: TRY004 - as PyTorch does
 
 
 class BackwardCFunction(FunctionCtx, Node):

@@ -100,7 +100,7 @@ def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
                 "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
-                f"was {twice}.{NONDETERMINISM}"
+                f"was {twice}."
             )
         for position, (rows, by_backward) in enumerate(zip(slopes, found, strict=True)):
             if not np.allclose(by_backward, rows[place], *close):
@@ -160,38 +160,13 @@ def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], co
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
-            warn(CHECKED)
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {NOTES}") from error
         if any(one is not None and one._array.any() for one in found):
-            warn(CHECKED)
             told = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
             raise GradcheckError(f"{told} {NOTES}")
 
 
-CHECKED = (
-    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
-    'callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to '
-    "disable the feature"
-)
 NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-
-
-NONDETERMINISM = """
-
-NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
-https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
-this failure might be expected.
-
-If you are adding a new operator, please file an issue and then use one of the
-workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
-If the test
-- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
-  with `nondet_tol=<tol>` as a keyword argument.
-- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
-  to have `gradcheck_nondet_tol=<tol>`.
-- is a Module test (e.g., in common_nn.py), then modify the corresponding
-  module_test entry to have `gradcheck_nondet_tol=<tol>`
-"""
 
 
 def gradgradcheck(

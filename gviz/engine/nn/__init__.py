@@ -10,18 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gviz.engine.nn import (  # noqa: F401
-    containers,
-    declared,
-    functional,
-    init,
-    layers,
-    norms,
-    parameter,
-    recurrent,
-    transformer,
-    utils,
-)  # fmt: skip
+from gviz.engine.nn import containers, declared, norms, recurrent, transformer, utils  # noqa: F401
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS
 from gviz.engine.nn.parameter import Parameter

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gviz.autograd.names import NAMES
-from gviz.autograd.tensor import Tensor
-from gviz.engine.copying import Portable, renewed
+from gviz.engine.copying import Portable
 from gviz.engine.creation import empty
 from gviz.engine.nn.options import LAYERS
 from gviz.engine.nn.parameter import Parameter
@@ -24,25 +23,23 @@ UNUSABLE = (
     "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call "
     "`forward` with a dummy batch to initialize the parameters before calling torch functions"
 )
-ALLOWED = {"is_complex", "is_floating_point", "half", "float", "double", "cpu", "to", "size", "detach"}
 
-class Uninitialized(Tensor):
-    """A tensor of a type, but without a shape and numbers so far."""
+class UninitializedParameter(Parameter):
+    """A parameter of a type, but without a shape and numbers so far."""
 
     __slots__ = ()
-    _becomes: ClassVar[type] = Tensor
+    __module__ = "torch.nn.parameter"
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         """Make one that wants a gradient, or not."""
-        made: Any = empty(0, dtype, device)
+        made = Parameter(empty(0, dtype, device), requires_grad)
         made.__class__ = cls
-        made._edge = Parameter(made.data)._edge if requires_grad else None
         return made
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it a shape, which makes it a plain one; its numbers are still to be written."""
         self.data = empty(tuple(shape), dtype or self.dtype, device)
-        self.__class__ = self._becomes
+        self.__class__ = Parameter  # type: ignore[assignment]
 
     @property
     def shape(self) -> Any:
@@ -59,9 +56,6 @@ class Uninitialized(Tensor):
     def __deepcopy__(self, memo: Any) -> Any:
         return type(self)(self.requires_grad, None, self.dtype)
 
-    def __reduce__(self) -> Any:
-        return renewed, ("gviz.engine.nn.lazy", type(self).__name__, self.requires_grad, None, self.dtype)
-
 def refused(name: str) -> Any:
     """Return a method that a tensor without a shape does not have."""
 
@@ -72,24 +66,8 @@ def refused(name: str) -> Any:
 
 METHODS = {one.method: one.short.strip("_") if one.sign else one.short for one in NAMES.values() if one.method}
 for method, name in {**METHODS, "numel": "numel", "requires_grad_": "requires_grad_"}.items():
-    if name not in ALLOWED:
-        setattr(Uninitialized, method, refused(name))
-
-class UninitializedParameter(Uninitialized, Parameter):
-    """A parameter without a shape so far."""
-
-    __slots__ = ()
-    __module__, _becomes = "torch.nn.parameter", Parameter
-
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        """Make one."""
-        return Uninitialized.__new__(cls, requires_grad, device, dtype)
-
-class UninitializedBuffer(Uninitialized):
-    """A buffer without a shape so far."""
-
-    __slots__ = ()
-    __module__ = "torch.nn.parameter"
+    if name not in {"is_complex", "is_floating_point", "half", "float", "double", "cpu", "to", "size", "detach"}:
+        setattr(UninitializedParameter, method, refused(name))
 
 class LazyModuleMixin(Portable):
     """The part of a lazy layer that waits for the first input; it comes before the plain layer among the bases.
@@ -103,55 +81,44 @@ class LazyModuleMixin(Portable):
 
     def _take(self: Any, values: dict[str, Any]) -> None:
         super()._take({self._counted: 0, **values})  # type: ignore[misc]
-        where = {"device": values["device"], "dtype": values["dtype"]}
+        self._given = {name: value for name, value in values.items() if name != "self"}
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                self._parameters[name] = UninitializedParameter(**where)
-        for name, buffer in self._buffers.items():
-            if buffer is not None and buffer.dim():
-                self._buffers[name] = UninitializedBuffer(**where)
+                self._parameters[name] = UninitializedParameter(dtype=values["dtype"])
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Return whether there is a parameter or a buffer without a shape."""
-        return any(isinstance(one, Uninitialized) for one in (*self._parameters.values(), *self._buffers.values()))
+        """Return whether there is a parameter without a shape."""
+        return any(isinstance(one, UninitializedParameter) for one in self._parameters.values())
 
-    def reset_parameters(self: Any) -> None:
-        """Write initial values, once there is a place for them."""
-        if getattr(self, self._counted) and not self.has_uninitialized_params():
-            super().reset_parameters()  # type: ignore[misc]
+    def reset_parameters(self) -> None:
+        """Do nothing: there are no numbers so far."""
 
-    def initialize_parameters(self: Any, input: Any, *_: Any, **__: Any) -> None:
-        """Make the parameters as this input wants them."""
-        is_new, dims = self.has_uninitialized_params(), getattr(self, "dims", None)
-        if dims and is_new and input.dim() not in (dims + 1, dims + 2):
+    def __call__(self: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+        """Become a plain layer, with the parameters that this input wants, and call that."""
+        dims, kind = getattr(self, "dims", 0), self.cls_to_become
+        if dims and input.dim() not in (dims + 1, dims + 2):
             raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
                                f"got input of size: {input.shape}")
-        if is_new or self._counted == "in_features":
-            setattr(self, self._counted, input.shape[-dims - 1 if dims else -1 if self._counted == "in_features" else 1])
-        if is_new:
-            if dims and self.in_channels % self.groups:
-                raise ValueError("in_channels must be divisible by groups")
-            for name, shape in self._shaped(self.bias is not None).items():
-                if self._parameters[name] is not None:
-                    self._parameters[name].materialize(shape if isinstance(shape, tuple) else (shape,))
-            for buffer in self._buffers.values():
-                if isinstance(buffer, Uninitialized):
-                    buffer.materialize((self.num_features,))
-            self.reset_parameters()
-            getattr(self, "reset_running_stats", tuple)()
+        count = input.shape[-dims - 1 if dims else -1 if self._counted == "in_features" else 1]
+        if self.has_uninitialized_params() or self._parameters["weight"] is None:
+            given = {**self._given, "dtype": next((one.dtype for one in self.parameters()), self._given["dtype"])}
+            plain = kind(count, **given)
+            for name, made in plain._parameters.items():
+                if made is not None:
+                    self._parameters[name].materialize(made.shape)
+                    self._parameters[name].data = made.data
+            self._buffers.update(plain._buffers)
+        del self._given
+        setattr(self, self._counted, count)
+        self.__class__ = kind
+        return self(input, *args, **kwargs)
 
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        """Become a plain layer, and call that."""
-        self.initialize_parameters(*args, **kwargs)
-        self.__class__ = self.cls_to_become
-        return self(*args, **kwargs)
-
-KINDS = ("Linear", *(f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm") for n in (1, 2, 3)))
+KINDS = ("Linear", *(f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for n in (1, 2, 3)))
 for kind in KINDS:
     base: Any = LAYERS[kind]
-    counted, _, takes = LAYERS[kind.replace("Instance", "Batch")]._takes.partition(", ")
+    counted, _, takes = base._takes.partition(", ")
     body = {"cls_to_become": base, "_counted": counted, "__doc__": f"``{kind}``, of as many inputs as there are."}
     made: Any = type(f"Lazy{kind}", (LazyModuleMixin, base), body, home=base.__module__.rpartition(".")[2], takes=takes)
     made._options = base._options
     globals()[f"Lazy{kind}"] = LAYERS.pop(f"Lazy{kind}")  # it is not listed: it calls what the plain one calls
-LAZY = ("UninitializedBuffer", "UninitializedParameter", *(f"Lazy{kind}" for kind in KINDS))
+LAZY = ("UninitializedParameter", *(f"Lazy{kind}" for kind in KINDS))

@@ -11,11 +11,11 @@ from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
 from gviz.engine.nn.utils.rnn import PackedSequence
 from gviz.numbers.dtypes import float32
-from gviz.numbers.words import warn, warn_once
+from gviz.numbers.words import warn
 from gviz.ops.checks import refuse
 from gviz.ops.recurrent import spans_of, steps_through
 
-USUAL = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
 """Options that are shown where they are something else."""
 LAYERED = "bias=True, batch_first=False, dropout=0.0, bidirectional=False"
 
@@ -38,15 +38,13 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", re
         super()._take(values)
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
-        rows, projected = self.gates * self.hidden_size, getattr(self, "proj_size", 0)
-        own = projected or self.hidden_size
+        rows, own = self.gates * self.hidden_size, self.hidden_size
         shapes: dict[str, Any] = {}
         for number, suffixes in enumerate(self.suffixes):
             taken = own * len(suffixes) if number else self.input_size
             for end in suffixes:
                 shapes |= {f"weight_ih{end}": (rows, taken), f"weight_hh{end}": (rows, own)}
                 shapes |= dict.fromkeys((f"bias_ih{end}", f"bias_hh{end}"), (rows,) if bias else None)
-                shapes |= {f"weight_hr{end}": (projected, self.hidden_size)} if projected else {}
         return shapes
 
     def mapped(self, value: Any, name: str) -> Any:
@@ -120,7 +118,7 @@ def parts(value: Any, count: int) -> Any:
 class Recurrent(Remembering):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
-    states, proj_size = 1, 0
+    states = 1
     _flat_weights = property(lambda self: [getattr(self, name) for name in self._flat_weights_names])
     all_weights = property(lambda self: [[getattr(self, name) for name in names] for names in self._all_weights])
 
@@ -169,17 +167,14 @@ class Recurrent(Remembering):
         kind = self.weight_ih_l0.dtype
         refuse(input.dtype is not kind, f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: "
                f"input.to({kind}), or convert model: model.to({input.dtype})", ValueError)
-        rank = 3 if sizes is None else 2
-        refuse(input.dim() != rank, f"input must have {rank} dimensions, got {input.dim()}")
         refuse(input.shape[-1] != self.input_size, "input.size(-1) must be equal to input_size. Expected "
                f"{self.input_size}, got {input.shape[-1]}")
         count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
-        lead = sum(map(len, self.suffixes)), count
-        wanted = [(*lead, self.proj_size or self.hidden_size), (*lead, self.hidden_size)][: self.states]
-        states = [empty(shape, input.dtype) for shape in wanted] if states is None else states
-        for i, (state, shape) in enumerate(zip(states, wanted, strict=True)):
+        wanted = sum(map(len, self.suffixes)), count, self.hidden_size
+        states = [empty(wanted, input.dtype)] * self.states if states is None else states
+        for i, state in enumerate(states):
             which = f"[{i}]" * (self.states > 1)
-            refuse(state.shape != shape, f"Expected hidden{which} size {shape}, got {list(state.shape)}")
+            refuse(state.shape != wanted, f"Expected hidden{which} size {wanted}, got {list(state.shape)}")
         return states
 
     def run(self, input: Any, states: Any, sizes: Any) -> tuple[Any, Any]:
@@ -224,8 +219,6 @@ class Recurrent(Remembering):
                 states = among(states, 0, now)
             count, found = now, self.step(parts[place], self.mapped(states[0], f"hh{suffix}"), *states)
             states = list(found) if self.states > 1 else [found]
-            if self.proj_size:
-                states[0] = states[0] @ getattr(self, f"weight_hr{suffix}").t()
             steps.append(states[0])
         if sizes and not back:
             states = [call["cat"](parts, 0) for parts in zip(states, *done[::-1], strict=True)]
@@ -249,21 +242,14 @@ class GRU(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, 
 
     gates, step = 3, GRUCell.step
 
-class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, proj_size=0, {MADE}",
-           refused={"proj_size has to be smaller than hidden_size":
-                    lambda proj_size, hidden_size, **_: hidden_size <= proj_size,
-                    "proj_size should be a positive integer or zero to disable projections":
-                    lambda proj_size, **_: proj_size < 0}):
+class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, {MADE}"):
     """:class:`LSTMCell` over a sequence; in single precision each layer is one operation, as oneDNN has it."""
 
     gates, states, step = 4, 2, LSTMCell.step
 
     def at_once(self, input: Any, sizes: Any) -> bool:
-        """Return whether oneDNN has it: not packed, not with projections, and of float32."""
-        fits = sizes is None and input.dtype is float32 and input.numel() > 0
-        if fits and self.proj_size:
-            warn_once("LSTM with projections is not supported with oneDNN. Using default implementation.")
-        return fits and not self.proj_size
+        """Return whether oneDNN has it: not packed, and of float32."""
+        return sizes is None and input.dtype is float32 and input.numel() > 0
 
     def through_at_once(self, input: Any, suffix: str, states: Any, sizes: Any) -> Any:
         """Return what ``through`` does, made by one operation."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gviz.autograd.modes import is_grad_enabled
+from gviz.autograd.row import TENSORS as call
 from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.containers import ModuleList
 from gviz.engine.nn.layers import Linear
 from gviz.engine.nn.options import LAYERS, MADE, Layer
-from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import warn
 from gviz.ops.checks import refuse
 
@@ -27,53 +28,114 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 projection: Any = NonDynamicallyQuantizableLinear
 
+def added_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any) -> Any:
+    """Return a mask as numbers to be added: minus infinity where a truth value forbids."""
+    if mask is None:
+        return None
+    refuse(mask._array.dtype.kind not in "bf", f"only bool and floating types of {name} are supported", AssertionError)
+    if other is not None and other.dtype != mask.dtype:
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
+    return mask if mask.is_floating_point() else call["zeros_like"](mask).to(dtype).masked_fill_(mask, -math.inf)
+
 class MultiheadAttention(Layer, home="activation", shown="",
                          takes="embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, "
                          f"kdim=None, vdim=None, batch_first=False, {MADE}"):
     """Values mixed by how well their keys fit each query, in several parts of the features at once."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        size, heads, bias = values["embed_dim"], values["num_heads"], values["bias"]
-        refuse(size <= 0 or heads <= 0, "embed_dim and num_heads must be greater than 0, got "
-               f"embed_dim={size} and num_heads={heads} instead", ValueError)
+        size, heads = values["embed_dim"], values["num_heads"]
         refuse(size % heads, "embed_dim must be divisible by num_heads", AssertionError)
-        self.embed_dim, self.num_heads, self.head_dim, self.dropout = size, heads, size // heads, values["dropout"]
-        self.kdim, self.vdim = (size if values[name] is None else values[name] for name in ("kdim", "vdim"))
-        self.batch_first, self.add_zero_attn = values["batch_first"], values["add_zero_attn"]
-        self._qkv_same_embed_dim = alike = self.kdim == size == self.vdim
-        made = {"device": values["device"], "dtype": values["dtype"]}
-        apart = {"q_proj_weight": (size, size), "k_proj_weight": (size, self.kdim), "v_proj_weight": (size, self.vdim)}
-        shapes: dict[str, Any] = {"in_proj_weight": (3 * size, size) if alike else None}
-        shapes |= {name: None if alike else shape for name, shape in apart.items()}
-        shapes |= {"in_proj_bias": 3 * size if bias else None}
-        shapes |= dict.fromkeys(("bias_k", "bias_v"), (1, 1, size) if values["add_bias_kv"] else None)
-        for name, shape in shapes.items():
-            self.register_parameter(name, None if shape is None else Parameter(empty(shape, **made)))
-        self.out_proj = projection(size, size, bias=bias, **made)
-        self._reset_parameters()
+        refuse(values["add_bias_kv"] or values["add_zero_attn"],
+               "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch", NotImplementedError)
+        where = {"bias": values["bias"], "device": values["device"], "dtype": values["dtype"]}
+        self.head_dim, self.out_proj = size // heads, projection(size, size, **where)
+        super()._take(values | {name: size for name in ("kdim", "vdim") if values[name] is None})
 
-    def _reset_parameters(self) -> None:
-        for name, weight in self._parameters.items():
+    def _shaped(self, bias: bool) -> dict[str, Any]:
+        size, apart = self.embed_dim, {"q_proj_weight": self.embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
+        alike = {*apart.values()} == {size}
+        shapes: dict[str, Any] = {"in_proj_weight": (3 * size, size) if alike else None}
+        shapes |= {name: None if alike else (size, taken) for name, taken in apart.items()}
+        return shapes | {"in_proj_bias": (3 * size,) if bias else None, "bias_k": None, "bias_v": None}
+
+    def reset_parameters(self) -> None:
+        """Write Glorot's values, and zeros to add."""
+        for weight in (*self._parameters.values(), self.out_proj.bias):
             if weight is not None:
-                (init.xavier_uniform_ if "weight" in name else init.zeros_ if "proj" in name else init.xavier_normal_)(weight)
-        if self.out_proj.bias is not None:
-            init.zeros_(self.out_proj.bias)
+                (init.zeros_ if weight.dim() == 1 else init.xavier_uniform_)(weight)
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
                 attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
         """Return the attention, and the shares of the keys, the means over the heads, if ``need_weights``."""
-        turned = self.batch_first and query.dim() == 3
-        padding = F.canonical_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
-        mask = F.canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
+        alone, turned = query.dim() == 2, self.batch_first and query.dim() == 3
+        refuse(query.dim() not in (2, 3), "query should be unbatched 2D or batched 3D tensor but received "
+               f"{query.dim()}-D query tensor", AssertionError)
+        refuse(query.shape[-1] != self.embed_dim,
+               f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}", AssertionError)
+        refuse(is_causal and attn_mask is None, "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
+               "module method `generate_square_subsequent_mask` to create this mask.")
+        padding = added_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
+        mask = added_mask(attn_mask, "attn_mask", None, "", query.dtype)
         if turned:  # what is the same tensor stays so
             once = {id(one): one.transpose(1, 0) for one in {id(one): one for one in (query, key, value)}.values()}
             query, key, value = once[id(query)], once[id(key)], once[id(value)]
-        out, shares = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
-            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training, padding, need_weights,
-            mask, not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
-            average_attn_weights=average_attn_weights, is_causal=is_causal)
-        return out.transpose(1, 0) if turned else out, shares
+        elif alone:
+            query, key, value = (one.unsqueeze(1) for one in (query, key, value))
+            padding = None if padding is None else padding.unsqueeze(0)
+        only_causal = is_causal and padding is None and not need_weights
+        mask = self.mask_of(None if only_causal else mask, padding, query, key)
+        q, k, v = self.projected(query, key, value)
+        out, shares = self.attend(q, k, v, mask, need_weights, only_causal)
+        if need_weights:
+            shares = shares.mean(1) if average_attn_weights else shares
+            shares = shares.squeeze(0) if alone else shares
+        return (out.squeeze(1) if alone else out.transpose(1, 0) if turned else out), shares
+
+    def projected(self, query: Any, key: Any, value: Any) -> Any:
+        """Return query, key and value after their linear maps, which are one where they are the same tensor."""
+        size, linear, found, weight, bias = self.embed_dim, call["linear"], [], self.in_proj_weight, self.in_proj_bias
+        if weight is not None and key is value:
+            count = 3 if query is key else 2  # how many of them one map gives
+            if count == 2:
+                weights, biases = weight.split([size, size * 2]), bias if bias is None else bias.split([size, size * 2])
+                found, weight, bias = [linear(query, weights[0], biases and biases[0])], weights[1], biases and biases[1]
+            both = linear(key, weight, bias).unflatten(-1, (count, size)).unsqueeze(0)
+            both = both.transpose(0, -2).squeeze(-2).contiguous()
+            return *found, *(both[i] for i in range(count))
+        apart = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+        weights, biases = apart if weight is None else weight.chunk(3), (None,) * 3 if bias is None else bias.chunk(3)
+        return [linear(*three) for three in zip((query, key, value), weights, biases, strict=True)]
+
+    def mask_of(self, mask: Any, padding: Any, query: Any, key: Any) -> Any:
+        """Return what is added to the products of all heads: the mask of attention, and that of what is padded."""
+        (length, batch, _), seen, heads = query.shape, len(key), self.num_heads
+        if mask is not None:
+            wanted = (length, seen) if mask.ndim == 2 else (batch * heads, length, seen)
+            refuse(mask.shape != wanted, f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
+            mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
+        if padding is None:
+            return mask
+        padding = padding.view(batch, 1, 1, seen).expand(-1, heads, -1, -1).reshape(batch * heads, 1, seen)
+        return padding if mask is None else mask + padding
+
+    def attend(self, q: Any, k: Any, v: Any, mask: Any, need_weights: bool, is_causal: bool) -> tuple[Any, Any]:
+        """Return the attention after its linear map, and the shares of each head if they are needed."""
+        (length, batch, size), heads, width = q.shape, self.num_heads, self.head_dim
+        q, k, v = (one.view(len(one), batch * heads, width).transpose(0, 1) for one in (q, k, v))
+        shares, rate = None, self.dropout if self.training else 0.0
+        if need_weights:
+            scaled, turned = q * math.sqrt(1.0 / width), k.transpose(-2, -1)
+            shares = scaled.bmm(turned) if mask is None else mask.baddbmm(scaled, turned)
+            shares = F.dropout(shares.softmax(-1), rate)
+            out = shares.bmm(v).transpose(0, 1).reshape(length * batch, size)
+            shares = shares.view(batch, heads, length, -1)
+        else:
+            if mask is not None:
+                mask = mask.unsqueeze(0) if len(mask) == 1 else mask.view(batch, heads, -1, k.shape[1])
+            q, k, v = (one.view(batch, heads, -1, width) for one in (q, k, v))
+            out = F.scaled_dot_product_attention(q, k, v, mask, rate, is_causal)
+            out = out.permute(2, 0, 1, 3).reshape(batch * length, size)
+        return call["linear"](out, self.out_proj.weight, self.out_proj.bias).view(length, batch, -1), shares
 
 # ------------------------------------------------------------------ layers of a transformer
 BLOCK = ("d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5, batch_first=False, "
@@ -100,10 +162,7 @@ class Block(Layer, shown=""):
             setattr(self, f"dropout{number}", dropout(values["dropout"]))
         known, given = {"relu": F.relu, "gelu": F.gelu}, values["activation"]
         refuse(isinstance(given, str) and given not in known, f"activation should be relu/gelu, not {given}")
-        self.activation = known.get(given, given) if isinstance(given, str) else given
-        self.activation_relu_or_gelu = next(
-            (i for i, (name, one) in enumerate((("ReLU", F.relu), ("GELU", F.gelu)), 1)
-             if self.activation is one or isinstance(self.activation, LAYERS[name])), 0)
+        self.activation = known[given] if isinstance(given, str) else given
 
     def added(self, x: Any, number: int, block: Any, *args: Any) -> Any:
         """Return the input plus what a block makes of it, normalized before or after."""
@@ -125,8 +184,8 @@ class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         """Return the sequence, changed."""
-        padding = F.canonical_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src.dtype)
-        mask = F.canonical_mask(src_mask, "src_mask", None, "", src.dtype)
+        padding = added_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src.dtype)
+        mask = added_mask(src_mask, "src_mask", None, "", src.dtype)
         return self.added(self.added(src, 1, self._sa_block, mask, padding, is_causal), 2, self._ff_block)
 
 class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
@@ -146,24 +205,19 @@ def square_mask(size: int, device: Any = None, dtype: Any = None) -> Any:
     """Return a mask that lets each step see those before it: minus infinity above the diagonal."""
     return empty((size, size), dtype, device).fill_(-np.inf).triu(1)
 
-def is_square(mask: Any, told: bool | None, size: int) -> bool:
-    """Return whether a mask is such a one, if it was not told."""
+def is_square(mask: Any, told: bool | None, x: Any, layer: Any) -> bool:
+    """Return whether a mask is such a one for a sequence, if it was not told."""
     if told is not None or mask is None:
         return told is True
-    wanted = square_mask(size, dtype=mask.dtype)
-    return bool(mask.size() == wanted.size() and (mask == wanted).all())
-
-def steps_of(x: Any, layer: Any) -> int:
-    """Return the length of a sequence."""
-    return int(x.shape[1 if x.dim() == 3 and layer.self_attn.batch_first else 0])
+    size = int(x.shape[1 if x.dim() == 3 and layer.self_attn.batch_first else 0])
+    return bool(mask.size() == (size, size) and (mask == square_mask(size, dtype=mask.dtype)).all())
 
 UNNESTED = (
     (".norm_first was True", lambda one: one.norm_first),
     (".self_attn.batch_first was not True(use batch_first for better inference performance)",
      lambda one: not one.self_attn.batch_first),
     (".self_attn was passed bias=False", lambda one: one.self_attn.in_proj_bias is None),
-    (".activation_relu_or_gelu was not True", lambda one: not one.activation_relu_or_gelu),
-    (".norm1.eps was not equal to encoder_layer.norm2.eps", lambda one: one.norm1.eps != one.norm2.eps),
+    (".activation_relu_or_gelu was not True", lambda one: one.activation not in (F.relu, F.gelu)),
     (".self_attn.num_heads is odd", lambda one: one.self_attn.num_heads % 2),
 )
 """Why PyTorch would not leave out what is padded in evaluation, which it says when an encoder is made."""
@@ -192,9 +246,9 @@ class TransformerEncoder(Stack, home="transformer",
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
         """Return the sequence, changed; in evaluation what is padded becomes zero, as in PyTorch."""
-        padding = F.canonical_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask", src.dtype)
-        mask, first = F.canonical_mask(mask, "mask", None, "", src.dtype), self.layers[0]
-        causal = is_square(mask, is_causal, steps_of(src, first))
+        padding = added_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask", src.dtype)
+        mask, first = added_mask(mask, "mask", None, "", src.dtype), self.layers[0]
+        causal = is_square(mask, is_causal, src, first)
         quick = self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None
         quick = quick and not (is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters())))
         quick = quick and not (np.diff(1 * (padding._array != 0)) < 0).any()
@@ -209,7 +263,7 @@ class TransformerDecoder(Stack, home="transformer", takes="decoder_layer, num_la
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
                 memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Any:
         """Return the sequence, changed."""
-        causal = is_square(tgt_mask, tgt_is_causal, steps_of(tgt, self.layers[0]))
+        causal = is_square(tgt_mask, tgt_is_causal, tgt, self.layers[0])
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
                         memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,

@@ -23,12 +23,8 @@ from gviz.engine.optim import lr_scheduler
 from gviz.numbers.words import absent, warn
 from gviz.ops.checks import refuse
 
-__all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
-    "lr_scheduler",
-]
+__all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
-NOT_NEGATIVE = ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "momentum_decay", "initial_accumulator_value")
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
 class Optimizer(Portable):
@@ -65,7 +61,7 @@ class Optimizer(Portable):
         for i, beta in enumerate(given.get("betas", ())):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        for name in NOT_NEGATIVE:
+        for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
             refuse(not given.get(name, 0) >= 0, f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}", ValueError)
         if given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
@@ -120,7 +116,7 @@ class Optimizer(Portable):
         """Do one parameter's step from its gradient, as the group wants that."""
         if mode.writing is not None:
             mode.writing(tensor)
-        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group.get("weight_decay", 0), float(group["lr"])
+        value, state, decay, lr = tensor._array, self.state.get(tensor, {}), group["weight_decay"], float(group["lr"])
         grad = -grad if group["maximize"] else grad
         if apart := decay != 0 and group.get("decoupled_weight_decay", False):  # a write of its own
             value *= 1 - lr * decay
@@ -260,71 +256,6 @@ class Adadelta(Optimizer, first="lr rho eps weight_decay maximize capturable",
         step = np.sqrt(steps + eps) / np.sqrt(square + eps) * grad
         steps[...] = steps * rho + step * step * (1 - rho)
         value -= step * lr
-
-class Adamax(Optimizer, takes="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, "
-             "differentiable=False, capturable=False"):
-    """Adam with the largest gradient for the root of the mean square."""
-
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """``u = max(b u, |g| + eps)``; ``p -= lr m / u``."""
-        first, second = group["betas"]
-        step, mean, largest = running(state, value, "exp_avg", "exp_inf")
-        mean += (grad - mean) * (1 - first)
-        np.maximum(largest * second, np.abs(grad) + group["eps"], out=largest)
-        value -= mean * (lr / (1 - first**step)) / largest
-
-class NAdam(Optimizer, first="lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize",
-            takes="lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, "
-            "*, foreach=None, maximize=False, capturable=False, differentiable=False"):
-    """Adam with Nesterov's momentum."""
-
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """``p -= lr (c g + d m) / (sqrt(v) + eps)``."""
-        (first, second), fresh = group["betas"], not state
-        step, _, mean, square = running(state, value, "mu_product", "exp_avg", "exp_avg_sq")
-        if fresh:
-            state["mu_product"] = from_array(np.ones((), np.float32), None)
-        now, then = (first * (1 - 0.5 * 0.96 ** (at * group["momentum_decay"])) for at in (step, step + 1))
-        state["mu_product"]._array[...] *= now
-        product = float(state["mu_product"]._array)
-        mean += (grad - mean) * (1 - first)
-        square[...] = square * second + grad * grad * (1 - second)
-        root = np.sqrt(square / (1 - second**step)) + group["eps"]
-        value -= grad * (lr * (1 - now) / (1 - product)) / root
-        value -= mean * (lr * then / (1 - product * then)) / root
-
-class RAdam(Optimizer, first="lr betas eps weight_decay maximize foreach capturable",
-            takes="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None, "
-            "maximize=False, capturable=False, differentiable=False"):
-    """Adam that scales its steps only once the mean square can be trusted."""
-
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """``p -= lr r m / (sqrt(v) + eps)``, or ``p -= lr m``."""
-        first, second = group["betas"]
-        step, mean, square = running(state, value, "exp_avg", "exp_avg_sq")
-        mean += (grad - mean) * (1 - first)
-        square[...] = square * second + grad * grad * (1 - second)
-        most, left = 2 / (1 - second) - 1, 1 - second**step
-        length, step_now = most - 2 * step * second**step / left, mean / (1 - first**step) * lr
-        if length > 5:
-            rect = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
-            step_now = step_now * (left**0.5 / (np.sqrt(square) + group["eps"])) * rect
-        value -= step_now
-
-class Rprop(Optimizer, first="lr etas step_sizes foreach maximize differentiable",
-            takes="lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False, "
-            "differentiable=False"):
-    """Steps along the gradient's sign, which grow while it stays and shrink where it changes."""
-
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """``s *= eta``; ``p -= sign(g) s``."""
-        step, before, size = running(state, value, "prev", "step_size")
-        size += lr if step == 1 else 0
-        same = grad * before
-        np.clip(size * np.where(same > 0, group["etas"][1], np.where(same < 0, group["etas"][0], 1)).astype(size.dtype),
-                *group["step_sizes"], out=size)
-        before[...] = np.where(same < 0, 0, grad)
-        value -= np.sign(before) * size
 
 class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, "
             "line_search_fn=None"):

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from gviz.engine.copying import Portable
 from gviz.engine.nn.options import method
@@ -14,14 +14,11 @@ from gviz.numbers.words import absent, warn
 from gviz.ops.checks import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gviz.engine.optim import Optimizer
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
-    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
-    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR",
+    "MultiStepLR", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
 EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them "
@@ -31,29 +28,25 @@ EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In P
 FRESH = "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0."
 
 class LRScheduler(Portable):
-    """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch."""
+    """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
+
+    Most say in ``takes`` what they take and keep, and in ``rate`` how a learning rate follows from the last one.
+    """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
-
-    _refused: ClassVar[dict[str, Any]] = {}
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
-
-    def __init_subclass__(cls, takes: str = "", refused: Any = None) -> None:
-        """Declare a schedule: the options that it ``takes`` and keeps, and what is ``refused`` of them."""
-        cls._refused = refused or cls._refused
+    def __init_subclass__(cls, takes: str = "") -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
         if takes:
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin(locals())")
 
     def _begin(self, given: dict[str, Any]) -> None:
-        options = {name: value for name, value in given.items() if name not in ("self", "optimizer", "last_epoch")}
-        for message, wrong in self._refused.items():
-            refuse(wrong(**options), message, ValueError)
-        vars(self).update(options)
+        """Keep the options, and begin."""
+        vars(self).update({name: value for name, value in given.items() if name not in ("self", "optimizer", "last_epoch")})
         LRScheduler.__init__(self, given["optimizer"], given["last_epoch"])
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -74,15 +67,16 @@ class LRScheduler(Portable):
         self.step()
         self._is_initial = False
 
-    def get_lr(self) -> list[float]:
-        """Return the learning rates of this epoch, from those of the last; meant for ``step``."""
+    def rate(self, lr: float, base: float) -> float:
+        """Return a group's learning rate in this epoch, from that of the last epoch and the one at the beginning."""
         raise NotImplementedError
 
-    def current(self) -> list[float]:
-        """Return the learning rates that the groups have, with a warning where not ``step`` asks."""
+    def get_lr(self) -> list[float]:
+        """Return the learning rates of this epoch; meant for ``step``."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
-        return [group["lr"] for group in self.optimizer.param_groups]
+        groups = self.optimizer.param_groups
+        return [self.rate(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)]
 
     def get_last_lr(self) -> list[float]:
         """Return the learning rates that were set last."""
@@ -94,16 +88,20 @@ class LRScheduler(Portable):
             warn(EARLY)
         self._step_count += 1
         self.last_epoch += 1
-        self.renew(self.get_lr)
+        self.renew()
 
-    def first(self) -> list[float]:
-        """Return the learning rates of the beginning."""
-        return list(self.base_lrs)
+    def restart(self) -> None:
+        """Begin at epoch 0 again, as at first."""
+        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
+            group["lr"] = base
+        self.last_epoch, self._is_initial = 0, True
+        self.renew()
+        self._is_initial = False
 
-    def renew(self, wanted: Any) -> None:
-        """Set the learning rates that a function gives."""
+    def renew(self) -> None:
+        """Set the learning rates of this epoch."""
         self._get_lr_called_within_step = True
-        rates = list(wanted())
+        rates = list(self.get_lr())
         self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = lr
@@ -128,12 +126,7 @@ class LambdaLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         """Return what the functions say."""
-        self.current()
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
-
-    def first(self) -> list[float]:
-        """Return the learning rates of the beginning."""
-        return self.get_lr()
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that it keeps but the optimizer; of callable objects what they keep, of functions nothing."""
@@ -149,304 +142,182 @@ class LambdaLR(LRScheduler):
 class StepLR(LRScheduler, takes="step_size, gamma=0.1"):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
-    def get_lr(self) -> list[float]:
-        """Return the learning rates as before, or times ``gamma``."""
-        rates = self.current()
-        return rates if self.last_epoch == 0 or self.last_epoch % self.step_size else [lr * self.gamma for lr in rates]
+    def rate(self, lr: float, base: float) -> float:
+        """Return it as before, or times ``gamma``."""
+        return lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(LRScheduler, takes="milestones, gamma=0.1"):
     """The learning rate times ``gamma`` at each milestone."""
 
-    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones, self.gamma = Counter(milestones), gamma
-        super().__init__(optimizer, last_epoch)
+    def _begin(self, given: dict[str, Any]) -> None:
+        super()._begin({**given, "milestones": Counter(given["milestones"])})
 
-    def get_lr(self) -> list[float]:
-        """Return the learning rates as before, or times ``gamma`` for each milestone that is now."""
-        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self.current()]
+    def rate(self, lr: float, base: float) -> float:
+        """Return it as before, or times ``gamma`` for each milestone that is now."""
+        return lr * self.gamma ** self.milestones[self.last_epoch]
 
 class ExponentialLR(LRScheduler, takes="gamma"):
     """The learning rate times ``gamma`` every epoch."""
 
-    def get_lr(self) -> list[float]:
-        """Return the learning rates as before, times ``gamma``."""
-        return self.current() if self._is_initial else [lr * self.gamma for lr in self.current()]
+    def rate(self, lr: float, base: float) -> float:
+        """Return it as before, times ``gamma``."""
+        return lr if self._is_initial else lr * self.gamma
 
 class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
 
-    def get_lr(self) -> list[float]:
+    def rate(self, lr: float, base: float) -> float:
         """Return the next point of the cosine from the last, so that what else changes the learning rate stays."""
-        rates, epoch, least = self.current(), self.last_epoch, self.eta_min
+        epoch, least = self.last_epoch, self.eta_min
         if self._is_initial:
-            return rates
+            return lr
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last point was the least, which no factor leaves
-            rise = 1 - math.cos(math.pi / self.T_max)
-            return [lr + (base - least) * rise / 2 for lr, base in zip(rates, self.base_lrs, strict=True)]
+            return lr + (base - least) * (1 - math.cos(math.pi / self.T_max)) / 2
         factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
-        return [factor * (lr - least) + least for lr in rates]
+        return factor * (lr - least) + least
 
-class MultiplicativeLR(LambdaLR):
-    """The learning rate times a function of the epoch, every epoch."""
-
-    def get_lr(self) -> list[float]:
-        """Return the learning rates as before, times what the functions say."""
-        rates = self.current()
-        return rates if self._is_initial else [
-            lr * factor(self.last_epoch) for lr, factor in zip(rates, self.lr_lambdas, strict=True)]
-
-class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5",
-                 refused={"Constant multiplicative factor expected to be between 0 and 1.":
-                          lambda factor, **_: not 0 <= factor <= 1}):
+class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5"):
     """The learning rate times ``factor`` for ``total_iters`` epochs."""
 
-    def get_lr(self) -> list[float]:
-        """Return the learning rates times the factor at first, as they were at the end, else as before."""
-        factor = self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1
-        return [lr * factor for lr in self.current()]
+    def rate(self, lr: float, base: float) -> float:
+        """Return it times the factor at first, as it was at the end, else as before."""
+        return lr * (self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)
 
-    def first(self) -> list[float]:
-        """Return the learning rates of the beginning."""
-        return [base * self.factor for base in self.base_lrs]
-
-class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5", refused={
-        "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.":
-            lambda start_factor, **_: not 0 < start_factor <= 1,
-        "Ending multiplicative factor expected to be between 0 and 1.": lambda end_factor, **_: not 0 <= end_factor <= 1}):
+class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
 
-    def get_lr(self) -> list[float]:
+    def rate(self, lr: float, base: float) -> float:
         """Return the next point of the line from the last."""
-        rates, epoch, rise = self.current(), self.last_epoch, self.end_factor - self.start_factor
+        epoch, rise = self.last_epoch, self.end_factor - self.start_factor
         if epoch == 0:
-            return [lr * self.start_factor for lr in rates]
+            return lr * self.start_factor
         if self._is_initial or epoch > self.total_iters:
-            return rates
-        return [lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise)) for lr in rates]
+            return lr
+        return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
 
-    def first(self) -> list[float]:
-        """Return the learning rates of the beginning."""
-        return [base * self.start_factor for base in self.base_lrs]
-
-class PolynomialLR(LRScheduler, takes="total_iters=5, power=1.0"):
-    """The learning rate down to zero in ``total_iters`` epochs, along a power."""
-
-    def get_lr(self) -> list[float]:
-        """Return the next point of the curve from the last."""
-        rates, epoch, total = self.current(), self.last_epoch, self.total_iters
-        if self._is_initial or epoch > total:
-            return rates
-        factor = ((1.0 - epoch / total) / (1.0 - (epoch - 1) / total)) ** self.power
-        return [lr * factor for lr in rates]
-
-class CosineAnnealingWarmRestarts(LRScheduler):
+class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0"):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
-    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        refuse(T_0 <= 0 or not isinstance(T_0, int), f"Expected positive integer T_0, but got {T_0}", ValueError)
-        refuse(T_mult < 1 or not isinstance(T_mult, int), f"Expected integer T_mult >= 1, but got {T_mult}", ValueError)
-        self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
-        self.T_cur: float = last_epoch
-        super().__init__(optimizer, last_epoch)
+    def _begin(self, given: dict[str, Any]) -> None:
+        refuse(given["T_0"] <= 0, f"Expected positive integer T_0, but got {given['T_0']}", ValueError)
+        super()._begin(given)
 
-    def get_lr(self) -> list[float]:
+    def rate(self, lr: float, base: float) -> float:
         """Return the point of the cosine."""
-        self.current()
-        rise, least = 1 + math.cos(math.pi * self.T_cur / self.T_i), self.eta_min
-        return [least + (base - least) * rise / 2 for base in self.base_lrs]
-
-    first = get_lr
+        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to an epoch or a part of one."""
-        if epoch is None and self.last_epoch >= 0:
-            epoch, self.T_cur = float(self.last_epoch + 1), self.T_cur + 1
-            if self.T_cur >= self.T_i:
-                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
-        else:
-            epoch = epoch or 0
-            refuse(epoch < 0, f"Expected non-negative epoch, but got {epoch}", ValueError)
-            past, ratio = epoch >= self.T_0, self.T_mult
-            turns = int(math.log(epoch / self.T_0 * (ratio - 1) + 1, ratio)) if past and ratio > 1 else 0
-            done = self.T_0 * (ratio**turns - 1) / (ratio - 1) if ratio > 1 else epoch - epoch % self.T_0
-            self.T_cur, self.T_i = epoch - done if past else epoch, self.T_0 * ratio**turns
+        epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.T_cur, self.T_i = epoch, self.T_0
+        while self.T_cur >= self.T_i:
+            self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
         self.last_epoch = math.floor(epoch)
-        self.renew(self.get_lr)
+        self.renew()
 
-class Cycling(LRScheduler):
-    """Base of the schedules that move the momentum against the learning rate."""
+class OneCycleLR(LRScheduler, takes="max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, "
+                 "anneal_strategy='cos', cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, "
+                 "final_div_factor=1e4"):
+    """The learning rate up to ``max_lr`` and down again in all steps, one per batch, and the momentum down and up."""
 
-    def begin_momentum(self, cycles: bool, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-        """Keep the bounds of the momentum in the groups; return them."""
-        self.cycle_momentum, defaults = cycles, self.optimizer.defaults
-        low, high = self.each("base_momentum", least), self.each("max_momentum", most)
-        if cycles:
-            refuse(not {"momentum", "betas"} & {*defaults},
-                   "optimizer must support momentum or beta1 with `cycle_momentum` option enabled", ValueError)
-            self.use_beta1 = "betas" in defaults
-            for a, b, group in zip(low, high, self.optimizer.param_groups, strict=True):
-                if last_epoch == -1:
-                    self.give(group, b)
-                    group.update(max_momentum=b, base_momentum=a)
-        return low, high
-
-    def each(self, name: str, value: Any) -> list[Any]:
-        """Return a value for each group."""
-        count = len(self.optimizer.param_groups)
-        values = list(value) if isinstance(value, list | tuple) else [value] * count
-        refuse(len(values) != count, f"{name} must have the same length as optimizer.param_groups. {name} has {len(values)} "
-               f"values, param_groups has {count}.", ValueError)
-        return values
-
-    def give(self, group: dict[str, Any], momentum: float) -> None:
-        """Set a group's momentum."""
-        group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
-
-class OneCycleLR(Cycling):
-    """The learning rate up to ``max_lr`` and down again in all steps, one per batch."""
-
-    def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
-                 steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
-                 cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1) -> None:
-        self.optimizer = optimizer
-        told = total_steps is not None or (epochs is not None and steps_per_epoch is not None)
-        refuse(not told, "You must define either total_steps OR (epochs AND steps_per_epoch)", ValueError)
-        total = (epochs or 0) * (steps_per_epoch or 0) if total_steps is None else total_steps
+    def _begin(self, given: dict[str, Any]) -> None:
+        optimizer, most, total = given["optimizer"], given["max_lr"], given["total_steps"]
+        if total is None:
+            known = given["epochs"] is not None and given["steps_per_epoch"] is not None
+            refuse(not known, "You must define either total_steps OR (epochs AND steps_per_epoch)", ValueError)
+            total = given["epochs"] * given["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
-        refuse(anneal_strategy not in ("cos", "linear"),
-               f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}", ValueError)
-        self.total_steps, up = total, float(pct_start * total) - 1
-        rise = (up, "initial_lr", "max_lr", "max_momentum", "base_momentum")
-        falls = ((total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),)
-        if three_phase:
-            falls = ((float(2 * pct_start * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
-                     (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"))  # type: ignore[assignment]
-        names = "end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"
-        self._schedule_phases: list[dict[str, Any]] = [dict(zip(names, phase, strict=True)) for phase in (rise, *falls)]
-        self._anneal_func_type = anneal_strategy
-        for group, most in zip(optimizer.param_groups, self.each("max_lr", max_lr), strict=True):
-            if last_epoch == -1:
-                group.update(initial_lr=most / div_factor, max_lr=most, min_lr=most / div_factor / final_div_factor)
-        self.begin_momentum(cycle_momentum, base_momentum, max_momentum, last_epoch)
-        super().__init__(optimizer, last_epoch)
+        self.use_beta1 = "betas" in optimizer.defaults
+        refuse(given["cycle_momentum"] and not self.use_beta1 and "momentum" not in optimizer.defaults,
+               "optimizer must support momentum or beta1 with `cycle_momentum` option enabled", ValueError)
+        groups = optimizer.param_groups if given["last_epoch"] == -1 else []
+        for i, group in enumerate(groups):
+            peak = most[i] if isinstance(most, list | tuple) else most
+            least = peak / given["div_factor"]
+            group.update(initial_lr=least, max_lr=peak, min_lr=least / given["final_div_factor"])
+            if given["cycle_momentum"]:
+                group.update(max_momentum=given["max_momentum"], base_momentum=given["base_momentum"])
+        kept = {name: given[name] for name in ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")}
+        super()._begin({**kept, "total_steps": total})
 
     def get_lr(self) -> list[float]:
-        """Return the point between the two bounds of the phase that this step is in."""
-        self.current()
-        step, rates = self.last_epoch, []
+        """Return the point on the way up, or down; the momentum is set, too."""
+        step, peak, end = self.last_epoch, float(self.pct_start * self.total_steps) - 1, self.total_steps - 1
         refuse(step > self.total_steps,
                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}", ValueError)
-        ends = [phase["end_step"] for phase in self._schedule_phases]
-        at = next((i for i, end in enumerate(ends) if step <= end), len(ends) - 1)
-        begun, phase = ends[at - 1] if at else 0.0, self._schedule_phases[at]
-        share = (step - begun) / (ends[at] - begun)
+        share = step / peak if step <= peak else (step - peak) / (end - peak)
+        ways = [("initial_lr", "max_lr"), ("max_momentum", "base_momentum")]
+        if step > peak:
+            ways = [("max_lr", "min_lr"), ("base_momentum", "max_momentum")]
+        rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self.between(group[phase["start_lr"]], group[phase["end_lr"]], share))
+            rates.append(self.between(group, ways[0], share))
             if self.cycle_momentum:
-                self.give(group, self.between(group[phase["start_momentum"]], group[phase["end_momentum"]], share))
+                momentum = self.between(group, ways[1], share)
+                group.update({"betas": (momentum, *group["betas"][1:])} if self.use_beta1 else {"momentum": momentum})
         return rates
 
-    def between(self, start: float, end: float, share: float) -> float:
-        """Return a point on the way from one number to the other."""
-        if self._anneal_func_type == "linear":
+    def between(self, group: dict[str, Any], way: tuple[str, str], share: float) -> float:
+        """Return a point on the way from one number of the group's to another."""
+        start, end = group[way[0]], group[way[1]]
+        if self.anneal_strategy == "linear":
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-
-class CyclicLR(Cycling):
-    """The learning rate up and down between two bounds, again and again."""
-
-    def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
-                 step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0, scale_fn: Any = None,
-                 scale_mode: str = "cycle", cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9,
-                 last_epoch: int = -1) -> None:
-        self.optimizer = optimizer
-        base, self.max_lrs = self.each("base_lr", base_lr), self.each("max_lr", max_lr)
-        for group, lr in zip(optimizer.param_groups, base, strict=True):
-            group["lr"] = lr if last_epoch == -1 else group["lr"]
-        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
-        self.step_ratio, self.mode, self.gamma = step_size_up / self.total_size, mode, gamma
-        known = {"triangular": lambda _: 1.0, "triangular2": lambda x: 1 / (2.0 ** (x - 1)), "exp_range": lambda x: gamma**x}
-        refuse(mode not in known and scale_fn is None, "mode is invalid and scale_fn is None", ValueError)
-        self._scale_fn_custom, self.scale_fn = scale_fn, scale_fn or known[mode]
-        self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
-        bounds = self.begin_momentum(cycle_momentum, base_momentum, max_momentum, last_epoch)
-        if cycle_momentum:
-            self.base_momentums, self.max_momentums = bounds
-        super().__init__(optimizer, last_epoch)
-        self.base_lrs = base
-
-    def get_lr(self) -> list[float]:
-        """Return the point of the triangle."""
-        self.current()
-        cycle = math.floor(1 + self.last_epoch / self.total_size)
-        x = 1.0 + self.last_epoch / self.total_size - cycle
-        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        for group in self.optimizer.param_groups if self.cycle_momentum else ():
-            self.give(group, group["max_momentum"] - (group["max_momentum"] - group["base_momentum"]) * height * scale)
-        return [base + (most - base) * height * scale for base, most in zip(self.base_lrs, self.max_lrs, strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer and functions."""
-        state = {name: value for name, value in super().state_dict().items() if name not in ("scale_fn", "_scale_fn_custom")}
-        return {**state, "_scale_fn_custom": None}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there, with the own function."""
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_scale_fn_custom"})
 
 class ReduceLROnPlateau(LRScheduler):
     """The learning rate times ``factor`` where a measure has not become better for ``patience`` epochs."""
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
+                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0,
                  eps: float = 1e-8) -> None:
-        refuse(factor >= 1.0, "Factor should be < 1.0.", ValueError)
-        refuse(not hasattr(optimizer, "param_groups"), f"{type(optimizer).__name__} is not an Optimizer", TypeError)
         refuse(mode not in ("min", "max"), f"mode {mode} is unknown!", ValueError)
-        refuse(threshold_mode not in ("rel", "abs"), f"threshold mode {threshold_mode} is unknown!", ValueError)
-        self.factor, self.optimizer, several = factor, optimizer, isinstance(min_lr, list | tuple)
-        self.default_min_lr = None if several else min_lr
-        self.min_lrs = list(min_lr) if several else [min_lr] * len(optimizer.param_groups)
-        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
+        self.min_lr, self.eps, self.last_epoch, self.best = min_lr, eps, 0, math.inf if mode == "min" else -math.inf
+        self.cooldown_counter = self.num_bad_epochs = 0
         self._last_lr = [group["lr"] for group in optimizer.param_groups]
-        self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
-        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any) -> None:  # type: ignore[override]
         """Go on by one epoch, with what was measured in it."""
-        self.last_epoch, current = self.last_epoch + 1 if epoch is None else epoch, float(metrics)
-        sign, least = (-1, self.best) if self.mode == "min" else (1, self.best)
-        bound = least * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else least + sign * self.threshold
+        current, sign = float(metrics), -1 if self.mode == "min" else 1
+        rel = self.threshold_mode == "rel"
+        bound = self.best * (1 + sign * self.threshold) if rel else self.best + sign * self.threshold
+        self.last_epoch, self.num_bad_epochs = self.last_epoch + 1, self.num_bad_epochs + 1
         if sign * current > sign * bound:
             self.best, self.num_bad_epochs = current, 0
-        else:
-            self.num_bad_epochs += 1
         if self.cooldown_counter > 0:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
         if self.num_bad_epochs > self.patience:
-            for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=False):
-                lr = max(float(group["lr"]) * self.factor, low)
+            for group in self.optimizer.param_groups:
+                lr = max(float(group["lr"]) * self.factor, self.min_lr)
                 group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
-class Together(LRScheduler):
-    """Base of the schedules that are made of others."""
+class SequentialLR(LRScheduler):
+    """One schedule after the other, the next from each milestone on."""
 
-    def gather(self, schedulers: Any, optimizer: Any) -> None:
-        """Keep the schedules. ValueError: they do not fit together."""
-        name = type(self).__name__
-        for i, one in enumerate(schedulers):
-            refuse(isinstance(one, ReduceLROnPlateau), f"{name} does not support `ReduceLROnPlateau` scheduler as it requires "
-                   "additional kwargs to be specified when calling `step`, but got one at index "
-                   f"{i} in the given schedulers sequence.", ValueError)
-            refuse(one.optimizer is not optimizer, f"{name} expects all schedulers to belong to the same optimizer, but got "
-                   f"scheduler {type(one).__name__} at index {i} has {one.optimizer}, which is different from "
-                   f"{type(optimizer).__name__}.", ValueError)
-        self._schedulers, self.optimizer = schedulers, optimizer
+    def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1) -> None:
+        refuse(len(milestones) != len(schedulers) - 1, "Sequential Schedulers expects number of schedulers provided to be one "
+               f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
+               f"milestones to be equal to {len(milestones)}", ValueError)
+        self._schedulers, self._milestones, self.optimizer, self.last_epoch = schedulers, milestones, optimizer, last_epoch + 1
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for one in schedulers:  # each has done its first step, which only the first of them should have
+            one.last_epoch -= 1
+        schedulers[0]._initial_step()
+        self._last_lr = schedulers[0].get_last_lr()
+
+    def step(self) -> None:
+        """Go on by one epoch, with the one whose turn it is."""
+        self.last_epoch += 1
+        now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
+        if self.last_epoch in self._milestones:
+            now.restart()
+        else:
+            now.step()
+        self._last_lr = now.get_last_lr()
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that it keeps but the optimizer, and the states of its schedules."""
@@ -455,55 +326,8 @@ class Together(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from there."""
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
+        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
         for own, kept in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             own.load_state_dict(kept)
-
-class ChainedScheduler(Together):
-    """Several schedules at once."""
-
-    def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
-        refuse(not schedulers, "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
-               ValueError)
-        self.gather(schedulers, optimizer or schedulers[0].optimizer)
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
-
-    def step(self) -> None:
-        """Go on by one epoch, with each of them."""
-        for one in self._schedulers:
-            one.step()
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
-
-class SequentialLR(Together):
-    """One schedule after the other, the next from each milestone on."""
-
-    def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1) -> None:
-        refuse(not schedulers, "SequentialLR expects at least one scheduler, but got no scheduler.", ValueError)
-        refuse(len(milestones) != len(schedulers) - 1, "Sequential Schedulers expects number of schedulers provided to be one "
-               f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
-               f"milestones to be equal to {len(milestones)}", ValueError)
-        self.gather(schedulers, optimizer)
-        self._milestones, self.last_epoch, begun = milestones, last_epoch + 1, [*schedulers]
-        for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
-        for one in begun:  # each has done its first step, which only the first of them should have
-            begun.extend(getattr(one, "_schedulers", ()))
-            if not hasattr(one, "_schedulers") and hasattr(one, "last_epoch"):
-                one.last_epoch -= 1
-        now = schedulers[bisect_right(milestones, 0)]
-        now._initial_step()
-        self._last_lr = now.get_last_lr()
-
-    def step(self) -> None:
-        """Go on by one epoch, with the one whose turn it is."""
-        self.last_epoch += 1
-        turn = bisect_right(self._milestones, self.last_epoch)
-        now = self._schedulers[turn]
-        if turn and self._milestones[turn - 1] == self.last_epoch:
-            now.last_epoch = 0
-            now.renew(now.first)
-        else:
-            now.step()
-        self._last_lr = now.get_last_lr()
 
 __getattr__ = absent("torch.optim.lr_scheduler")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partialmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,52 +9,31 @@ import numpy as np
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import empty
-from gviz.numbers import dtypes
 from gviz.numbers.words import absent
 from gviz.ops.checks import refuse
 from gviz.ops.recurrent import spans_of
 
 __all__ = [
-    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
-    "unpack_sequence", "unpad_sequence",
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
+    "unpad_sequence",
 ]
 
 
-class _Packed(NamedTuple):
+class PackedSequence(NamedTuple):
+    """Sequences one behind the other, step by step: how many of them reach each step, and how they were sorted."""
+
     data: Any
     batch_sizes: Any
     sorted_indices: Any
     unsorted_indices: Any
 
-
-class PackedSequence(_Packed):
-    """Sequences one behind the other, step by step: how many of them reach each step, and how they were sorted."""
-
-    __module__ = "torch.nn.utils.rnn"
-    is_cuda = False
-
-    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> Any:
-        """Make one of parts; where sorting is undone follows from where it was done."""
-        if unsorted_indices is None:
-            unsorted_indices = invert_permutation(sorted_indices)
-        data, batch_sizes = data if batch_sizes is None else (data, batch_sizes)
-        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
-
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return it with the data of another type."""
-        data = self.data.to(*args, **kwargs)
-        return self if data is self.data else type(self)(data, *self[1:])
-
-    cpu, double, float = partialmethod(to, "cpu"), partialmethod(to, dtypes.float64), partialmethod(to, dtypes.float32)
-
+        return self._replace(data=self.data.to(*args, **kwargs))
 
 def whole(values: Any) -> Any:
     """Return whole numbers as a tensor."""
     return from_array(np.asarray(values, np.int64), None)
-
-def invert_permutation(permutation: Any) -> Any:
-    """Return the places that put back what was sorted."""
-    return None if permutation is None else whole(np.argsort(permutation._array))
 
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
     """Pack padded sequences of these lengths, the longest first; ``enforce_sorted=False`` sorts them."""
@@ -63,8 +41,8 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
         input = input.index_select(0 if batch_first else 1, order)
-    packed = call["pack_padded_sequence"](input, lengths, batch_first)
-    return PackedSequence(packed, None, order)
+    data, sizes = call["pack_padded_sequence"](input, lengths, batch_first)
+    return PackedSequence(data, sizes, order, None if order is None else whole(np.argsort(order._array)))
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Any, Any]:
@@ -84,18 +62,17 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     out, lengths = out.transpose(0, 1) if batch_first else out, whole((sizes[:, None] > np.arange(sizes[0])).sum(0))
     return (out, lengths) if order is None else (out.index_select(0 if batch_first else 1, order), lengths[order])
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0) -> Any:
     """Return sequences of several lengths as one tensor, with a value where one is shorter."""
     sequences = list(sequences)
     first, longest, cut = sequences[0], max(map(len, sequences)), call["slice_row"]
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     out = empty((*shape, *first.shape[1:]), first.dtype).fill_(padding_value)
     for number, one in enumerate(sequences):
-        start = longest - len(one) if padding_side == "left" else 0
         if batch_first:
-            cut(out.select(0, number), 0, start, start + len(one), 1).copy_(one)
+            cut(out.select(0, number), 0, 0, len(one), 1).copy_(one)
         else:
-            cut(out, 0, start, start + len(one), 1).select(1, number).copy_(one)
+            cut(out, 0, 0, len(one), 1).select(1, number).copy_(one)
     return out
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
