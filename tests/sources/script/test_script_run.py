@@ -55,7 +55,7 @@ def test_the_parts_of_torch_are_imported_from_where_pytorch_has_them(folder: Fol
         from torch.nn.utils import parametrize
         import torch.nn.utils.parametrize as P
         from torch.func import functional_call, grad
-        from torch.serialization import add_safe_globals
+        from torch.serialization import load, save
         from torch.accelerator import is_available
         class Squares(torch.utils.data.Dataset):
             def __len__(self): return 4
