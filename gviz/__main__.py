@@ -21,6 +21,9 @@ def main() -> None:
         leave(run(sys.argv[1:]))
     except KeyboardInterrupt:
         leave(EXIT_INTERRUPTED)
+    except MemoryError:  # there was none left to say so
+        os.write(2, b"error: there is not enough memory for this\n")
+        os._exit(1)
 
 
 def interrupt(_number: int, _frame: object) -> None:

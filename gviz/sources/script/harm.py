@@ -1,4 +1,4 @@
-"""What a script has replaced in Python's own modules, put back: gviz goes on in the same process."""
+"""What a script has replaced in Python's own modules, and the memory that it has filled: gviz goes on in the same process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ __all__ = ["Unharmed"]
 SYS = frozenset({"argv", "path", "meta_path", "stdin", "stdout", "stderr"})
 """What scripts do replace in ``sys``; :mod:`gviz.sources.script.process` puts it back at its end."""
 
+RESERVE = 32 * 2**20
+"""Bytes that are set aside while a script runs, and not written to: gviz has them if the script has filled the memory."""
+
 VALUES = frozenset({"sys", "os", "linecache"})
 """Modules whose values, such as ``os.environ``, gviz reads; of the others it has functions and classes."""
 
 
 class Unharmed:
-    """Python's modules, and numpy, as they are now."""
+    """Python's modules, and numpy, as they are now, and some memory."""
 
     def __init__(self) -> None:
+        self.reserve: bytearray | None = bytearray(RESERVE)
         self.limit, self.table = sys.getrecursionlimit(), sys.modules
         self.modules = {name: module for name, module in sys.modules.items() if name != "__main__"}
         self.builtins = dict(vars(builtins))
@@ -30,6 +34,7 @@ class Unharmed:
 
     def put_back(self) -> list[str]:
         """Put back what they were; return the names of what could not have worked any more: ``os.getcwd``, ``len``."""
+        self.reserve = None
         space = builtins.__dict__  # first of all, with nothing that is in there
         harmed = [(name, space.get(name)) for name, was in self.builtins.items() if space.get(name) is not was]
         space.update(self.builtins)

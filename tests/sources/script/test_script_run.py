@@ -412,3 +412,28 @@ def test_a_low_limit_of_recursion_ends_with_the_script(folder: Folder) -> None:
     with pytest.raises(SourceError, match="ZeroDivisionError: division by zero"):
         folder.run("import sys\ndepth = len(__import__('inspect').stack())\nsys.setrecursionlimit(depth + 15)\n1 / 0\n")
     assert sys.getrecursionlimit() == limit
+
+
+FILLS = """\
+import resource
+import torch
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 100 * 2**20,) * 2)
+x = torch.tensor(2.0, requires_grad=True)
+y = x * 2
+held = []
+try:
+    while True:
+        held.append([0] * 10)
+except MemoryError:
+    while True:
+        held = [held]
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="where a process cannot read its size")
+@pytest.mark.parametrize("command", ["inspect", "run"])
+def test_a_script_that_fills_the_memory_is_answered_in_words(gviz: Program, command: str) -> None:
+    (gviz.folder / "net.py").write_text(FILLS, encoding="utf-8")
+    gviz(command, "net.py").assert_refused("emory", files=("net.py",))
