@@ -57,9 +57,9 @@ NAMES = (
 )
 
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 2**31, 10**40, 10**400, 1e308, 1e999, float("nan"), float("-inf"), "nan", "inf", "", "x", "n0", "n1", [],
-    [[]], [1, [2]], [[1, 2], [3]], ["nan"], [None], {}, {"a": 1}, [["a", "b"]], [["a", 1]], [-1], [2**70], [10**9, 10**9], "a\0b",
-    "\ud800",
+    None, True, False, 0, -1, 2**31, 10**40, 10**400, 1e308, 1e999, float("nan"), float("-inf"), "nan", "inf", "", "x", "n0",
+    "n1", [], [[]], [1, [2]], [[1, 2], [3]], ["nan"], [None], {}, {"a": 1}, [["a", "b"]], [["a", 1]], [-1], [2**70],
+    [10**9, 10**9], "a\0b", "\ud800",
 )  # fmt: skip
 
 
@@ -155,8 +155,8 @@ def test_a_hostile_name_is_text_in_the_picture(name: str) -> None:
             continue
         elements = list(ET.fromstring(svg).iter())  # noqa: S314 - it is what gviz wrote, and it has to be XML
         assert {element.tag.rpartition("}")[2] for element in elements} <= {
-            "svg", "g", "title", "desc", "style", "polygon", "polyline", "ellipse", "path", "text", "tspan", "a", "defs", "rect",
-            "line", "linearGradient", "stop", "clipPath", "metadata",
+            "svg", "g", "title", "desc", "style", "polygon", "polyline", "ellipse", "path", "text", "tspan", "a", "defs",
+            "rect", "line", "linearGradient", "stop", "clipPath", "metadata",
         }  # fmt: skip
         words = [(key, value) for element in elements for key, value in element.attrib.items()]
         assert not [key for key, value in words if key.startswith("on") or "javascript:" in value]
