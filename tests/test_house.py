@@ -75,7 +75,7 @@ BUDGETS = {
     "sources/static.py": 154,
     "sources/order.py": 111,
     "sources/notebook.py": 130,
-    "sources/script": 1970,
+    "sources/script": 1978,
     "sources/pasted.py": 176,
     "layout": 850,
     "passes": 1068,
