@@ -459,6 +459,8 @@ def saved_value(node: NodeLike, attribute: str) -> object:
         return getattr(node, attribute)
     except RuntimeError:
         return FREED
+    except Exception as error:  # noqa: BLE001 - a hook of the program's own unpacks it, and may raise anything
+        return f"its unpack hook raised {type(error).__name__}"
 
 
 def number_of(tensor: TensorLike) -> str:

@@ -16,6 +16,20 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
+from gviz import engine, static
+
+__all__ = [
+    "FORBIDDEN",
+    "MORE",
+    "SECONDS",
+    "Escape",
+    "engine",
+    "guarded",
+    "relaxed",
+    "seeds",
+    "static",
+]  # loaded before anything is watched: to import numpy loads libraries
+
 MORE = int(os.environ.get("GVIZ_FUZZ", "1"))
 """How many times the usual number of examples there are; other than 1, they are new in each run."""
 
@@ -28,8 +42,8 @@ FORBIDDEN = (
 )  # fmt: skip
 """What Python tells its audit hooks of when a program does something outside of itself; an expression has no need of it."""
 
-HARMLESS = ("os.listdir", "os.scandir", "os.fspath", "os.walk")
-"""What importing a module does."""
+HARMLESS = ("os.listdir", "os.putenv", "os.scandir", "os.unsetenv")
+"""What importing a module, such as numpy, does."""
 
 
 class Escape(BaseException):
@@ -66,21 +80,21 @@ def seeds(count: int) -> list[int]:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Raise Escape if the program opens a file to write, starts a process and the like, or takes too long."""
+def guarded(*, watched: bool = True, seconds: float = SECONDS) -> Iterator[None]:
+    """Raise Escape if the program takes too long or, if it is watched, opens a file to write, starts a process and the like."""
 
     def hang(_number: int, frame: FrameType | None) -> None:
-        raise Escape(f"still running after {SECONDS} s, at {frame}")
+        raise Escape(f"still running after {seconds} s, at {frame}")
 
     if not _watch.installed:
         sys.addaudithook(_watch)
         _watch.installed = True
     alarm = getattr(signal, "setitimer", None)  # not on Windows
     before = signal.signal(signal.SIGALRM, hang) if alarm else None
-    _watch.active = True
+    _watch.active = watched
     try:
         if alarm:
-            alarm(signal.ITIMER_REAL, SECONDS)
+            alarm(signal.ITIMER_REAL, seconds)
         yield
     finally:
         _watch.active = False

@@ -34,7 +34,7 @@ def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
     What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an item of a
-    list in a list has one only if it requires a gradient.
+    list in a list has one only if it requires a gradient. A tensor that PyTorch refuses to look at has none.
 
     Args:
         namespace: what there is by name.
@@ -49,7 +49,7 @@ def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
         depth, name, value = todo.pop()
         kind = type(value)
         if issubclass(kind, tensors):
-            found.append((depth, name, value))
+            found += [(depth, name, value)] if _is_readable(value) else []
         elif depth < DEEPEST and (depth == 0 or id(value) not in seen):  # objects may hold one another
             seen.add(id(value))
             near, far = _parts(value, kind, tensors, modules)
@@ -63,6 +63,15 @@ def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
             known.add(id(tensor))
             names[name] = tensor
     return names
+
+
+def _is_readable(tensor: Any) -> bool:
+    """Return False for a view whose base was changed in place, of which PyTorch refuses to say what made it."""
+    try:
+        tensor.grad_fn  # noqa: B018 - asking is the question
+    except RuntimeError:
+        return False
+    return True
 
 
 def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[type, ...]) -> tuple[Parts, Parts]:

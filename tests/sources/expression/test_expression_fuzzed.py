@@ -1,4 +1,4 @@
-"""Any text, any options, the whole way from the parser to the picture: a result or an error in words, and nothing else happens."""
+"""Any text and options, from the parser to the picture: a result or an error in words, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.fuzz
 VALUES = {"x": "[1.,2.]", "w": "2", "W": "[[1,2],[3,4]]", "k": "-0.5"}
 
 ATOMS = (
-    "x", "w", "W", "k", "z", "m", "2", "0", "-1", "3.5", "1e400", "2**63", "10**30", "1j", "0x1F", "1_0", "pi", "inf", "nan", "None",
-    "True", "...", "'mean'", "b'x'", "f'{x}'", "(2,3)", "()", "[]", "[1,2]", "[x,w]", "{}", "{1:2}", "{x}", "float64", "torch.long",
-    "ones(2,3)", "randn(2)", "arange(4)", "W[0]", "W[:,None]", "W[W>1]", "x[...,-1]", "max(x,dim=0)", "lambda: 1",
+    "x", "w", "W", "k", "z", "m", "2", "0", "-1", "3.5", "1e400", "2**63", "10**30", "1j", "0x1F", "1_0", "pi", "inf", "nan",
+    "None", "True", "...", "'mean'", "b'x'", "f'{x}'", "(2,3)", "()", "[]", "[1,2]", "[x,w]", "{}", "{1:2}", "{x}", "float64",
+    "torch.long", "ones(2,3)", "randn(2)", "arange(4)", "W[0]", "W[:,None]", "W[W>1]", "x[...,-1]", "max(x,dim=0)", "lambda: 1",
 )  # fmt: skip
 OPERATORS = (
     "+",

@@ -437,3 +437,18 @@ except MemoryError:
 def test_a_script_that_fills_the_memory_is_answered_in_words(gviz: Program, command: str) -> None:
     (gviz.folder / "net.py").write_text(FILLS, encoding="utf-8")
     gviz(command, "net.py").assert_refused("emory", files=("net.py",))
+
+
+def test_a_view_whose_base_was_changed_in_place_does_not_cost_the_picture(folder: Folder) -> None:
+    reading = folder.run(
+        "import torch\nx = torch.ones(2, 2, requires_grad=True)\ny = x * 1\na, b = y.unbind(0)\ny.mul_(2)\nz = y.sum()\n"
+    )
+    assert roots(reading) == ["z"]
+    assert list(rows(reading)) == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(("hook", "error"), [("lambda v: 5", "TypeError"), ("lambda v: 1 / 0", "ZeroDivisionError")])
+def test_a_hook_that_cannot_unpack_does_not_cost_the_picture(folder: Folder, hook: str, error: str) -> None:
+    code = f"with torch.autograd.graph.saved_tensors_hooks(lambda t: t, {hook}):\n    y = x * x\n"
+    graph = folder.run(HEAD + code).graph
+    assert f"its unpack hook raised {error}" in [text for node in graph.nodes for _, text in node.attrs]
