@@ -56,6 +56,8 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
         print_table(causes)
+    if reading.graph.error and not any(cause.is_wrong for cause in causes):
+        streams.complain("the script stopped after these gradients: gviz explain TEXT says what that error means", "note")
     return reading.status or int(any(cause.is_wrong for cause in causes))
 
 

@@ -36,6 +36,8 @@ MENDS_OF_ZERO = {
     "floor": "rounding has no slope: x + (x.floor() - x).detach() lets the gradient through",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
     "*": "the other factor is 0: give it another value",
+    "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
+    "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "linalg_vector_norm": "the norm has no slope at 0: begin elsewhere",
     "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
 }
@@ -79,7 +81,11 @@ def zero(case: Case, row: TensorRow) -> Cause:
         what = f"the gradient of {row.name} is 0, and where it became so is not known"
         mend = "gviz render --view dataflow shows the gradients on their way"
         return Cause(row.name, "zero", what, case.line_of_backward, mend)
-    texts = [cut_text(case, edge) for edge in cuts[:MOST]]
+    own = next((case.nodes[edge.source] for edge in cuts if edge.handed is not None and not has_only(edge.handed, 0.0)), None)
+    if own is not None:  # a gradient came to it that was not 0
+        what = f"the gradient of {row.name} is 0: the backward of {own.label.removesuffix('Backward')} gives 0"
+        return Cause(row.name, "zero", what, case.line_of_node(own), "look at what its backward returns")
+    texts = list(dict.fromkeys(cut_text(case, edge) for edge in cuts[:MOST]))
     more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
     lines = dict.fromkeys(line for edge in cuts[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"

@@ -38,6 +38,7 @@ def cut_off(case: Case, row: TensorRow) -> Cause | None:
     source = f" from {row.cut_from}" if row.cut_from else ""
     better = mends.within_graph(lines[0][1], row.cut_from) if lines and row.cut == "detached" else ""
     mend = better or MENDS[row.cut].format(by=row.cut_by, leaf=row.cut_from or row.name)
+    mend = "compute it with torch: numpy keeps no graph" if lines and ".numpy(" in lines[0][1] else mend
     return Cause(row.name, row.cut, CUTS[row.cut].format(it="it", by=row.cut_by, source=source), lines, mend)
 
 

@@ -74,10 +74,14 @@ def not_scalar(_: Case, row: TensorRow, stop: Stop) -> Cause:
 def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
+    behind = [cut for cut in case.graph.cuts if row.name in cut.leaves]
+    if root is not None and behind and root.cut_at not in [cut.at for cut in behind]:  # the leaf was lost on another way
+        root = root._replace(cut=behind[-1].why, cut_by=behind[-1].by, cut_at=behind[-1].at)
     told = cut_off(case, root) if root is not None and root.cut != "frozen" else None
     if root is not None and told is not None:
         what = f"backward did not run: {root.name} has no graph; {told.what}"
-        return told._replace(name=row.name, what=what, lines=(*stop.lines, *told.lines))
+        mend = told.mend.partition("; or, if")[0]  # there is no graph at all: freezing a leaf mends nothing
+        return told._replace(name=row.name, what=what, lines=(*stop.lines, *told.lines), mend=mend)
     what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
     leaf = next((one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and one is not root), None)
     better = None if leaf is None else (cut_off(case, leaf) or never_required(case, leaf))
@@ -87,7 +91,11 @@ def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
 
 def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
-    link = link_of(case)
+    link, by_hand = link_of(case), next((one.by_hand_at for one in case.graph.tensors if one.by_hand_at), "")
+    if by_hand and not case.graph.turn:
+        what = "torch.autograd.grad went through this graph before, and freed it"
+        mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
+        return Cause(row.name, "second backward", what, (*stop.lines, *case.line_of(by_hand)), mend)
     if link is None:
         what = "backward ran twice through the same graph, and the first time freed it"
         mend = "call it once, or the first time with backward(retain_graph=True)"
@@ -106,7 +114,7 @@ def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
     elif is_again:
         mend = f"detach in {used[0][0] if used else 'the next run'} what is left of the run before"
     else:
-        mend = f"compute {name} anew before each backward(), or call backward(retain_graph=True)"
+        mend = f"compute {name} anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)"
     return Cause(
         row.name, "second backward", what, tuple(dict.fromkeys((*stop.lines, *lines, *(used if is_again else ())))), mend
     )
@@ -118,11 +126,9 @@ def link_of(case: Case) -> Edge | None:
     They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing flows.
     """
     nodes = case.nodes
-    reached = [
-        edge
-        for edge in case.shown.edges
-        if edge.handed is not None and nodes[edge.source].kind == "operation" and nodes[edge.source].arrives is None
-    ]
+    flowing = [edge for edge in case.shown.edges if edge.handed is not None]
+    passed = {edge.target for edge in flowing}
+    reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in passed]
     old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.turn <= case.graph.turn}
     older = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old]
     return max(older or reached, key=lambda edge: nodes[edge.source].turn, default=None)

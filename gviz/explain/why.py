@@ -29,6 +29,9 @@ __all__ = ["FINE", "Cause", "why", "why_all"]
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
 
+GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
+"""A use of ``.grad``, and not of ``torch.autograd.grad``."""
+
 
 def why(graph: Graph, name: str) -> Cause:
     """Return why the gradient of a tensor is what it is.
@@ -104,7 +107,7 @@ def took_name(case: Case, row: TensorRow) -> bool:
     lines, node = case.line_of_row(row), case.named.get(row.name)
     if node is not None and node.kind == "leaf":
         return not row.is_leaf or not row.requires_grad or (node.grad is not None and not row.taken_at)
-    is_update = bool(lines) and ".grad" in lines[0][1]
+    is_update = bool(lines) and GRADIENT.search(lines[0][1]) is not None
     is_same = is_update and any(may_be(target, row.name) for target in mends.assigned_in(lines[0][1]))
     return is_same and bool(row.leaves or row.cut_from)
 
@@ -134,7 +137,10 @@ def below(case: Case, row: TensorRow) -> Cause:
         return without_trace(case, row, node)
     cuts = [cut for cut in case.graph.cuts if row.name in cut.leaves]
     likely = [cut for cut in cuts if cut.is_number or not case.nodes]  # nobody knows where a number goes
-    cut = next((cut for cut in cuts if cut.is_used), likely[-1] if likely else None)
+    used = sorted(
+        (cut for cut in cuts if cut.is_used), key=lambda cut: cut.why == "no derivative"
+    )  # argmax goes beside the way
+    cut = next(iter(used), likely[-1] if likely else None)
     if cut is not None and (case.graph.line or not case.nodes):
         clause = CUTS[cut.why].format(it="what is made from it", by=cut.by, source="")
         told = outside(case, row._replace(cut=cut.why, cut_by=cut.by, cut_at=cut.at, cut_from=row.name))

@@ -431,7 +431,7 @@ class Trace:
         elif isinstance(result, list | tuple):
             if name == "grad":
                 self.saw_grad(args)
-            for one in result:
+            for one in flat(list(result)):
                 if isinstance(one, self.tensor):
                     self.saw(name, args, one, seconds)
 

@@ -244,7 +244,7 @@ loss2.backward()
 """,
         "second backward",
         [7, 3],
-        "compute feat anew before each backward(), or call backward(retain_graph=True)",
+        "compute feat anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)",
     ),
     "average_of_losses": (
         "w",
@@ -316,6 +316,53 @@ w1, w2 = [p - 0.1 * p.grad for p in (w1, w2)]
         "overwritten",
         [6],
         "with torch.no_grad(): write into w2 in place",
+    ),
+    "gradient_of_a_gradient": (
+        "x",
+        """\
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+y = x ** 3
+g = torch.autograd.grad(y, x, create_graph=True)[0]
+z = (x * g).sum()
+z.backward()
+""",
+        "ok",
+        [6],
+        "",
+    ),
+    "freed_by_hand": (
+        "x",
+        """\
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+y = x ** 3
+g = torch.autograd.grad(y, x)[0]
+z = y + g
+z.backward()
+""",
+        "second backward",
+        [6, 4],
+        "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True",
+    ),
+    "own_backward_of_zeros": (
+        "w",
+        """\
+import torch
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 0
+w = torch.ones(2, requires_grad=True)
+y = Own.apply(w)
+y.sum().backward()
+""",
+        "zero",
+        [10],
+        "look at what its backward returns",
     ),
     "leaf_behind": (
         "w",
@@ -696,7 +743,7 @@ for i in range(2):
 """,
         "second backward",
         [6, 3],
-        "compute feats anew before each backward(), or call backward(retain_graph=True)",
+        "compute feats anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)",
     ),
     "layer_no_grad": (
         "net.weight",
@@ -712,7 +759,7 @@ loss.backward()
 """,
         "no_grad",
         [8, 6],
-        "take the line out of torch.no_grad(); or, if it is not to be trained, call net.weight.requires_grad_(False)",
+        "take the line out of torch.no_grad()",
     ),
     "cut_in_forward": (
         "net.a.weight",

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from gviz.graph import Graph, Node
+    from gviz.sources.lines import Lines
     from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed
     from gviz.sources.reading import Talk
     from gviz.sources.script.changes import Change
+    from gviz.sources.script.watch import Call
     from gviz.trace import Trace
 
 __all__ = ["run_only", "run_script"]
@@ -159,18 +161,22 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
     call = last.get("nan") or last.get("backward") or last.get("make_dot")
     then = named(call.names, libraries) if call else {}
-    lines = None
-    if trace is not None:
-        from gviz.sources.lines import Lines
-
-        keeps = bool(options.kept or options.costs) and not (call and call.kept is None)
-        lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=keeps)
-        lines.kept = (call.kept if call else None) or {}
+    lines = _lines(trace, script, options, call) if trace is not None else None
     names = named({**space, **stop.local}, libraries)
     return Left(
         parsed.tree, names, call, then, None if is_early else error, line, static, lines, parsed.text,
         isinstance(raised, KeyboardInterrupt), _status(raised), changes,
     )  # fmt: skip
+
+
+def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None) -> Lines:
+    """Return the lines of what was told, and what the operations keep, if that was measured."""
+    from gviz.sources.lines import Lines
+
+    keeps = bool(options.kept or options.costs) and not (call and call.kept is None)
+    lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=keeps)
+    lines.kept = (call.kept if call else None) or {}
+    return lines
 
 
 def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
