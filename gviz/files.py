@@ -234,7 +234,7 @@ def _replace(target: str, raw: bytes) -> None:
     if not is_new and not os.access(target, os.W_OK):
         raise FileError(f"cannot write {target}: it is read-only", hint="make it writable, or give another name")
     aside = os.path.join(os.path.dirname(target), f".gviz-{os.urandom(8).hex()}.tmp")
-    with _interrupts_wait():
+    with _signals_wait():
         try:
             with open(aside, "xb") as stream:
                 stream.write(raw)
@@ -248,26 +248,24 @@ def _replace(target: str, raw: bytes) -> None:
 
 
 @contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Let Ctrl-C wait until the file is written and renamed, or is gone again: milliseconds.
-
-    Its handler may end the process at once, which would leave the file written aside.
-    """
+def _signals_wait() -> Iterator[None]:
+    """Let signals that end the process, which leaves the file written aside, wait until it is renamed or gone: milliseconds."""
     import signal
 
-    handler = signal.getsignal(signal.SIGINT)
-    interrupts: list[int] = []
+    numbers = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    came: list[int] = []
     try:
-        signal.signal(signal.SIGINT, lambda number, _frame: interrupts.append(number))
-    except ValueError:  # not in the main thread, where Ctrl-C does not arrive
+        before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in numbers}
+    except ValueError:  # not in the main thread, where no signal arrives
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
-        if interrupts:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def explained(name: str, error: OSError) -> FileError:

@@ -191,14 +191,15 @@ def test_a_disk_that_fills_up_while_writing_leaves_nothing(folder: Path) -> None
 @pytest.mark.parametrize(
     "handler", ["signal.default_int_handler", "lambda *_: os._exit(130)", "signal.SIG_DFL", "signal.SIG_IGN"]
 )
-def test_an_interrupt_while_writing_leaves_a_whole_file_or_none(folder: Path, handler: str) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interrupt_while_writing_leaves_a_whole_file_or_none(folder: Path, handler: str, name: str) -> None:
     code = f"""
         import os, signal
         from gviz import files
-        signal.signal(signal.SIGINT, {handler})
+        signal.signal(signal.{name}, {handler})
         rename = os.replace
         def interrupted(*names):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.{name})
             rename(*names)
         os.replace = interrupted
         files.write("a", b"new")
