@@ -355,7 +355,7 @@ def test_what_a_script_breaks_of_python_s_modules_is_named_and_put_back(gviz: Pr
     done = gviz("render", "net.py", "-o", "y.svg")
     assert (done.status, done.files()) == (0, ["net.py", "y.svg"])
     warning, _ = done.err.splitlines()
-    names = [name for name in ("len", "sys.modules['sys']", "sys.modules['os']", "sys._getframe", "os.getcwd", "time.time")]
+    names = ("len", "sys.modules['sys']", "sys.modules['os']", "sys._getframe", "os.getcwd", "time.time")
     assert warning.startswith("warning: the script has replaced what gviz and Python need: ")
     assert sum(name in warning for name in names) == 1
 
