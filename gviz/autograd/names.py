@@ -23,6 +23,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import OF_PYTHON, as_dtype
 from gviz.numbers.dtypes import dtype as DtypeClass
+from gviz.numbers.random import Generator
 
 __all__ = ["NAMES", "Form", "Name", "install"]
 
@@ -88,6 +89,9 @@ KINDS: dict[str, tuple[str, Any]] = {
     "Number": ("Number", number),
     "str": ("str", one_of(str)),
     "Dtype": ("torch.dtype", element_type),
+    "Format": ("torch.memory_format", lambda value: value if type_text(value) == "torch.memory_format" else NO),
+    "Layout": ("torch.layout", lambda value: value if type_text(value) == "torch.layout" else NO),
+    "Generator": ("torch.Generator", one_of(Generator)),
     "Any": ("object", lambda value: value),
 }
 """By annotation: what messages call it, and the value as a row takes it."""
@@ -131,7 +135,7 @@ def usual_kind(call: Any, place: int, name: str, default: Any) -> str:
         return "Tensors" if name == "tensors" else "Tensor" if default is None or default is NO else "Number"
     if name in call.lists:
         return "Tensors"
-    return "Number" if place not in call.inputs else "Operand" if call.numbers else "Tensor"
+    return "Number" if place not in call.inputs else "Operand" if call.numbers in (True, name) else "Tensor"
 
 
 class Form:

@@ -91,7 +91,7 @@ class Row:
     view: bool = False  # whether the result shares the input's memory
     reshapes: bool = False  # whether its in-place names give the tensor another shape, and write nothing
     inplace: bool = False  # whether its name in nn.functional takes inplace
-    numbers: bool = False  # whether a public name takes a number for a tensor
+    numbers: bool | str = False  # whether a public name takes a number for a tensor; the parameter, if for one alone
     scalar: str = ""  # the row that a number means in a derivative that is recorded (MulBackward1)
     promote: str = ""  # the operands that are brought to one dtype: those that get a gradient (the default); "pointwise": all
     # tensors; "float": those that get a gradient, and integers to the default float dtype; "none": no operands

@@ -32,7 +32,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
 def caster(dtype: Any) -> Any:
     """Return ``x.double()`` and its kin; of no dtype ``x.cpu()``, where everything is."""
 
-    def cast(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    def cast(self: Tensor, *, memory_format: Format = None) -> Tensor:
         return to(self, dtype)
 
     return cast

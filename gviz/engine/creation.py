@@ -61,8 +61,9 @@ def checked(size: Sequence[int]) -> tuple[int, ...]:
 
 
 def options(
-    *, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, memory_format: Any = None
-) -> None:
+    *, device: Any = None, requires_grad: bool = False, layout: Layout = None, pin_memory: bool = False,
+    memory_format: Format = None,
+) -> None:  # fmt: skip
     """Take what every function that makes a tensor takes by name, besides the dtype; the last three change nothing."""
 
 

@@ -77,7 +77,7 @@ class Elements(Tensor):
     element_size = asked("Return the bytes of one element.", lambda array: array.itemsize)
     data_ptr = asked("Return the address of the first element.", lambda array: array.__array_interface__["data"][0])
 
-    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+    def is_contiguous(self, *, memory_format: Format = None) -> bool:
         """Return whether the elements lie in memory in the order of the indices."""
         return bool(self._array.flags.c_contiguous)
 

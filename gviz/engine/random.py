@@ -50,37 +50,37 @@ def set_rng_state(new_state: Any) -> None:
 
 # ------------------------------------------------------------------ random tensors
 @creates("torch.rand torch.rand_like")
-def rand(size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+def rand(size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return uniform numbers in [0, 1)."""
     return random.uniform(checked(size), dtype=dtype, generator=generator)
 
 
 @creates("torch.randn torch.randn_like")
-def randn(size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+def randn(size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return standard normal numbers."""
     return random.normal(checked(size), dtype=dtype, generator=generator)
 
 
 @creates("torch.randint torch.randint_like")
-def randint_to(high: int, size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+def randint_to(high: int, size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return integers from 0 up to, not including, high."""
     return random.randint(0, high, checked(size), dtype, generator)
 
 
 @creates("torch.randint torch.randint_like")
-def randint(low: int, high: int, size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+def randint(low: int, high: int, size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return integers from low up to, not including, high."""
     return random.randint(low, high, checked(size), dtype, generator)
 
 
 @creates("torch.randperm")
-def randperm(n: int, *, generator: Any = None, dtype: Dtype = None) -> Any:
+def randperm(n: int, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return the numbers below n in random order."""
     return random.randperm(n, generator).astype(dtype or np.int64)
 
 
 @creates("torch.normal")
-def normal(mean: float, std: float, size: Size, *, generator: Any = None, dtype: Dtype = None) -> Any:
+def normal(mean: float, std: float, size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return normal numbers of one mean and deviation; those of tensors of means or deviations are rows of the table."""
     return random.normal(checked(size), mean, std, dtype, generator)
 

@@ -12,6 +12,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
+from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def quantile(self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = F
 def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Any:
     """Return how many elements fall into each of so many bins of one width."""
     array = self._array
+    lacks("histogram_cpu")(array)
     low, high = (min, max) if min != max else (array.min(), array.max()) if array.size else (0, 1)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     return constant(np.histogram(array, bins, (float(low), float(high)))[0], array.dtype)

@@ -24,6 +24,8 @@ def check_sub(*operands: Any):
                            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
 
 def scaled(array, alpha):
+    if not hasattr(array, "dtype"):
+        return array * alpha  # a number beside floats
     if array.dtype.kind in "iub" and isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
@@ -49,11 +51,11 @@ def in_formula(value):
 # ------------------------------------------------------------------ sums and differences
 @op("AddBackward0", "add .add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
 def add(self, other, *, alpha: Number = 1):
-    return self + scaled(np.asarray(other), alpha) if alpha != 1 else self + other
+    return self + scaled(other, alpha) if alpha != 1 else self + other
 @op("SubBackward0", "sub subtract .sub_ .subtract_ - -=", numbers=True, scalar="sub_scalar", check=check_sub,
     self="grad", other="maybe_multiply(neg(grad), alpha)")
 def sub(self, other, *, alpha: Number = 1):
-    return self - scaled(np.asarray(other), alpha) if alpha != 1 else self - other
+    return self - scaled(other, alpha) if alpha != 1 else self - other
 @op("RsubBackward0", "torch.rsub", self="maybe_multiply(neg(grad), alpha)", other="grad", check=check_sub)
 def rsub(self, other, *, alpha: Number = 1):
     return other - scaled(self, alpha)
@@ -72,7 +74,9 @@ row("absolute", "AbsBackward0", np.abs, "abs absolute abs_ .absolute_ abs(x)", c
     self="grad * sgn(self)")
 row("sgn", "SgnBackward0", signs, "sgn .sgn_", saves=("self", "result"), self="zeros_like(grad)")
 row("sign", "SignBackward0", signs, "sign .sign_", self="zeros_like(grad)")
-named("positive conj torch.real +x")(lambda self: self)
+named("conj torch.real")(lambda self: self)
+NO_PLUS = "The `+` operator, on a bool tensor is not supported."
+named("positive +x")(lambda self: refuse(self._array.dtype.kind == "b", NO_PLUS) or self)
 
 # ------------------------------------------------------------------ products and quotients
 row("mul", "MulBackward0", lambda self, other: self * other, "mul multiply .mul_ .multiply_ * r* *=", numbers=True,

@@ -15,7 +15,7 @@ NONE = "zeros_like(grad)"
 
 def drawn(key, node, names, forward, kinds=(), **declared: Any):
     """Store a row that draws numbers, by a generator if one is given; the kinds are those of its other options."""
-    forward.__annotations__ = dict(kinds, generator="Any")
+    forward.__annotations__ = dict(kinds, generator="Generator")
     row(key, node, forward, names, **declared)
 
 drawn("uniform_fill", "UniformBackward0", ".uniform_", lambda self, low=0.0, high=1.0, *, generator=None:
@@ -57,7 +57,7 @@ drawn("normal_std", "NormalBackward2", "torch.normal", lambda mean, std, *, gene
       spread(std.shape, std, std.dtype, generator) + std.dtype.type(mean), std="zeros_of(grad, std_sym_sizes)")
 
 @op(None, "multinomial", nondiff=("self",), check=lacks("", message="multinomial only supports floating-point input"))
-def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Any = None):
+def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator = None):
     refuse(self.ndim not in (1, 2), "multinomial(): prob_dist must be 1 or 2 dim")
     refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > self.shape[-1]:

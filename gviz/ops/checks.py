@@ -30,6 +30,13 @@ def lacks(kernel: str, kinds: str = "biu", message: str = "") -> Any:
         raise RuntimeError(message) if message else dtypes.no_kernel(kernel, np.asarray(operands[0]).dtype)
     return check
 
+@everywhere
+def check_square(array: Any, name: str, square: bool = True) -> None:
+    """Refuse what is not a matrix, or batch of them; and (unless told not to) one with other rows than columns."""
+    refuse(len(array.shape) < 2, f"{name}: The input tensor A must have at least 2 dimensions.")
+    refuse(square and array.shape[-2] != array.shape[-1], f"{name}: A must be batches of square matrices, but they are "
+           "{} by {} matrices".format(*array.shape[-2:]))
+
 def check_floats(array: Any, name: str) -> None:
     """Refuse a matrix of integers."""
     refuse(array.dtype.kind not in "fc",

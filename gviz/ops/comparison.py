@@ -18,7 +18,7 @@ for key, short, sign in (
     ("greater_equal", "ge", ">="),
 ):
     compare, long = getattr(np, key), "" if key == "equal" else key
-    row(key, None, compare, f"{short} {long} {sign}", numbers=True, nondiff=BOTH, promote="pointwise")
+    row(key, None, compare, f"{short} {long} {sign}", numbers="other", nondiff=BOTH, promote="pointwise")
     words, node = f".{short}_ {long and f'.{long}_'}", f"{short.title()}Backward"
     flat = {"promote": "none", "self": "zeros_like(grad)"}
     row(f"{short}_tensor_", f"{node}1", as_number(compare), words, **flat, other="zeros_like(grad)")

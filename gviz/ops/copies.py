@@ -25,7 +25,7 @@ row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nond
 row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
 row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
 @op("CloneBackward0", "clone", self="grad")
-def clone(self, *, memory_format: Any = None):
+def clone(self, *, memory_format: Format = None):
     return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
 
 @op("Error", lists=("tensors",), outputs=("...",), promote="none", hidden=("message",), tensors="refuse(True, message)")

@@ -6,7 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import check_one_dtype, refuse
+from gviz.ops.checks import check_one_dtype, check_square, refuse
 from gviz.ops.rows import row
 
 
@@ -32,7 +32,7 @@ def kron(self, other):
 @composite("matrix_power linalg.matrix_power")
 def matrix_power(self, n: int):
     """Return a matrix multiplied by itself: by squaring, in PyTorch's order."""
-    refuse(len(self.shape) < 2, "linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    check_square(self, "linalg.matrix_power")
     if n == 0:
         return copy_into(clone(self), eye_like(self))
     if n < 0:

@@ -56,8 +56,8 @@ row("places_repeated", None, lambda repeats, *, output_size=None:
 @op("FlipBackward0", ".flip torch.flip", self="flip(grad, dims)")
 def flip(self, dims: Size):
     return np.flip(self, wrap_dims(dims, self.ndim)).copy("K")
-brief("fliplr", lambda self: flip(self, (1,)))
-brief("flipud", lambda self: flip(self, (0,)))
+brief("fliplr", lambda self: refuse(self.ndim < 2, "Input must be >= 2-d.") or flip(self, (1,)))
+brief("flipud", lambda self: refuse(not self.ndim, "Input must be >= 1-d.") or flip(self, (0,)))
 fact("negated", lambda numbers: tuple(-n for n in numbers))
 @op("RollBackward0", "roll", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
 def roll(self, shifts: Ints, dims: Ints = ()):

@@ -18,8 +18,9 @@ for key, names, forward in (
     name = key.partition("_")[0]
     row(key, f"{name.title()}Backward0", forward, names, check=lacks(f"{name}_vml_cpu", "b"), self=FLAT)
 row("frac", "FracBackward0", lambda self: self - np.trunc(self), "frac frac_", check=lacks("frac_cpu"), self="grad")
-row("round_decimals", "RoundBackward1", lambda self, *, decimals=0: np.round(self, int(decimals)), "round round_ special.round",
-    check=lacks("round_cpu"), self=FLAT)
+@op("RoundBackward1", "round round_ special.round", check=lacks("round_cpu"), self=FLAT)
+def round_decimals(self, *, decimals: int = 0):
+    return np.round(self, decimals)
 
 # ------------------------------------------------------------------ quotients
 @op("DivBackward2", "div divide .div_ .divide_", numbers=True,

@@ -20,6 +20,7 @@ def called(key: str, function: Any, names: tuple[str, ...] | None = None) -> Any
     copy.__annotations__, copy.__kwdefaults__ = function.__annotations__, function.__kwdefaults__
     return copy
 
+@everywhere
 def array_of(value):
     """Return the array of a tensor; an array as it is."""
     return getattr(value, "_array", value)

@@ -6,15 +6,13 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
-from gviz.ops.checks import check_floats, check_one_dtype, refuse
+from gviz.ops.checks import check_floats, check_one_dtype, check_square
 from gviz.ops.rows import brief
 
 
 def check_matrix(array, name, square=True):
     """Refuse what is not a matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
-    refuse(array.ndim < 2, f"{name}: The input tensor A must have at least 2 dimensions.")
-    refuse(square and array.shape[-2] != array.shape[-1], f"{name}: A must be batches of square matrices, but they are "
-           "{} by {} matrices".format(*array.shape[-2:]))
+    check_square(array, name, square)
     check_floats(array, name)
 
 def by_columns(matrices):

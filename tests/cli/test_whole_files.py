@@ -94,12 +94,12 @@ def test_a_signal_at_any_time_leaves_the_old_file_or_a_whole_one(gviz: Program, 
         (gviz.folder / f"y.{suffix}").touch()
 
 
-STAYS = pytest.mark.xfail(reason="the signal ends the program at once, and the file written aside stays")
+
 
 
 @needs_posix
 @pytest.mark.parametrize("step", ["open", "fchmod", "replace"])
-@pytest.mark.parametrize("sent", [pytest.param("SIGTERM", marks=STAYS), pytest.param("SIGHUP", marks=STAYS)])
+@pytest.mark.parametrize("sent", ["SIGTERM", "SIGHUP"])
 def test_a_request_to_end_while_writing_leaves_no_other_file(tmp_path: Path, step: str, sent: str) -> None:
     code = f"""
         import builtins, os, signal

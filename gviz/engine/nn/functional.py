@@ -198,6 +198,8 @@ DEPRECATED = (
     "channel-wise dropout on inputs with {d} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
     "{a}D or {b}D inputs)."
 )
+ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
+    DEPRECATED[DEPRECATED.index("Note"):].replace("dimensions,", "dimension,"))
 ONE_SPATIAL = ("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
                "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
                "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
@@ -231,6 +233,7 @@ def dropout_of(dims: int) -> None:
     def channels(input, p: float = 0.5, training: bool = True, inplace: Any = False):
         rank = input.ndim
         if rank not in (dims + 1, dims + 2):
+            refuse(dims == 1, ONLY.format(d=1, n=rank, a=2, b=3))
             warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
         if dims == 2 and rank == 3:
             warn(ONE_SPATIAL)

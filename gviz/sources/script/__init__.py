@@ -135,9 +135,7 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
         unharmed = Unharmed()
         raised = _run(code, space)
-        if replaced := unharmed.put_back():
-            what = f"the script has replaced what gviz and Python need: {joined(replaced)}"
-            talk.say(Note(f"{what}; it was put back after the script's end", "warning"))
+        talk.say(unharmed.put_back())
         if raised is not None:
             error, line = describe(raised, script)
         if isinstance(raised, KeyboardInterrupt):

@@ -6,6 +6,9 @@ import builtins
 import sys
 from types import ModuleType
 
+from gviz.sources.options import Note
+from gviz.text import joined
+
 __all__ = ["Unharmed"]
 
 SYS = frozenset({"argv", "path", "meta_path", "stdin", "stdout", "stderr"})
@@ -32,8 +35,8 @@ class Unharmed:
             if name == "numpy" or (name.partition(".")[0] in sys.stdlib_module_names and isinstance(module, ModuleType))
         ]
 
-    def put_back(self) -> list[str]:
-        """Put back what they were; return the names of what could not have worked any more: ``os.getcwd``, ``len``."""
+    def put_back(self) -> Note | None:
+        """Put back what they were; return a warning of what could not have worked any more: ``os.getcwd``, ``len``."""
         self.reserve = None
         space = builtins.__dict__  # first of all, with nothing that is in there
         harmed = [(name, space.get(name)) for name, was in self.builtins.items() if space.get(name) is not was]
@@ -49,7 +52,9 @@ class Unharmed:
                 harmed.append((f"sys.modules[{name!r}]", self.table.get(name)))
                 self.table[name] = loaded
         sys.setrecursionlimit(self.limit)
-        return [name for name, now in harmed if not (callable(now) or isinstance(now, ModuleType))]
+        broken = [name for name, now in harmed if not (callable(now) or isinstance(now, ModuleType))]
+        what = f"the script has replaced what gviz and Python need: {joined(broken)}"
+        return Note(f"{what}; it was put back after the script's end", "warning") if broken else None
 
 
 def is_replaced(module: str, name: str, was: object, now: object) -> bool:

@@ -105,7 +105,7 @@ def engine_module(fullname: str) -> ModuleType | None:
 
 
 class Arguments(list[str]):
-    """``sys.argv`` of a script. Python's ``multiprocessing`` pickles it for the processes that it starts: with torch."""
+    """``sys.argv`` of a script. ``multiprocessing`` pickles it for the processes that it starts anew: so these get torch."""
 
     def __init__(self, argv: Sequence[str], *, has_engine: bool) -> None:
         super().__init__(argv)
