@@ -94,9 +94,6 @@ def test_a_signal_at_any_time_leaves_the_old_file_or_a_whole_one(gviz: Program, 
         (gviz.folder / f"y.{suffix}").touch()
 
 
-
-
-
 @needs_posix
 @pytest.mark.parametrize("step", ["open", "fchmod", "replace"])
 @pytest.mark.parametrize("sent", ["SIGTERM", "SIGHUP"])
