@@ -407,13 +407,13 @@ def _record(item: Node | Edge | TensorRow | Cut) -> dict[str, Any]:
 
 
 def _is_value(value: object) -> bool:
-    """Return True if all that is nested in the value are numbers; a list to work off, since values may be nested deeply."""
+    """Return True if all that is nested in the value are a tensor's numbers; a list to work off, since it may be deep."""
     todo = [value]
     while todo:
         item = todo.pop()
         if isinstance(item, tuple):
             todo.extend(item)
-        elif type(item) not in (bool, int, float, str, type(None)):
+        elif type(item) not in (bool, int, float, str, type(None)) or (type(item) is int and item.bit_length() > 64):
             return False
     return True
 

@@ -37,7 +37,8 @@ def dataflow(graph: Graph) -> Graph:
     words, rows = words_of(graph), {row.name: row for row in graph.tensors}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     data = [edge for edge in graph.edges if edge.kind == "data"]
-    results = {edge.source: nodes[edge.target] for edge in data if nodes[edge.target].kind == "output"}
+    aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}
+    results = {e.source: nodes[e.target] for e in data if nodes[e.target].kind == "output" and e.source not in aside}
     known = {(edge.target, edge.slot) for edge in graph.edges}
     made: list[Node] = []
     edges: list[Edge] = []
@@ -52,7 +53,7 @@ def dataflow(graph: Graph) -> Graph:
         edges.append(Edge(name, user.id, slot))
 
     for node in graph.nodes:
-        if node.kind in ("accumulate", "saved", "intermediate") or node.id in merged:
+        if node.id in aside or node.id in merged:
             continue
         if node.kind != "operation":
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)

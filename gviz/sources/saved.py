@@ -9,11 +9,15 @@ from gviz.errors import SourceError
 from gviz.files import parse_json
 from gviz.graph import Edge, Graph
 from gviz.passes.expressions import inputs_first
+from gviz.text import excerpt
 
 __all__ = ["load"]
 
 HALF = re.compile("[\ud800-\udfff]")
 """Half of a pair: JSON can write one, and no file, stream or picture can hold it."""
+
+MOST_INPUTS = 100_000
+"""Of one operation; each has a word in what is said of it."""
 
 
 def load(text: str, file: str) -> Graph:
@@ -43,16 +47,22 @@ def load(text: str, file: str) -> Graph:
         raise SourceError(f"{file}: {error}", hint=hint) from None
     except RecursionError:
         raise SourceError(f"{file}: the JSON is nested too deeply for a graph of gviz") from None
-    if graph.kind != "static" and _has_circle(graph):
-        hint = "no operation is computed from its own result: gviz never saves such a graph"
-        raise SourceError(f"{file}: the arrows of this graph go round in a circle", hint=hint)
+    if graph.kind != "static" and (what := _impossible(graph)):
+        hint = "the file was not written by gviz, or was changed since"
+        raise SourceError(f"{file}: {what}", hint=hint)
     return graph
 
 
-def _has_circle(graph: Graph) -> bool:
-    """Return whether data comes back to where it was."""
+def _impossible(graph: Graph) -> str:
+    """Return what no recorded graph has: an input beyond the last one, data that comes back to where it was; "" if nothing."""
     inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    slots = {node.id: node.slots for node in graph.nodes if node.kind == "operation"}
+    if max(slots.values(), default=0) > MOST_INPUTS:
+        return f"an operation has {excerpt(str(max(slots.values())))} inputs; {MOST_INPUTS:,} are drawn"
     for edge in graph.edges:
         if edge.kind == "data":
             inputs[edge.target].append(edge)
-    return sum(1 for _ in inputs_first(graph, inputs)) < len(graph.nodes)
+            if edge.slot >= slots.get(edge.target, edge.slot + 1):
+                return f"edge {excerpt(edge.source)} -> {excerpt(edge.target)}: there is no input {edge.slot}"
+    is_round = sum(1 for _ in inputs_first(graph, inputs)) < len(graph.nodes)
+    return "the arrows of this graph go round in a circle" if is_round else ""

@@ -46,7 +46,8 @@ def prepare(formula: Graph) -> Graph:
     """Return the graph of the values without constants: PyTorch's graph has none."""
     kept = {node.id for node in formula.nodes if node.kind in ("leaf", "operation")}
     edges = tuple(edge for edge in formula.edges if edge.source in kept)
-    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in kept), edges=edges)
+    roots = tuple(root for root in formula.roots if root in kept)
+    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in kept), edges=edges, roots=roots)
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
