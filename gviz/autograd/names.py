@@ -186,7 +186,7 @@ class Form:
     def fault(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return what is wrong with a call that is not of this form: an argument of another kind, one too few or too many."""
         args, words = self.given(args, kwargs)
-        given = words | dict(zip((parameter.name for parameter in self.parameters), args, strict=False))
+        given = words | dict(zip((parameter.name for parameter in self.parameters[: self.places]), args, strict=False))
         for i, parameter in enumerate(self.parameters):
             if parameter.name in given and parameter.take(value := given[parameter.name]) is NO:
                 place = f" (position {i + 1})" if i < len(args) else ""
