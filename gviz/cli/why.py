@@ -57,7 +57,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     else:
         print_table(causes)
     if reading.graph.error and not any(cause.is_wrong for cause in causes):
-        streams.complain("the script stopped after these gradients: gviz explain TEXT says what that error means", "note")
+        streams.complain("the script stopped with an error: gviz explain TEXT says what it means", "note")
     return reading.status or int(any(cause.is_wrong for cause in causes))
 
 

@@ -137,9 +137,8 @@ def below(case: Case, row: TensorRow) -> Cause:
         return without_trace(case, row, node)
     cuts = [cut for cut in case.graph.cuts if row.name in cut.leaves]
     likely = [cut for cut in cuts if cut.is_number or not case.nodes]  # nobody knows where a number goes
-    used = sorted(
-        (cut for cut in cuts if cut.is_used), key=lambda cut: cut.why == "no derivative"
-    )  # argmax goes beside the way
+    used = [cut for cut in cuts if cut.is_used]
+    used.sort(key=lambda cut: cut.why == "no derivative")  # such as an argmax beside the way
     cut = next(iter(used), likely[-1] if likely else None)
     if cut is not None and (case.graph.line or not case.nodes):
         clause = CUTS[cut.why].format(it="what is made from it", by=cut.by, source="")
