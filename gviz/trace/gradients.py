@@ -24,6 +24,9 @@ Known: TypeAlias = "dict[int, tuple[Any, T]]"
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
 
+CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
+"""How Python, 3.11 to 3.14, comes to a constant index."""
+
 
 class Fate:
     """What became of the gradient of a leaf, after the last backward that came to it.
@@ -107,9 +110,9 @@ class Gradients:
         """Return whether code uses the gradient that it reads there: more than to see whether it is None, or to empty it."""
         known = self.uses.get((id(code), at))
         if known is None:
-            following = [one for one in dis.get_instructions(code) if one.offset > at]
+            following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
             names = [str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)]
-            after = [one.opname for one in dropwhile(lambda one: one.opname in ("LOAD_CONST", "BUILD_SLICE"), following)]
+            after = [one.opname for one in dropwhile(lambda one: one.opname in CONSTANTS, following)]
             is_asked = following[0].opname.endswith("NONE") or after[0] in ("IS_OP", "STORE_SLICE")
             is_filled = after[0] == "STORE_SUBSCR" and len(after) < len(following)  # of the gradient, by a constant index
             known = self.uses[id(code), at] = not is_asked and not is_filled and not (names and names[-1] in EMPTIES), code
