@@ -55,6 +55,7 @@ WORDS: dict[str, Any] = {
     "two": lambda _: array([4, 1]),
     "lengths": lambda _: array([2, 1]),
     "again": lambda _: array([1, 1, 0]),
+    "starts": lambda _: array([0, 2]),
     "columns": lambda random: array(random.integers(0, 3, (2, 2))),
     "places": lambda _: array([[2, 0, 1], [1, 2, 0]]),
     "picks": lambda _: array([5, 0, 3, 0]),
@@ -231,6 +232,10 @@ SAMPLES.update({  # nn.functional's
     "adaptive_avg_pool2d": [("J", (1, 3))], "adaptive_avg_pool2d_backward": [("J2", "J")],
     "constant_pad_nd": [("A", (1, -1), 0.5)],
     "embedding": [("S", "classes", 1, False, False)], "embedding_dense_backward": [("A", "classes", 3, 1, False)],
+    "embedding_bag": [("S", "again", "starts", False, 0, False, "V"), ("S", "again", "starts", False, 1, False, None),
+                      ("S", "again", "starts", False, 2, False, None)],
+    "embedding_bag_backward": [("A", "again", "starts", "lengths", "places", 3, False, 1, None, -1)],
+    "embedding_bag_per_sample_weights_backward": [("A", "S", "again", "starts", -1)],
     "native_layer_norm": [("A", (3,), "V", "V", 1e-5)],
     "native_batch_norm": [("A", "V", "V", None, None, True, 0.1, 1e-5)],
     "native_group_norm": [("GN", "V4", "V4", 2, 4, 3, 2, 1e-5)],
@@ -271,14 +276,14 @@ SAMPLES.update({  # nn.functional's
 })  # fmt: skip
 NO_SLOPE = frozenset({
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "cdist_backward", "linalg_cholesky_ex", "cholesky",
+    "native_layer_norm_backward", "cdist_backward", "embedding_bag_backward", "linalg_cholesky_ex", "cholesky",
     "linalg_eigh", "unique2", "unique_dim", "delayed_error", "undefined_grad",
     "uniform_fill", "normal_fill", "exponential_fill", "bernoulli_one", "bernoulli_each", "bernoulli", "random_from",
     "random_to", "random_all", "normal_mean", "normal_std", "normal",
 })  # fmt: skip
 """Rows whose derivative PyTorch refuses, whose inputs (or their elements) depend on each other, or which are random."""
 
-ONCE = frozenset({"cdist_forward", "flash_attention", "hardsigmoid"})
+ONCE = frozenset({"cdist_forward", "embedding_bag", "flash_attention", "hardsigmoid"})
 """Rows that PyTorch differentiates only once."""
 
 

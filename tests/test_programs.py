@@ -19,20 +19,11 @@ from gviz.sources import Note, Reading, SourceOptions, read
 
 FILES = sorted((Path(__file__).parent / "programs").glob("*.py"))
 
-MISSING = {"bag_of_words": "gviz's engine has no nn.EmbeddingBag"}
-"""Programs that gviz's engine does not run, and why."""
-
 WORKSPACE = "result3"
 """What the library behind PyTorch's LSTM keeps for its own backward: bytes that only that library reads."""
 
 TOLERANCE = {"rtol": 1e-3, "atol": 1e-3, "equal_nan": True}
 """Sums are added up in another order, and the steps of a training pass on what that makes."""
-
-
-def parameters() -> list[Any]:
-    """The programs; those that cannot run are expected to fail."""
-    known = {name: pytest.mark.xfail(reason=reason) for name, reason in MISSING.items()}
-    return [pytest.param(file, id=file.stem, marks=[known[file.stem]] if file.stem in known else []) for file in FILES]
 
 
 def run(file: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> tuple[Reading, str]:
@@ -58,7 +49,7 @@ def is_close(one: Value, other: Value) -> bool:
     return bool(np.allclose(np.array(one, dtype=float), np.array(other, dtype=float), **TOLERANCE))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("file", parameters())
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_a_program_prints_what_pytorch_prints(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reading, printed = run(file, "gviz", capsys)
     assert printed == file.with_suffix(".txt").read_text(encoding="utf-8")
@@ -78,7 +69,7 @@ def test_the_record_is_what_pytorch_prints(file: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("file", parameters())
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_a_program_leaves_the_graph_that_pytorch_records(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     ours, theirs = (run(file, engine, capsys)[0].graph for engine in ("gviz", "torch"))

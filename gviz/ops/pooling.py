@@ -1,4 +1,4 @@
-"""Pooling: windows of a signal, an image or a volume; zeros around it; rows of a table looked up."""
+"""Pooling: windows of a signal, an image or a volume; zeros around it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import TENSORS, composite, named, op
-from gviz.numbers.words import type_name
 from gviz.ops.checks import lacks, refuse
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.indexing import add_at
@@ -248,7 +247,7 @@ def offer(dims):
 for dims in (1, 2, 3):
     offer(dims)
 
-# ------------------------------------------------------------------ zeros around, and rows of a table
+# ------------------------------------------------------------------ zeros around
 @op("ConstantPadNdBackward0", self="constant_pad_nd(grad, negated(pad), 0)")
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
@@ -256,33 +255,3 @@ def constant_pad_nd(self, pad, value=0):
         raise RuntimeError("narrow(): length must be non-negative.")
     cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
     return np.pad(np.asarray(cut, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)
-
-@op("EmbeddingBackward0", nondiff=("indices",), promote="none", saves=("sparse",),
-    weight="embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq)")
-def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    refuse(weight.ndim != 2, "'weight' must be 2-D")
-    if indices.dtype not in (np.int64, np.int32):
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-                           f"but got {'CPUBoolType' if indices.dtype == bool else type_name(indices.dtype)} instead (while "
-                           "checking arguments for embedding)")
-    refuse(indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]), "index out of range in self", IndexError)
-    return weight[indices]
-
-@op("EmbeddingDenseBackwardBackward0", nondiff=("indices",), promote="none",
-    grad_output="embedding_double_backward(grad, indices, padding_idx)")
-def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    flat = indices.reshape(-1)
-    rows, keep = grad_output.reshape(flat.size, -1), flat != padding_idx
-    if scale_grad_by_freq:
-        rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
-    result = np.zeros((num_weights, grad_output.shape[-1]), grad_output.dtype)
-    add_at(result, flat[keep], rows[keep])
-    return result
-
-@composite
-def embedding_double_backward(grad, indices, padding_idx):
-    """The gradient's rows where the indices say, nothing for padding."""
-    rows = index_select(grad, 0, reshape(indices, (-1,)))
-    if padding_idx >= 0:
-        rows = masked_fill(rows, reshape(equal(indices, padding_idx), (-1, 1)), 0)
-    return view(rows, (*indices.shape, -1))

@@ -31,7 +31,7 @@ OPERATIONS = ("operation", "accumulate")
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
-LONGEST_NAME, LONGEST_EXPRESSION = 40, 36
+LONGEST_NAME, LONGEST_EXPRESSION = 60, 36
 """Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
 REPEATED, USED = "repeated", "used"

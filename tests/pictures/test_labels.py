@@ -87,11 +87,11 @@ def test_the_norm_of_huge_numbers_does_not_overflow() -> None:
 
 
 def test_a_long_name_and_a_long_expression_are_cut_in_the_middle() -> None:
-    node = Node("n0", "operation", "AddBackward0", "n" * 50, (), value=3.0, expression="+".join("abcdefghijklmnopqrstuvwxyz"))
+    node = Node("n0", "operation", "AddBackward0", "n" * 70, (), value=3.0, expression="+".join("abcdefghijklmnopqrstuvwxyz"))
     label, statement, value = (text_of(line) for line in one(node).lines)
     assert label == "AddBackward0"
     name, _, expression = statement.partition(" = ")
-    assert (len(name), len(expression), value) == (40, 36, "= 3")
+    assert (len(name), len(expression), value) == (60, 36, "= 3")
     assert name.count("…") == expression.count("…") == 1
     assert expression.startswith("a+b")
     assert expression.endswith("+z")

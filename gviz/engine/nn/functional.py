@@ -24,6 +24,7 @@ from gviz.numbers.words import absent, warn
 from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.ops import normalization
 from gviz.ops import resizing as _resizing  # noqa: F401 - stores its rows, and those of resampling
+from gviz.ops import tables as _tables  # noqa: F401 - stores its rows
 from gviz.ops.checks import refuse
 from gviz.ops.pooling import adaptive_means
 
@@ -33,14 +34,49 @@ from gviz.ops.pooling import adaptive_means
 def embedding(input, weight, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
               scale_grad_by_freq: bool = False, sparse: bool = False):
     """Return the rows of ``weight`` at the indices ``input``."""
+    padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight.shape[0])
+    prepare(input, weight, max_norm, norm_type, sparse)
+    return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+BAGS = ("sum", "mean", "max")
+"""What becomes of a bag, in the order of PyTorch's numbers."""
+
+@named("F.embedding_bag")
+def embedding_bag(input, weight, offsets=None, max_norm: float | None = None, norm_type: float = 2.0,
+                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights=None,
+                  include_last_offset: bool = False, padding_idx: int | None = None):
+    """Return the sum, mean or largest of the rows of ``weight`` for each bag: a row of ``input``, or from offset to offset."""
+    weights, rows, dims = per_sample_weights, len(weight), input.dim()
+    refuse(weights is not None and weights.shape != input.shape, "embedding_bag: If per_sample_weights "
+           f"({getattr(weights, 'shape', '')}) is not None, then it must have the same shape as the input ({input.shape})",
+           ValueError)
+    refuse(weight.dim() != 2, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}", ValueError)
+    refuse(dims not in (1, 2), f"input has to be 1D or 2D Tensor, but got Tensor of dimension {dims}", ValueError)
+    refuse(dims == 2 and offsets is not None, "if input is 2D, then offsets has to be None, as input is treated is a "
+           f"mini-batch of fixed length sequences. However, found offsets of type {type(offsets)}", ValueError)
+    refuse(dims == 1 and offsets is None, "offsets has to be a 1D Tensor but got None", ValueError)
+    refuse(dims == 1 and offsets is not None and offsets.dim() != 1, "offsets has to be a 1D Tensor", ValueError)
+    refuse(mode not in BAGS, "mode has to be one of sum, mean or max", ValueError)
+    refuse(mode == "max" and scale_grad_by_freq, "max mode does not support scaling the gradient by the frequency", ValueError)
+    prepare(input, weight, max_norm, norm_type, sparse)
+    refuse(weights is not None and mode != "sum", "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+           f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.", NotImplementedError)
+    refuse(padding_idx is not None and not -rows <= padding_idx < rows, "padding_idx must be within the number of embeddings, "
+           f"{-rows} through {rows - 1}, but got {padding_idx}")
+    if dims == 2:
+        offsets, include_last_offset = from_array(np.arange(len(input)) * input.shape[1], None), False
+        input, weights = input.reshape(-1), None if weights is None else weights.reshape(-1)
+    return call["embedding_bag"](weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, weights,
+                                 include_last_offset, -1 if padding_idx is None else padding_idx % rows)[0]
+
+def prepare(input: Any, weight: Any, max_norm: float | None, norm_type: float, sparse: bool) -> None:
+    """Bring the rows that are looked up within a norm, in place, if one is given; refuse gradients that are sparse."""
     if sparse and weight.requires_grad:
         raise NotImplementedError("sparse gradients are not in gviz's engine; run with --engine torch")
-    padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight.shape[0])
     if max_norm is not None:
         with no_grad():
             rows = input.unique()
             weight[rows] = weight[rows].renorm(norm_type, 0, max_norm)
-    return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 def row_number(padding_idx: int, rows: int) -> int:
     """Return which row is the padding, counted from the start; refuses one that does not exist."""

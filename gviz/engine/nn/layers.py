@@ -72,7 +72,7 @@ class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freez
     """A table of vectors, looked up by number."""
 
     def _take(self, values: dict[str, Any]) -> None:
-        given, frozen = values.pop("_weight"), values.pop("_freeze")
+        given, frozen = values.pop("_weight"), values.pop("_freeze", False)
         if given is not None:
             self.weight = Parameter(given)
         if values["padding_idx"] is not None:
@@ -91,15 +91,29 @@ class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freez
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, padding_idx: Any = None, **options: Any) -> Any:
+    def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: Any, **options: Any) -> Any:
         """Make a table of given vectors."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze, **options)
+        made = cls(*embeddings.shape, *args, _weight=embeddings, **options)
+        made.weight.requires_grad_(not freeze)
+        return made
 
     def extra_repr(self) -> str:
         """Return the sizes, and what is not as usual."""
         return f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(LOOKED_UP)}"
+
+class EmbeddingBag(Embedding, home="sparse", function=F.embedding_bag, less="_weight",
+                   inputs="input, offsets=None, per_sample_weights=None",
+                   takes="num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', "
+                   f"sparse=False, _weight=None, include_last_offset=False, padding_idx=None, {MADE}"):
+    """The sum, mean or largest of the vectors of a bag."""
+
+    def extra_repr(self) -> str:
+        """Return the sizes and the mode, and what is not as usual."""
+        usual = {name: value for name, value in LOOKED_UP.items() if name not in ("padding_idx", "sparse")}
+        text = f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(usual)}, mode={self.mode!r}"
+        return text + self.unusual({"padding_idx": None})
 
 BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {

@@ -39,7 +39,7 @@ MATRICES = words("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOS
 PRODUCTS = words(
     """
     outer ger kron tensordot inner bilinear meshgrid cartesian_prod pad conv1d conv2d repeat tile unfold index_select embedding
-    interpolate multinomial one_hot repeat_interleave bincount einsum
+    embedding_bag interpolate multinomial one_hot repeat_interleave bincount einsum
     """
 )
 """Functions that may put every element with every other one, as often as their numbers say."""
