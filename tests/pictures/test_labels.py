@@ -179,7 +179,7 @@ def test_a_banner_is_three_lines_at_most() -> None:
     assert "…" in banner
 
 
-@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "micrograd"])
+@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "micrograd", "autograd"])
 def test_any_name_is_cut_before_graphviz_reads_it(view: str) -> None:
     for name in ("x" * 40_000, "損" * 20_000, "<&>" * 10_000, "\\N" * 10_000):
         nodes = (

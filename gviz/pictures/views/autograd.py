@@ -9,7 +9,9 @@ from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.pictures import Arrow, Frame, Shape, html
-from gviz.pictures.labels import Span, is_small, norm_text, place_lines, shape_text, short_value, value_text
+from gviz.pictures.labels import (
+    LONGEST_NAME, Span, is_small, norm_text, place_lines, shape_text, short, short_value, value_text,
+)  # fmt: skip
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, box_attributes, with_alarm
@@ -58,7 +60,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
     made = outputs_of(graph)
     for node in graph.nodes:
         if node.kind == "constant":
-            yield Shape(node.id, {**box_attributes(node.kind, theme), "label": node.name or ""})
+            yield Shape(node.id, {**box_attributes(node.kind, theme), "label": short(node.name or "", LONGEST_NAME)})
         elif node.kind != "leaf":
             for one in made[node.id].values():
                 is_root = node.id in graph.roots and one.name == node.name
@@ -118,7 +120,7 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
         "is_leaf": Span(str(is_leaf)),
     }
     look = with_alarm(box_attributes("output" if is_root else node.kind, theme), [tuple(fields.values())], theme)
-    return {"label": html.fields(node.name or operator_of(node.label), fields, theme, look), **html.BARE}
+    return {"label": html.fields(short(node.name or operator_of(node.label), LONGEST_NAME), fields, theme, look), **html.BARE}
 
 
 def small_text(value: Value, options: RenderOptions) -> str:
@@ -149,7 +151,10 @@ def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Them
     for number, edge in enumerate(uses):
         total = plus(total, edge.handed) if number else edge.handed
     text = "…" if total is None else small_text(total, options)
-    lines: list[Line] = [(Span("AccumulateGrad"),), (Span(f"{leaf.name}.grad += {text}", "gradient"),)]
+    lines: list[Line] = [
+        (Span("AccumulateGrad"),),
+        (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),),
+    ]
     look = {**box_attributes("operation", theme), "color": theme.gradient}
     return Shape(BACK.format(leaf.id), {**look, "label": html.box(lines, theme)})
 
