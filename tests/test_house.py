@@ -83,7 +83,7 @@ BUDGETS = {
     "explain": 3060,
     "flow.py": 175,
     "trace": 715,
-    "pictures": 4302,
+    "pictures": 4315,
     "render": 1600,
     "text.py": 160,
     "files.py": 278,

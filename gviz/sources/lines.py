@@ -82,17 +82,12 @@ class Lines:
             assigned: name -> the line that gives it its value.
             before: the gradients that leaves had when backward was called, by identity; None if it was not.
         """
-        names: dict[int, str] = {}
-        for name, tensor in named.items():
-            names.setdefault(id(tensor), name)
-        below = {name: leaves for name, leaves in leaves_below(named).items() if leaves}
-        unnamed: dict[str, Any] = {}
-        for name in sorted(below, key=lambda name: len(below[name])):  # what is made of the fewest is nearest to a leaf
-            fresh = [leaf for leaf in below[name] if id(leaf) not in names]
-            for number, leaf in enumerate(fresh, 1):
-                own = names[id(leaf)] = f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"
-                unnamed[own] = leaf
+        below = leaves_below(named)
+        unnamed = unnamed_leaves(named, below)
         tensors = {**unnamed, **named}
+        names: dict[int, str] = {}
+        for name, tensor in tensors.items():
+            names.setdefault(id(tensor), name)
         for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
             told = self.told_by_gradients(self.row(row, tensor, names, assigned), tensor)
@@ -193,4 +188,19 @@ def leaves_below(named: Mapping[str, Any]) -> dict[str, list[Any]]:
             nodes = graph_nodes([tensor])
             visited += len(nodes)
             found[name] = [leaf for leaf in nodes.values() if leaf is not None]
+    return found
+
+
+def unnamed_leaves(named: Mapping[str, Any], below: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Return a name for each leaf that has none, ``leaf of y``: after the tensor that is made of the fewest leaves.
+
+    Args:
+        named: the tensors that have names.
+        below: the leaves that each of them is made from.
+    """
+    known, found = set(map(id, named.values())), {}
+    for name in sorted(below, key=lambda name: len(below[name])):
+        for number, leaf in enumerate([leaf for leaf in below[name] if id(leaf) not in known], 1):
+            known.add(id(leaf))
+            found[f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"] = leaf
     return found

@@ -10,7 +10,15 @@ from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import inputs_first, operator_of
 from gviz.pictures import Arrow, Frame, Shape, html
 from gviz.pictures.labels import (
-    LONGEST_NAME, Span, is_small, norm_text, place_lines, shape_text, short, short_value, value_text,
+    LONGEST_NAME,
+    Span,
+    is_small,
+    norm_text,
+    place_lines,
+    shape_text,
+    short,
+    short_value,
+    value_text,
 )  # fmt: skip
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text

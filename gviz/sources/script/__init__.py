@@ -309,7 +309,9 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
     if options.flow:
-        names = _with_leaves(names)
+        from gviz.sources.lines import leaves_below, unnamed_leaves
+
+        names = {**names, **unnamed_leaves(names, leaves_below(names))}
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
     flow = left.call.flow if left.call is not None and is_calls else {}
@@ -347,19 +349,6 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     turn = left.call.turn if left.call is not None else 0
     graph = replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)
     return replace(graph, codes=tuple(left.lines.codes.items()))
-
-
-def _with_leaves(names: dict[str, Any]) -> dict[str, Any]:
-    """Return the names, with one for each leaf below them that has none: those of its row in the table."""
-    from gviz.sources.lines import leaves_below
-
-    known, found = set(map(id, names.values())), {}
-    below = leaves_below(names)
-    for name in sorted(below, key=lambda name: len(below[name])):
-        for number, leaf in enumerate([leaf for leaf in below[name] if id(leaf) not in known], 1):
-            known.add(id(leaf))
-            found[f"leaf {number} of {name}" if number > 1 else f"leaf of {name}"] = leaf
-    return {**names, **found}
 
 
 def _as_it_was(graph: Graph, names: Mapping[str, Any], values: Mapping[int, Any]) -> Graph:
