@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.node import next_seq
+from gviz.autograd.node import Node, next_seq
 from gviz.autograd.row import NUMBERS, TENSORS, Row
 from gviz.autograd.saved import keep
 from gviz.autograd.tensor import Tensor, edge_of, from_array
@@ -17,9 +17,6 @@ from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
 from gviz.numbers.shapes import broadcast_shape, steps_of
 from gviz.numbers.words import no_memory
-
-if TYPE_CHECKING:
-    from gviz.autograd.node import Node
 
 __all__ = ["OPERANDS", "call", "plain_number"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
 from gviz.ops.shape import flat_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Portable", "deep", "pickled", "shallow"]
 

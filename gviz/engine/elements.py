@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from gviz.numbers import printing
 from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
 from gviz.ops.shape import as_strided, permute, transpose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["Elements"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,6 @@ from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
-
-if TYPE_CHECKING:
-    from typing import Any as Number
-    from typing import Any as Operand
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 """The place among sorted values that an interpolation takes, or begins with."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,6 @@ from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

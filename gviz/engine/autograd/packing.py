@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -12,10 +13,6 @@ from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
 
 __all__ = [
     "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",

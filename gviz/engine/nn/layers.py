@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from gviz.autograd.modes import no_grad
+from gviz.autograd.tensor import Tensor
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
 from gviz.engine.nn.parameter import Parameter
 
-if TYPE_CHECKING:
-    from gviz.autograd.tensor import Tensor
 
 class Identity(Layer, home="linear"):
     """The input itself; all arguments are ignored."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import zeros
 from gviz.engine.nn.utils import rnn
 from gviz.numbers.words import absent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
