@@ -17,8 +17,6 @@ from gviz.numbers.words import warn
 
 GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-__all__ = ["detect_anomaly", "refuse_nan", "set_detect_anomaly", "warn_of"]
-
 
 def note_forward(node: Node) -> None:
     """Keep the lines that led to this node: those of the program, from its first file on, without the engine's."""

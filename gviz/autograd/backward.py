@@ -24,8 +24,6 @@ from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.shapes import check_written
 
-__all__ = ["Pass"]
-
 DEEPEST = 30
 """So many passes may run inside each other on one stack (a node's backward may call backward); PyTorch takes 60."""
 

@@ -18,8 +18,6 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.shapes import broadcast_shape, steps_of
 from gviz.numbers.words import no_memory
 
-__all__ = ["OPERANDS", "call", "plain_number"]
-
 OPERANDS: Any = (Tensor, *NUMBERS)
 
 FACTS: dict[str, Any] = {

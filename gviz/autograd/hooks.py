@@ -11,8 +11,6 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import type_name
 
-__all__ = ["RemovableHandle", "after_node", "append", "before_node", "move_edge"]
-
 
 class Hooks:
     """The hooks that are registered on one node.

@@ -22,8 +22,6 @@ from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import warn
 
-__all__ = ["in_place", "reshape_in_place", "write_out"]
-
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
     """Run an operation on a tensor and leave the result in its memory.

@@ -19,8 +19,6 @@ from gviz.numbers.dtypes import of
 from gviz.numbers.printing import Size
 from gviz.numbers.words import warn_once
 
-__all__ = ["GradientEdge", "backward", "grad", "place_of"]
-
 
 class GradientEdge(NamedTuple):
     """Where a tensor's gradient goes: a node, and the number of its output."""

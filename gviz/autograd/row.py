@@ -39,10 +39,6 @@ from gviz.autograd.tensor import Version, from_array
 from gviz.numbers.classes import result_class
 from gviz.numbers.dtypes import WrappedNumber
 
-__all__ = [
-    "ARRAYS", "COMPOSITES", "NAMED", "NUMBERS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "named", "native", "op",
-]  # fmt: skip
-
 ARRAYS: dict[str, Any] = {"__name__": "gviz.ops.arrays", "__builtins__": builtins, "np": np}
 TENSORS: dict[str, Any] = {"__name__": "gviz.ops.tensors", "__builtins__": builtins}
 ROWS: dict[str, Row] = {}

@@ -18,8 +18,6 @@ from gviz.autograd.tensor import Tensor, Version, from_array
 from gviz.autograd.words import CHANGED, DETACHED, FREED, INFERENCE_SAVED
 from gviz.numbers.words import type_name
 
-__all__ = ["GONE", "Packed", "Saved", "keep", "unpack"]
-
 GONE: Any = object()
 """Stands where a saved tensor was, after backward has freed it."""
 

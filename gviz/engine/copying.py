@@ -13,8 +13,6 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
 from gviz.ops.shape import flat_memory
 
-__all__ = ["Portable", "deep", "pickled", "shallow"]
-
 COPIED_NON_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
     "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "

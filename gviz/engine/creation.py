@@ -22,8 +22,6 @@ from gviz.numbers.printing import Size as Shape
 from gviz.numbers.unpack import check_numpy, infer
 from gviz.numbers.words import warn, warn_once
 
-__all__ = ["LegacyType", "checked", "creates", "empty", "finish"]
-
 MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
 

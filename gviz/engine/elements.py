@@ -18,8 +18,6 @@ from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
-__all__ = ["Elements"]
-
 OWN = frozenset({"_array", "_edge", "_rare", "_repr_svg_", "_version_cell", "rare", "refresh", "version_cell"})
 """The names that tensors have here and not in PyTorch."""
 

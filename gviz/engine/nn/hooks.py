@@ -15,8 +15,6 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.numbers.words import warn
 
-__all__ = ["Hooks"]
-
 NO_INPUTS = ("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
              "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
              "#torch.nn.Module.register_full_backward_hook for more details.")

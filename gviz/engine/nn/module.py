@@ -17,8 +17,6 @@ from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
 from gviz.numbers import dtypes
 
-__all__ = ["Module", "bracketed", "clear_gradient"]
-
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
     "_modules": (Hooks, "{} is not a Module subclass"),

@@ -11,8 +11,6 @@ from gviz.engine.nn import init
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
 
-__all__ = ["LAYERS", "MADE", "Layer", "each"]
-
 LAYERS: dict[str, Any] = {}
 """All that are declared, by their names."""
 
