@@ -30,7 +30,8 @@ FRESH = "param 'initial_lr' is not specified in param_groups[{}] when resuming s
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
 
-    Most say in ``takes`` what they take and keep, and in ``rate`` how a learning rate follows from the last one.
+    Most say in ``takes`` what they take and keep, and in ``rate`` what a group's learning rate is, from that of the last epoch
+    and the one at the beginning.
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
@@ -38,9 +39,10 @@ class LRScheduler(Portable):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init_subclass__(cls, takes: str = "") -> None:
+    def __init_subclass__(cls, takes: str = "", rate: Any = None) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
+        cls.rate = rate or cls.rate
         if takes:
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin(locals())")
 
@@ -68,7 +70,7 @@ class LRScheduler(Portable):
         self._is_initial = False
 
     def rate(self, lr: float, base: float) -> float:
-        """Return a group's learning rate in this epoch, from that of the last epoch and the one at the beginning."""
+        """Return a group's learning rate in this epoch; to be written."""
         raise NotImplementedError
 
     def get_lr(self) -> list[float]:
@@ -139,29 +141,19 @@ class LambdaLR(LRScheduler):
         for own, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             vars(own).update(kept or {})
 
-class StepLR(LRScheduler, takes="step_size, gamma=0.1"):
+class StepLR(LRScheduler, takes="step_size, gamma=0.1", rate=lambda self, lr, base:
+             lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
-    def rate(self, lr: float, base: float) -> float:
-        """Return it as before, or times ``gamma``."""
-        return lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma
-
-class MultiStepLR(LRScheduler, takes="milestones, gamma=0.1"):
+class MultiStepLR(LRScheduler, takes="milestones, gamma=0.1", rate=lambda self, lr, base:
+                  lr * self.gamma ** self.milestones[self.last_epoch]):
     """The learning rate times ``gamma`` at each milestone."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         super()._begin({**given, "milestones": Counter(given["milestones"])})
 
-    def rate(self, lr: float, base: float) -> float:
-        """Return it as before, or times ``gamma`` for each milestone that is now."""
-        return lr * self.gamma ** self.milestones[self.last_epoch]
-
-class ExponentialLR(LRScheduler, takes="gamma"):
+class ExponentialLR(LRScheduler, takes="gamma", rate=lambda self, lr, base: lr if self._is_initial else lr * self.gamma):
     """The learning rate times ``gamma`` every epoch."""
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return it as before, times ``gamma``."""
-        return lr if self._is_initial else lr * self.gamma
 
 class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
@@ -176,12 +168,9 @@ class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
         factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return factor * (lr - least) + least
 
-class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5"):
+class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5", rate=lambda self, lr, base: lr * (
+                 self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)):
     """The learning rate times ``factor`` for ``total_iters`` epochs."""
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return it times the factor at first, as it was at the end, else as before."""
-        return lr * (self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)
 
 class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
@@ -195,16 +184,13 @@ class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_i
             return lr
         return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
 
-class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0"):
+class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0", rate=lambda self, lr, base:
+        self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         refuse(given["T_0"] <= 0, f"Expected positive integer T_0, but got {given['T_0']}", ValueError)
         super()._begin(given)
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return the point of the cosine."""
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to an epoch or a part of one."""
