@@ -8,8 +8,8 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.ops.reduction import add_up, average
 from gviz.ops.rows import formula, row
-from gviz.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
