@@ -42,7 +42,7 @@ class LRScheduler(Portable):
     def __init_subclass__(cls, takes: str = "", rate: Any = None) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
-        cls.rate = rate or cls.rate
+        cls.rate = rate or cls.rate  # type: ignore[method-assign] # as a method of the class would be
         if takes:
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin(locals())")
 

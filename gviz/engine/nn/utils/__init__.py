@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -52,8 +51,4 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     for parameter, part in zip(parameters, vec.split([one.numel() for one in parameters]), strict=True):
         parameter.data = part.view_as(parameter).data
 
-missing = absent("torch.nn.utils")
-
-def __getattr__(name: str) -> Any:
-    """Load a module when it is first named."""
-    return import_module("gviz.engine.nn.utils.parametrize") if name == "parametrize" else missing(name)
+__getattr__ = absent("torch.nn.utils", "parametrize")
