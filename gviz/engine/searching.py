@@ -14,6 +14,7 @@ from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
+from gviz.ops.rows import array_of
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 """The place among sorted values that an interpolation takes, or begins with."""
@@ -22,11 +23,6 @@ ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher"
 def constant(array: Any, dtype: Any = None) -> Tensor:
     """Return an array as a tensor that is not a part of the graph."""
     return from_array(np.asarray(array, dtype), None)
-
-
-def array_of(operand: Any) -> Any:
-    """Return an operand as an array, a number as itself."""
-    return operand._array if isinstance(operand, Tensor) else operand
 
 
 @named("quantile")

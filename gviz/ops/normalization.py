@@ -64,10 +64,12 @@ def check_normalized(input, shape, star, **parameters: Any):
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
                            f"[{star}{', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
 
-@op("NativeLayerNormBackward0", promote="none", check=one_dtype("LayerNormKernelImpl"), extras=("result1", "result2"),
+@op("NativeLayerNormBackward0", "F.layer_norm torch.layer_norm", promote="none", check=one_dtype("LayerNormKernelImpl"),
+    extras=("result1", "result2"),
     input__weight__bias="native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, "
     "grad_input_mask)")
-def native_layer_norm(input, normalized_shape, weight, bias, eps):
+def native_layer_norm(input, normalized_shape: Size, weight=None, bias=None, eps: float = 1e-05):
+    """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
     check_normalized(input, normalized_shape, "*, ", weight=weight, bias=bias)
     input = np.asarray(input, order="C")
     mean, _, rstd = moments(input, tuple(range(-len(normalized_shape), 0)), eps)

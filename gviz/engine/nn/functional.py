@@ -64,11 +64,6 @@ def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any 
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
-@named("F.layer_norm torch.layer_norm")
-def layer_norm(input, normalized_shape: Size, weight=None, bias=None, eps: float = 1e-05):
-    """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
-    return call["native_layer_norm"](input, normalized_shape, weight, bias, eps)
-
 @named("F.rms_norm torch.rms_norm")
 @native
 def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = None):
