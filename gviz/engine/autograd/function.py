@@ -116,10 +116,6 @@ class BackwardCFunction(FunctionCtx, Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
-NOT_INPUT = (
-    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
-    "ctx.mark_dirty()."
-)
 WRITTEN_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
     "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
@@ -234,7 +230,10 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
         elif any(one is d for d in node.dirty_tensors):
             if flows:
                 if not given:
-                    warn(NOT_INPUT)
+                    warn(
+                        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                        "should be passed to ctx.mark_dirty()."
+                    )
                 refuse_written(one, outputs)
                 take_place(one, (node, i))
         elif isinstance(one, Tensor):

@@ -46,11 +46,6 @@ class saved_tensors_hooks:
             place.pack(self.pack_hook, self.unpack_hook)
 
 
-OUTSIDE = (
-    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
-)
-
-
 class Handle:
     """What stands for a saved tensor in the block of :class:`allow_mutation_on_saved_tensors`; lives as long as it is saved."""
 
@@ -92,7 +87,10 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         """Return the tensor with the values that it was saved with."""
         tensor = self.cloned.get(handle, self.original.get(handle))
         if tensor is None:
-            raise AssertionError(OUTSIDE)
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+                "recorded."
+            )
         return tensor
 
     def copy(self, written: Tensor) -> None:

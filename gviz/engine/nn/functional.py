@@ -195,10 +195,6 @@ DEPRECATED = (
 )
 ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
     DEPRECATED[DEPRECATED.index("Note"):].replace("dimensions,", "dimension,"))
-ONE_SPATIAL = ("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-               "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-               "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-               "channel-wise dropout behavior, please switch to using dropout1d instead.")
 
 @named("F.dropout torch.dropout")
 def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
@@ -231,7 +227,10 @@ def dropout_of(dims: int) -> None:
             refuse(dims == 1, ONLY.format(d=1, n=rank, a=2, b=3))
             warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
         if dims == 2 and rank == 3:
-            warn(ONE_SPATIAL)
+            warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+                 "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+                 "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+                 "channel-wise dropout behavior, please switch to using dropout1d instead.")
         alone = dims != 2 and rank != dims + 2
         batch = input if not alone else input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         refuse(training and p and batch.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")

@@ -21,12 +21,6 @@ __all__ = [
     "MultiStepLR", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
-EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them "
-         "in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
-         "skipping the first value of the learning rate schedule. See more details at "
-         "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
-FRESH = "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0."
-
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
 
@@ -59,7 +53,8 @@ class LRScheduler(Portable):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(FRESH.format(i))
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                               "last_epoch >= 0.")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
@@ -87,7 +82,10 @@ class LRScheduler(Portable):
     def step(self) -> None:
         """Go on by one epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            warn(EARLY)
+            warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                 "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                 "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
         self._step_count += 1
         self.last_epoch += 1
         self.renew()
