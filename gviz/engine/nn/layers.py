@@ -67,6 +67,7 @@ LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_gra
 TABLE = "num_embeddings, embedding_dim, " + ", ".join(f"{name}={value}" for name, value in LOOKED_UP.items())
 
 class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freeze",
+                shown="{num_embeddings}, {embedding_dim}", usual=LOOKED_UP,
                 takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}", shapes={"weight": "num_embeddings embedding_dim"}):
     """A table of vectors, looked up by number."""
 
@@ -95,10 +96,6 @@ class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freez
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(*embeddings.shape, padding_idx, _weight=embeddings, _freeze=freeze, **options)
-
-    def extra_repr(self) -> str:
-        """Return the sizes, and what is not as usual."""
-        return f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(LOOKED_UP)}"
 
 BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {
