@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gviz.autograd.row import composite, op
@@ -13,7 +11,7 @@ from gviz.ops.checks import lacks, refuse
 def one_dtype(kernel):
     """Return a check that the kernel takes such numbers, and that parameters have the dtype of the input, as in PyTorch."""
 
-    def check(input, *parameters: Any):
+    def check(input, *parameters):
         kinds = [p.dtype for p in parameters if p is not None and p.dtype != input.dtype]
         refuse(kinds and kinds[0] != np.float32, "mixed dtype (CPU): expect parameter to have scalar type of Float")
         refuse(kinds and input.dtype != np.float16, "mixed dtype (CPU): all inputs must share same datatype.")
@@ -53,7 +51,7 @@ def by_channel(array):
     return (-1, *(1,) * (array.ndim - 2)), (0, *range(2, array.ndim))
 
 # ------------------------------------------------------------------ layers
-def check_normalized(input, shape, star, **parameters: Any):
+def check_normalized(input, shape, star, **parameters):
     """Refuse an input whose last dimensions, or parameters which, have not that shape."""
     refuse(not shape, "Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = []")
     for name, value in parameters.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -16,14 +15,14 @@ from gviz.ops.rows import brief, formula, row
 
 def totals(reduce):
     """Return the function of a reduction along axes, or of everything; in a dtype if one is asked for."""
-    def total(array: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
+    def total(array, axis=None, *, keepdims=False, dtype=None):
         result = np.asarray(reduce(array, axis=axis, keepdims=keepdims), order="C")
         return result if dtype is None else result.astype(dtype)
     return total
 
 add_up, multiply_up = totals(np.add.reduce), totals(np.multiply.reduce)  # whose warnings are silenced, unlike np.sum's
 
-def average(array: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def average(array, axis=None, *, keepdims=False):
     total = add_up(array, axis, keepdims=keepdims)
     return np.asarray(total / array.dtype.type(array.size // max(total.size, 1)))
 
