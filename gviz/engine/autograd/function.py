@@ -282,9 +282,6 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         refuse_view(one)
 
 
-TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
-
-
 def once_differentiable(backward: Any) -> Any:
     """Return a backward whose result is not recorded: differentiating it again is an error."""
 
@@ -295,7 +292,8 @@ def once_differentiable(backward: Any) -> Any:
         if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return found
         several = found if isinstance(found, tuple) else (found,)
-        again = TENSORS["delayed_error"]([None if one is None else one.detach().requires_grad_() for one in several], TWICE)
+        twice = "trying to differentiate twice a function that was marked with @once_differentiable"
+        again = TENSORS["delayed_error"]([None if one is None else one.detach().requires_grad_() for one in several], twice)
         return again if isinstance(found, tuple) else again[0]
 
     return run
