@@ -29,6 +29,8 @@ class LRScheduler(Portable):
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
+    _parts = ""
+    """The name of the schedules, or functions, that it is made of."""
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
@@ -108,15 +110,26 @@ class LRScheduler(Portable):
         self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer."""
-        return {name: value for name, value in vars(self).items() if name != "optimizer"}
+        """Return all that it keeps but the optimizer; its parts (last, as in PyTorch) by their states: functions have none."""
+        state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts)}
+        if self._parts:
+            state[self._parts] = [state_of(one) for one in getattr(self, self._parts)]
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
-        vars(self).update(state_dict)
+        """Go on from there, with the own parts."""
+        vars(self).update({name: value for name, value in state_dict.items() if name != self._parts})
+        for own, kept in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
+            (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(kept or {})
+
+def state_of(part: Any) -> Any:
+    """Return what a schedule, or a callable object, keeps; a function keeps nothing."""
+    return part.state_dict() if isinstance(part, LRScheduler) else None if isinstance(part, FunctionType) else dict(vars(part))
 
 class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
+
+    _parts = "lr_lambdas"
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
@@ -127,17 +140,6 @@ class LambdaLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return what the functions say."""
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer; of callable objects what they keep, of functions nothing."""
-        state = {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}  # which PyTorch puts last
-        return {**state, "lr_lambdas": [None if isinstance(f, FunctionType) else dict(vars(f)) for f in self.lr_lambdas]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there, with the own functions."""
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
-        for own, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
-            vars(own).update(kept or {})
 
 class StepLR(LRScheduler, takes="step_size, gamma=0.1", rate=lambda self, lr, base:
              lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma):
@@ -281,6 +283,8 @@ class ReduceLROnPlateau(LRScheduler):
 class SequentialLR(LRScheduler):
     """One schedule after the other, the next from each milestone on."""
 
+    _parts = "_schedulers"
+
     def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1) -> None:
         refuse(len(milestones) != len(schedulers) - 1, "Sequential Schedulers expects number of schedulers provided to be one "
                f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
@@ -302,16 +306,5 @@ class SequentialLR(LRScheduler):
         else:
             now.step()
         self._last_lr = now.get_last_lr()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer, and the states of its schedules."""
-        state = {name: value for name, value in super().state_dict().items() if name != "_schedulers"}
-        return {**state, "_schedulers": [one.state_dict() for one in self._schedulers]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
-        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
-        for own, kept in zip(self._schedulers, state_dict["_schedulers"], strict=True):
-            own.load_state_dict(kept)
 
 __getattr__ = absent("torch.optim.lr_scheduler")
