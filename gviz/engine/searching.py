@@ -20,7 +20,7 @@ ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher"
 """The place among sorted values that an interpolation takes, or begins with."""
 
 
-def constant(array: Any, dtype: Any = None) -> Tensor:
+def constant(array: Any, dtype: Any = None) -> Any:
     """Return an array as a tensor that is not a part of the graph."""
     return from_array(np.asarray(array, dtype), None)
 
