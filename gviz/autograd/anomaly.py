@@ -17,8 +17,6 @@ from gviz.numbers.words import warn
 
 GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-__all__ = ["detect_anomaly", "refuse_nan", "set_detect_anomaly", "warn_of"]
-
 
 def note_forward(node: Node) -> None:
     """Keep the lines that led to this node: those of the program, from its first file on, without the engine's."""
@@ -46,18 +44,16 @@ def warn_of(node: Node) -> None:
     """The warning of an error in a node, with the lines of its forward call; so for the node whose backward made it."""
     told = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
     again = "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
+    nothing = "No forward pass information available. Enable detect anomaly during forward pass for more information."
     maker: Any = node
     while maker is not None:
         name, lines = type(maker).name(maker), maker.metadata.get("traceback_")
-        text = f"Error detected in {name}. {NO_LINES}" if lines is None else told.format(name, "".join(lines))
+        text = f"Error detected in {name}. {nothing}" if lines is None else told.format(name, "".join(lines))
         try:
             warn(text)
         except Warning:  # the program makes errors of warnings: there is one already
             sys.stderr.write(f"{text}\n")
         maker, told = maker.metadata.get("parent_"), again
-
-
-NO_LINES = "No forward pass information available. Enable detect anomaly during forward pass for more information."
 
 
 class set_detect_anomaly:

@@ -6,12 +6,13 @@ leaf at once. Gradients are tensors; with ``create_graph`` the grad mode is on m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import copy_context
 from heapq import heappop, heappush
 from itertools import count
 from sys import getrefcount
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +23,6 @@ from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.shapes import check_written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["Pass"]
 
 DEEPEST = 30
 """So many passes may run inside each other on one stack (a node's backward may call backward); PyTorch takes 60."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.node import next_seq
+from gviz.autograd.node import Node, next_seq
 from gviz.autograd.row import NUMBERS, TENSORS, Row
 from gviz.autograd.saved import keep
 from gviz.autograd.tensor import Tensor, edge_of, from_array
@@ -17,11 +16,6 @@ from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
 from gviz.numbers.shapes import broadcast_shape, steps_of
 from gviz.numbers.words import no_memory
-
-if TYPE_CHECKING:
-    from gviz.autograd.node import Node
-
-__all__ = ["OPERANDS", "call", "plain_number"]
 
 OPERANDS: Any = (Tensor, *NUMBERS)
 
@@ -35,10 +29,13 @@ FACTS: dict[str, Any] = {
 """What a row may save of an input instead of the input."""
 
 
-def call(row: Row, *args: Any, **kwargs: Any) -> Any:
-    """Return the operation's result; it is recorded if the grad mode is on and an input requires a gradient."""
-    if kwargs or len(args) != len(row.parameters):
-        args = in_order(row, args, kwargs)
+def call(row: Row, *args: Any) -> Any:
+    """Return the operation's result; it is recorded if the grad mode is on and an input requires a gradient.
+
+    Arguments are in the order of the parameters; the last ones may be left to their defaults.
+    """
+    if (missing := len(row.parameters) - len(args)) > 0:
+        args += row.defaults[-missing:]
     if row.scalar and mode.formula and any(isinstance(args[i], NUMBERS) for i in row.inputs):
         return TENSORS[row.scalar](*args[:2])
     arrays = operands(row, args)
@@ -59,16 +56,6 @@ def call(row: Row, *args: Any, **kwargs: Any) -> Any:
             raise
         raise dtypes.no_kernel(row.key, arrays[row.inputs[0]].dtype) from None
     return results(row, args, data)
-
-
-def in_order(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in the order of the parameters, with the defaults. TypeError: one is missing or unknown."""
-    missing = len(row.parameters) - len(args)
-    if not kwargs and 0 < missing <= len(row.defaults):
-        return args + row.defaults[-missing:]
-    bound = signature(row.forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
 
 
 def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:

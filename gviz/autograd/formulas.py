@@ -8,8 +8,6 @@ from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 
-__all__ = ["bind", "formula", "inputs_of", "parameters", "place_of_declaration", "positional"]
-
 
 def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
     """Return the function that a derivative's text stands for: of the gradient, and of the saved things that it names."""

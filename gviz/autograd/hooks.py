@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Self
 from weakref import ref
 
 from gviz.autograd.node import AccumulateGrad, Node
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import type_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
-__all__ = ["RemovableHandle", "after_node", "append", "before_node", "move_edge"]
 
 
 class Hooks:

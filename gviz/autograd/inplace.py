@@ -6,7 +6,8 @@ graph, its result is written into the tensor's memory, and the tensor takes the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -14,19 +15,12 @@ import numpy as np
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import TENSORS
-from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.tensor import Tensor, Version, edge_of, from_array
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import INFERENCE_WRITTEN, RESIZED
 from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import warn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from gviz.autograd.tensor import Version
-
-__all__ = ["in_place", "reshape_in_place", "write_out"]
 
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:

@@ -25,8 +25,6 @@ from gviz.numbers.dtypes import OF_PYTHON, as_dtype
 from gviz.numbers.dtypes import dtype as DtypeClass
 from gviz.numbers.random import Generator
 
-__all__ = ["NAMES", "Form", "Name", "install"]
-
 NO: Any = object()
 """No value: what a kind gives for a value that it does not take, and the default of a parameter that has none."""
 

@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 from gviz.autograd.modes import mode
 from gviz.numbers.dtypes import of
 
-__all__ = ["AccumulateGrad", "Edge", "Node", "next_seq", "short_name"]
-
 Edge = tuple["Node", int]
 
 next_seq = count(1).__next__

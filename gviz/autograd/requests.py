@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gviz.autograd.backward import Pass
-from gviz.autograd.node import Node  # noqa: TC001 - a named tuple reads its types
+from gviz.autograd.node import Node
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import CYCLE, ONE_DTYPE
@@ -18,8 +18,6 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import of
 from gviz.numbers.printing import Size
 from gviz.numbers.words import warn_once
-
-__all__ = ["GradientEdge", "backward", "grad", "place_of"]
 
 
 class GradientEdge(NamedTuple):

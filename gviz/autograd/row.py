@@ -25,8 +25,9 @@ import builtins
 import functools
 import inspect
 import operator
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,13 +38,6 @@ from gviz.autograd.saved import GONE, Packed, Saved, unpack
 from gviz.autograd.tensor import Version, from_array
 from gviz.numbers.classes import result_class
 from gviz.numbers.dtypes import WrappedNumber
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "ARRAYS", "COMPOSITES", "NAMED", "NUMBERS", "ROWS", "TENSORS", "Row", "composite", "everywhere", "named", "native", "op",
-]  # fmt: skip
 
 ARRAYS: dict[str, Any] = {"__name__": "gviz.ops.arrays", "__builtins__": builtins, "np": np}
 TENSORS: dict[str, Any] = {"__name__": "gviz.ops.tensors", "__builtins__": builtins}

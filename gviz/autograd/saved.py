@@ -7,22 +7,16 @@ gets its edge back when it is read. Memory that may have been written since is k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.node import AccumulateGrad, short_name
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.node import AccumulateGrad, Node, short_name
+from gviz.autograd.tensor import Tensor, Version, from_array
 from gviz.autograd.words import CHANGED, DETACHED, FREED, INFERENCE_SAVED
 from gviz.numbers.words import type_name
-
-if TYPE_CHECKING:
-    from gviz.autograd.node import Node
-    from gviz.autograd.tensor import Version
-
-__all__ = ["GONE", "Packed", "Saved", "keep", "unpack"]
 
 GONE: Any = object()
 """Stands where a saved tensor was, after backward has freed it."""

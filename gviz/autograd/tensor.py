@@ -21,8 +21,6 @@ from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
 from gviz.numbers.words import warn
 
-__all__ = ["Tensor", "Version", "edge_of", "from_array"]
-
 
 class Version:
     """How often a piece of memory was written in place; shared by a tensor, its views and its detached twins."""

@@ -19,8 +19,6 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED, VIEW_OF_BLOCK, VIEW_OF_FUNCTION, VIEW_OF_SEVERAL
 from gviz.numbers.shapes import steps_of
 
-__all__ = ["CopySlices", "refuse_view", "take_place"]
-
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     """Refuse to write a view that was made in a way that forbids it, or (indirect) that its base was written."""

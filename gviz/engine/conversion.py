@@ -11,8 +11,6 @@ from gviz.engine.device import check_device
 from gviz.numbers import dtypes
 from gviz.numbers.words import type_name
 
-__all__ = ["to"]
-
 
 @named(".to")
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
 from gviz.ops.shape import flat_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Portable", "deep", "pickled", "shallow"]
-
-COPIED_NON_LEAF = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-    "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-    "see https://github.com/pytorch/pytorch/pull/103001"
-)
 
 UNPICKLED = (
     "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
@@ -54,7 +44,11 @@ def shallow(tensor: Any) -> Any:
 def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
     """Return a leaf with its own memory, shared with the copies of those that share it now. RuntimeError: it is not a leaf."""
     if not tensor.is_leaf:
-        raise RuntimeError(COPIED_NON_LEAF)
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
     if id(tensor) in memo:
         return memo[id(tensor)]
     flat, *rest = parts(tensor)

@@ -5,9 +5,10 @@ Most are declared as what makes the array, with :func:`creates`, which adds what
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +21,6 @@ from gviz.numbers.dtypes import get_default_dtype, number, number_type
 from gviz.numbers.printing import Size as Shape
 from gviz.numbers.unpack import check_numpy, infer
 from gviz.numbers.words import warn, warn_once
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any as Dtype
-    from typing import Any as Number
-    from typing import Any as Size
-
-__all__ = ["LegacyType", "checked", "creates", "empty", "finish"]
 
 MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""

@@ -9,8 +9,6 @@ from typing import Any, Self
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent
 
-__all__ = ["CPU", "FORMATS", "STRIDED", "Device", "Layout", "MemoryFormat", "accelerator", "backends", "check_device", "cuda"]
-
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
     "mps", "meta", "hpu", "mtia", "privateuseone",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.autograd.names import tensors
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named
+from gviz.autograd.tensor import Tensor
 from gviz.ops.checks import check_one_dtype, refuse
-
-if TYPE_CHECKING:
-    from gviz.autograd.tensor import Tensor
 
 UNNAMED = "0123456789"
 """The labels of dims without one, which come before all others."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,23 +18,8 @@ from gviz.numbers.shapes import steps_of, wrap_dim
 from gviz.numbers.words import warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = ["Elements"]
-
 OWN = frozenset({"_array", "_edge", "_rare", "_repr_svg_", "_version_cell", "rare", "refresh", "version_cell"})
 """The names that tensors have here and not in PyTorch."""
-
-NUMBER_OF_GRAPH = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-    "Consider using tensor.detach() first."
-)
-T_OF_OTHERS = (
-    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
-    "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-    "reverse the dimensions of a tensor."
-)
 
 
 def asked(doc: str, answer: Callable[[Any], Any]) -> Any:
@@ -160,7 +146,11 @@ class Elements(Tensor):
     def T(self) -> Tensor:
         """The dims in reverse."""
         if self._array.ndim not in (0, 2):
-            warn_once(T_OF_OTHERS)
+            warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
+                "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+            )
         return permute(self, tuple(reversed(range(self._array.ndim))))
 
     @property
@@ -191,7 +181,10 @@ def dim_of(tensor: Tensor, dim: int) -> int:
 def number_of(tensor: Tensor, *, warned: bool = True) -> Any:
     """Return the only element, for Python's own number types; warn, once, of one that has left its graph."""
     if warned and tensor._edge is not None:
-        warn_once(NUMBER_OF_GRAPH)
+        warn_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first."
+        )
     if tensor._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     return tensor._array.item()

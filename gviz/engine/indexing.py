@@ -15,8 +15,6 @@ from gviz.numbers.dtypes import number
 from gviz.numbers.unpack import infer
 from gviz.numbers.words import type_name, warn
 
-__all__ = ["get_item", "set_item"]
-
 INT64_MAX = 2**63 - 1
 INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 SEQUENCE = (

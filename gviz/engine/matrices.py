@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from gviz.numbers.shapes import wrap_dims
 from gviz.numbers.words import warn, warn_once
 from gviz.ops.checks import refuse
 from gviz.ops.rows import brief
-
-if TYPE_CHECKING:
-    Tensors = list[Any] | tuple[Any, ...]
 
 
 # ------------------------------------------------------------------ norms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,6 @@ from gviz.numbers import random
 from gviz.numbers.classes import type_text
 from gviz.numbers.random import Generator, default_generator
 from gviz.numbers.words import absent, type_name
-
-if TYPE_CHECKING:
-    from typing import Any as Dtype
-    from typing import Any as Size
 
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,23 +14,15 @@ from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
-
-if TYPE_CHECKING:
-    from typing import Any as Number
-    from typing import Any as Operand
+from gviz.ops.rows import array_of
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 """The place among sorted values that an interpolation takes, or begins with."""
 
 
-def constant(array: Any, dtype: Any = None) -> Tensor:
+def constant(array: Any, dtype: Any = None) -> Any:
     """Return an array as a tensor that is not a part of the graph."""
     return from_array(np.asarray(array, dtype), None)
-
-
-def array_of(operand: Any) -> Any:
-    """Return an operand as an array, a number as itself."""
-    return operand._array if isinstance(operand, Tensor) else operand
 
 
 @named("quantile")

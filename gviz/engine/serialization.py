@@ -32,15 +32,6 @@ from gviz.numbers.words import absent
 
 __all__ = ["load", "save"]
 
-NOT_ALLOWED = (
-    "Weights only load failed. Unsupported global: GLOBAL {} was not an allowed global by default. If you trust the file, load "
-    "it with weights_only=False: then it may call anything."
-)
-ON_CUDA = (
-    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a "
-    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
-)
-
 
 # ------------------------------------------------------------------ what files name
 def rebuild(flat: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, metadata: Any = None) -> Tensor:
@@ -170,7 +161,10 @@ class Reader(pickle.Unpickler):
         if path in KNOWN:
             return KNOWN[path]
         if self.weights_only:
-            raise pickle.UnpicklingError(NOT_ALLOWED.format(path.removeprefix("builtins.")))
+            raise pickle.UnpicklingError(
+                f"Weights only load failed. Unsupported global: GLOBAL {path.removeprefix('builtins.')} was not an allowed "
+                "global by default. If you trust the file, load it with weights_only=False: then it may call anything."
+            )
         if not module.startswith("torch."):
             return super().find_class(module, name)
         home = import_module("gviz.engine.optim" if module.startswith("torch.optim.") else "gviz.engine.nn")
@@ -184,7 +178,11 @@ class Reader(pickle.Unpickler):
         _, storage, key, location, _ = pid
         place = self.place.get(location) if isinstance(self.place, dict) else "cpu" if callable(self.place) else self.place
         if Device(place or location).type != "cpu":
-            raise RuntimeError(ON_CUDA)
+            raise RuntimeError(
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
+                "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
+                "the CPU."
+            )
         if key not in self.memory:
             self.memory[key] = np.frombuffer(bytearray(self.archive.read(f"{self.prefix}data/{key}")), np.uint8)
         return self.memory[key].view(storage.kind)

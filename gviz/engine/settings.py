@@ -9,11 +9,6 @@ from gviz.engine.device import CPU, Device, check_device
 from gviz.numbers.dtypes import ALL, set_default_dtype
 from gviz.numbers.words import type_name, warn_once
 
-OLD = (
-    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-    "torch.set_default_device() as alternatives."
-)
-
 
 def set_default_device(device: Any) -> None:
     """Let tensors be made on the CPU, as they are. AssertionError, RuntimeError: it is another device."""
@@ -31,7 +26,10 @@ def set_default_tensor_type(t: Any) -> None:
     kind = kinds.get(t) if isinstance(t, str) else t.dtype if isinstance(t, LegacyType) else None
     if kind is None:
         raise TypeError(f"type {t} not available")
-    warn_once(OLD)
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
     if not kind.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     set_default_dtype(kind)

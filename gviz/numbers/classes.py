@@ -6,8 +6,6 @@ from functools import cache
 from operator import itemgetter
 from typing import Any
 
-__all__ = ["MIXED", "Results", "is_pytorchs", "result_class", "type_text"]
-
 MIXED = "gviz's engine and PyTorch do not mix"
 CLASS_STATEMENT = 1 << 9
 """The flag of a class that a class statement made."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from gviz.numbers.dtypes import as_dtype, bool_, dtype, get_default_dtype
 
-__all__ = ["finfo", "iinfo"]
-
 
 class _Limits:
     """The part that :class:`finfo` and :class:`iinfo` share: type, width and ends, printed with six digits."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["broadcast_shape", "check_written", "steps_of", "wrap_dim", "wrap_dims"]
-
 
 def wrap_dim(dim: int, ndim: int) -> int:
     """Return a dimension counted from 0, whatever the sign it was given with; refuse one that is out of range."""

@@ -12,8 +12,6 @@ from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import cast, dtype, get_default_dtype, number, number_type, of, promote
 from gviz.numbers.words import warn
 
-__all__ = ["MAX_DIMS", "check_numpy", "infer"]
-
 Array = np.ndarray[Any, Any]
 
 MAX_DIMS = 64

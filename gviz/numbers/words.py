@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 from gviz.numbers.dtypes import of
-
-__all__ = ["LinAlgError", "absent", "no_memory", "type_name", "warn", "warn_once"]
 
 ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers", "gviz.trace")
 
@@ -47,10 +46,12 @@ def type_name(dtype: Any) -> str:
     return f"torch.{of(dtype).scalar_name}Tensor"
 
 
-def absent(module: str) -> Any:
-    """Return the ``__getattr__`` of a module, which says in PyTorch's words that a name is not there."""
+def absent(module: str, *late: str) -> Any:
+    """Return the ``__getattr__`` of a module: it loads these parts when they are named, refuses the rest as PyTorch does."""
 
     def missing(name: str) -> Any:
+        if name in late:
+            return import_module(f"gviz.engine{module.removeprefix('torch')}.{name}")
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
     return missing

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gviz.autograd.modes import mode
@@ -14,7 +12,7 @@ from gviz.ops.checks import check_one_dtype, lacks, refuse
 from gviz.ops.rows import brief, fact, formula, function, row
 
 
-def check_sub(*operands: Any):
+def check_sub(*operands):
     count, what = sum(np.asarray(v).dtype.kind == "b" for v in operands), "Negation" if len(operands) == 1 else "Subtraction"
     if count == 2:
         raise RuntimeError(f"{what}, the `-` operator, with two bool tensors is not supported. "

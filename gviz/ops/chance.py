@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gviz.autograd.row import op
@@ -13,7 +11,7 @@ from gviz.ops.rows import alike, row
 
 NONE = "zeros_like(grad)"
 
-def drawn(key, node, names, forward, kinds=(), **declared: Any):
+def drawn(key, node, names, forward, kinds=(), **declared):
     """Store a row that draws numbers, by a generator if one is given; the kinds are those of its other options."""
     forward.__annotations__ = dict(kinds, generator="Generator")
     row(key, node, forward, names, **declared)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gviz.autograd.inplace import in_place
@@ -32,7 +30,7 @@ def clone(self, *, memory_format: Format = None):
 def delayed_error(tensors, message):
     return [one if one is None else one.copy() for one in tensors]
 
-def repeated(value: Any, array: Any) -> Any:
+def repeated(value, array):
     return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)
 
 @op("FillBackward3", "fill_", promote="none", self="zeros_like(grad)", value="sum_all(grad)")
@@ -64,7 +62,7 @@ def cast_like(value, other):
     have, kind = [getattr(kind, "np", kind) for kind in (value.dtype, getattr(other, "dtype", other))]
     return value if have == kind else to_dtype(value, kind)
 
-def overwritten_array(value, operation, *operands: Any, part=()):
+def overwritten_array(value, operation, *operands, part=()):
     """Do an operation in place: to all of an array, or to the part that a view's row and options give."""
     if not part:
         return ARRAYS[operation](value, *operands)
@@ -72,14 +70,14 @@ def overwritten_array(value, operation, *operands: Any, part=()):
     piece[...] = ARRAYS[operation](piece, *operands)
     return value
 
-def overwritten_tensor(value, operation, *operands: Any, part=()):
+def overwritten_tensor(value, operation, *operands, part=()):
     """Do the same to a tensor, recorded as the in-place change that it is in PyTorch."""
     in_place(TENSORS[operation], TENSORS[part[0]](value, *part[1:]) if part else value, *operands)
     return value
 
 ARRAYS["overwritten"], TENSORS["overwritten"] = overwritten_array, overwritten_tensor
 @composite
-def multiplied(value, *factors: Any):
+def multiplied(value, *factors):
     for factor in factors:
         value = value if factor is None else overwritten(value, "mul", factor)
     return value

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.ops.reduction import add_up, average
 from gviz.ops.rows import formula, row
-from gviz.ops.totals import add_up, average
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -63,7 +61,7 @@ difference("huber_loss", "HuberLoss", huber,
            first="first_of(huber_loss_backward, grad, grad_output, self, target, reduction, delta)")
 
 @composite
-def first_of(backward, grad, grad_output, *options: Any):
+def first_of(backward, grad, grad_output, *options):
     """The second derivative for the gradient that came in, in PyTorch's order; the reduction is the third option."""
     if options[2] == 0:
         return backward(grad, *options)

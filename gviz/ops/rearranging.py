@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -133,7 +131,7 @@ def broadcast_tensors(*tensors: Any):
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])
 @named("torch.meshgrid")
-def meshgrid(*tensors: Any, indexing: str | None = None):
+def meshgrid(*tensors, indexing: str | None = None):
     vectors = listed(tensors, "meshgrid")
     if not vectors or any(len(one.shape) > 1 or one.dtype != vectors[0].dtype for one in vectors):
         raise RuntimeError("torch.meshgrid: expected 0D or 1D tensors of one dtype, at least one")

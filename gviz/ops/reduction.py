@@ -11,8 +11,20 @@ from gviz.numbers.dtypes import no_kernel, of
 from gviz.numbers.shapes import wrap_dim, wrap_dims
 from gviz.ops.checks import refuse
 from gviz.ops.rows import brief, formula, row
-from gviz.ops.totals import add_up, average
 
+
+def totals(reduce):
+    """Return the function of a reduction along axes, or of everything; in a dtype if one is asked for."""
+    def total(array, axis=None, *, keepdims=False, dtype=None):
+        result = np.asarray(reduce(array, axis=axis, keepdims=keepdims), order="C")
+        return result if dtype is None else result.astype(dtype)
+    return total
+
+add_up, multiply_up = totals(np.add.reduce), totals(np.multiply.reduce)  # whose warnings are silenced, unlike np.sum's
+
+def average(array, axis=None, *, keepdims=False):
+    total = add_up(array, axis, keepdims=keepdims)
+    return np.asarray(total / array.dtype.type(array.size // max(total.size, 1)))
 
 def axes_of(array, dim):
     """Return numpy's axes for PyTorch's dims: None and an empty list mean all."""

@@ -9,9 +9,8 @@ from gviz.autograd.row import ARRAYS, TENSORS, composite, named, op
 from gviz.numbers.shapes import wrap_dim
 from gviz.numbers.words import warn
 from gviz.ops.checks import check_floats, lacks, refuse
-from gviz.ops.reduction import axes_of, summed
+from gviz.ops.reduction import add_up, average, axes_of, multiply_up, summed
 from gviz.ops.rows import array_of, brief, fact, formula, row
-from gviz.ops.totals import add_up, average, multiply_up
 
 
 # ------------------------------------------------------------------ products

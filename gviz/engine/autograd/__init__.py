@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from gviz.autograd import modes as grad_mode
 from gviz.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from gviz.autograd.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gviz.autograd.requests import backward, grad
@@ -12,10 +12,11 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.gradcheck import gradcheck, gradgradcheck
 from gviz.numbers.classes import type_text
+from gviz.numbers.words import absent
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
-    "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 
 
@@ -36,8 +37,4 @@ class Variable(metaclass=VariableMeta):
         return data.detach().requires_grad_(requires_grad)
 
 
-def __getattr__(name: str) -> Any:
-    """Load what few programs use when it is first named."""
-    if name in ("function", "functional", "grad_mode", "graph"):
-        return importlib.import_module("gviz.autograd.modes" if name == "grad_mode" else f"gviz.engine.autograd.{name}")
-    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
+__getattr__ = absent("torch.autograd", "function", "functional", "graph")

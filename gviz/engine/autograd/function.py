@@ -116,10 +116,6 @@ class BackwardCFunction(FunctionCtx, Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
-NOT_INPUT = (
-    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
-    "ctx.mark_dirty()."
-)
 WRITTEN_VIEW = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
     "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
@@ -234,7 +230,10 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
         elif any(one is d for d in node.dirty_tensors):
             if flows:
                 if not given:
-                    warn(NOT_INPUT)
+                    warn(
+                        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                        "should be passed to ctx.mark_dirty()."
+                    )
                 refuse_written(one, outputs)
                 take_place(one, (node, i))
         elif isinstance(one, Tensor):
@@ -283,9 +282,6 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         refuse_view(one)
 
 
-TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
-
-
 def once_differentiable(backward: Any) -> Any:
     """Return a backward whose result is not recorded: differentiating it again is an error."""
 
@@ -296,7 +292,8 @@ def once_differentiable(backward: Any) -> Any:
         if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return found
         several = found if isinstance(found, tuple) else (found,)
-        again = TENSORS["delayed_error"]([None if one is None else one.detach().requires_grad_() for one in several], TWICE)
+        twice = "trying to differentiate twice a function that was marked with @once_differentiable"
+        again = TENSORS["delayed_error"]([None if one is None else one.detach().requires_grad_() for one in several], twice)
         return again if isinstance(found, tuple) else again[0]
 
     return run

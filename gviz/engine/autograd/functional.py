@@ -6,16 +6,14 @@ Each begins with fresh leaves for the inputs, so that the function's own graph s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import absent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

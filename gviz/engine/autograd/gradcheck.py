@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,6 @@ from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.words import warn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -154,19 +152,17 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
 
 def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
     """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
+    notes = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
     for missing in [range(count), *([i] for i in range(count) if count > 1)]:
         outputs = [TENSORS["undefined_grad"](o) if i in missing else o for i, o in enumerate(differentiable(func(*inputs)))]
         zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
-            raise GradcheckError(f"Expected backward function to handle undefined output grads. {NOTES}") from error
+            raise GradcheckError(f"Expected backward function to handle undefined output grads. {notes}") from error
         if any(one is not None and one._array.any() for one in found):
             told = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
-            raise GradcheckError(f"{told} {NOTES}")
-
-
-NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+            raise GradcheckError(f"{told} {notes}")
 
 
 def gradgradcheck(
@@ -180,10 +176,9 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     given = as_tuple(inputs)
-    weights = as_tuple(grad_outputs)
     if grad_outputs is None:
         likes: list[Any] = [from_array(np.zeros_like(o._array), None) for o in differentiable(func(*given))]
-        weights = tuple(like.uniform_(-1, 1).requires_grad_() for like in likes)
+        grad_outputs = [like.uniform_(-1, 1).requires_grad_() for like in likes]
     wanted = [i for i, t in enumerate(given) if isinstance(t, Tensor) and t.requires_grad]
 
     def slope(*args: Any) -> Any:
@@ -192,4 +187,4 @@ def gradgradcheck(
         back = grad(outputs, [inner[i] for i in wanted], args[len(given) :], create_graph=True, allow_unused=True)
         return tuple(b for b in back if b is not None)
 
-    return gradcheck(slope, (*given, *weights), check_forward_ad=check_fwd_over_rev, **options)
+    return gradcheck(slope, (*given, *as_tuple(grad_outputs)), check_forward_ad=check_fwd_over_rev, **options)

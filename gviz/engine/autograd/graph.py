@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, ABCMeta, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from gviz.autograd import node
 from gviz.autograd.hooks import RemovableHandle
@@ -13,9 +14,6 @@ from gviz.autograd.requests import GradientEdge, place_of
 from gviz.autograd.tensor import Tensor, edge_of
 from gviz.engine.autograd.packing import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, saved_tensors_hooks
 from gviz.numbers.words import absent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -12,10 +13,6 @@ from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
 
 __all__ = [
     "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",
@@ -47,11 +44,6 @@ class saved_tensors_hooks:
         inner = next(note for note in reversed(mode.notes) if packs(note)).__self__
         for place in places(node) if inner is self else ():
             place.pack(self.pack_hook, self.unpack_hook)
-
-
-OUTSIDE = (
-    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
-)
 
 
 class Handle:
@@ -95,7 +87,10 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         """Return the tensor with the values that it was saved with."""
         tensor = self.cloned.get(handle, self.original.get(handle))
         if tensor is None:
-            raise AssertionError(OUTSIDE)
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+                "recorded."
+            )
         return tensor
 
     def copy(self, written: Tensor) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import type_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

@@ -100,11 +100,6 @@ def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any 
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
-@named("F.layer_norm torch.layer_norm")
-def layer_norm(input, normalized_shape: Size, weight=None, bias=None, eps: float = 1e-05):
-    """Return the last dimensions brought to mean 0 and variance 1, then scaled and shifted."""
-    return call["native_layer_norm"](input, normalized_shape, weight, bias, eps)
-
 @named("F.rms_norm torch.rms_norm")
 @native
 def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = None):
@@ -236,10 +231,6 @@ DEPRECATED = (
 )
 ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
     DEPRECATED[DEPRECATED.index("Note"):].replace("dimensions,", "dimension,"))
-ONE_SPATIAL = ("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-               "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-               "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-               "channel-wise dropout behavior, please switch to using dropout1d instead.")
 
 @named("F.dropout torch.dropout")
 def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
@@ -272,7 +263,10 @@ def dropout_of(dims: int) -> None:
             refuse(dims == 1, ONLY.format(d=1, n=rank, a=2, b=3))
             warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
         if dims == 2 and rank == 3:
-            warn(ONE_SPATIAL)
+            warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+                 "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+                 "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+                 "channel-wise dropout behavior, please switch to using dropout1d instead.")
         alone = dims != 2 and rank != dims + 2
         batch = input if not alone else input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         refuse(training and p and batch.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")

@@ -6,18 +6,14 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html#torch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from gviz.autograd.hooks import RemovableHandle, append
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.numbers.words import warn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Hooks"]
 
 NO_INPUTS = ("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
              "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from gviz.autograd.modes import no_grad
-from gviz.autograd.tensor import from_array
+from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import random
 from gviz.numbers.words import absent, warn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gviz.autograd.tensor import Tensor
 
 __all__ = [
     "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",

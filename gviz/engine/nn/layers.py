@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from gviz.autograd.modes import no_grad
+from gviz.autograd.tensor import Tensor
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer, each
 from gviz.engine.nn.parameter import Parameter
 
-if TYPE_CHECKING:
-    from gviz.autograd.tensor import Tensor
 
 class Identity(Layer, home="linear"):
     """The input itself; all arguments are ignored."""
@@ -68,6 +67,7 @@ LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_gra
 TABLE = "num_embeddings, embedding_dim, " + ", ".join(f"{name}={value}" for name, value in LOOKED_UP.items())
 
 class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freeze",
+                shown="{num_embeddings}, {embedding_dim}", usual=LOOKED_UP,
                 takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}", shapes={"weight": "num_embeddings embedding_dim"}):
     """A table of vectors, looked up by number."""
 
@@ -99,10 +99,6 @@ class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freez
         made.weight.requires_grad_(not freeze)
         return made
 
-    def extra_repr(self) -> str:
-        """Return the sizes, and what is not as usual."""
-        return f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(LOOKED_UP)}"
-
 class EmbeddingBag(Embedding, home="sparse", function=F.embedding_bag, less="_weight",
                    inputs="input, offsets=None, per_sample_weights=None",
                    takes="num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', "
@@ -111,9 +107,8 @@ class EmbeddingBag(Embedding, home="sparse", function=F.embedding_bag, less="_we
 
     def extra_repr(self) -> str:
         """Return the sizes and the mode, and what is not as usual."""
-        usual = {name: value for name, value in LOOKED_UP.items() if name not in ("padding_idx", "sparse")}
-        text = f"{self.num_embeddings}, {self.embedding_dim}{self.unusual(usual)}, mode={self.mode!r}"
-        return text + self.unusual({"padding_idx": None})
+        usual = self.unusual({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
+        return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{self.unusual({'padding_idx': None})}"
 
 BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {

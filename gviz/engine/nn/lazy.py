@@ -13,11 +13,6 @@ from gviz.engine.creation import empty
 from gviz.engine.nn.options import LAYERS
 from gviz.engine.nn.parameter import Parameter
 
-SHAPELESS = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
-    "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
-    "accessing their attributes."
-)
 UNUSABLE = (
     "Attempted to use an uninitialized parameter in <method '{}' of 'torch._C.TensorBase' objects>. This error happens when "
     "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call "
@@ -44,7 +39,9 @@ class UninitializedParameter(Parameter):
     @property
     def shape(self) -> Any:
         """There is none: RuntimeError."""
-        raise RuntimeError(SHAPELESS)
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+                           "`forward` to initialize the parameters before accessing their attributes.")
 
     def detach(self) -> Any:
         """Return it itself: there is nothing to take out of a graph."""

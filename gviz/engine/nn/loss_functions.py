@@ -19,8 +19,6 @@ from gviz.numbers.words import warn
 from gviz.ops.checks import check_one_dtype, refuse
 from gviz.ops.losses import REDUCTIONS
 
-__all__ = ["refuse_gradient", "told_of_old"]
-
 
 # ------------------------------------------------------------------ reductions
 def told_of_old(reduction: str, size_average: Any = None, reduce: Any = None) -> str:

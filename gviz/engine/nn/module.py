@@ -6,9 +6,9 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Module.html
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partialmethod, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
@@ -16,12 +16,6 @@ from gviz.engine.copying import Portable
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
 from gviz.numbers import dtypes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Self
-
-__all__ = ["Module", "bracketed", "clear_gradient"]
 
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F
 from gviz.engine.nn import init
 from gviz.engine.nn.options import MADE, Layer
 from gviz.numbers import dtypes
 
-if TYPE_CHECKING:
-    from gviz.autograd.tensor import Tensor
 
 class Norm(Layer):
     """Base of the normalizations: a scale and a shift, where ``affine`` wants them."""

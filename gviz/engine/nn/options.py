@@ -11,8 +11,6 @@ from gviz.engine.nn import init
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
 
-__all__ = ["LAYERS", "MADE", "Layer", "each"]
-
 LAYERS: dict[str, Any] = {}
 """All that are declared, by their names."""
 
@@ -40,6 +38,7 @@ class Layer(Module):
     _options: ClassVar[tuple[str, ...]] = ()
     _shapes: ClassVar[dict[str, str]] = {}
     _shown: ClassVar[str | None] = None
+    _usual: ClassVar[dict[str, Any]] = {}
     _tuples: ClassVar[dict[str, int]] = {}
     _refused: ClassVar[dict[str, Any]] = {}
     bias: Any
@@ -56,9 +55,10 @@ class Layer(Module):
             less: options that it is not called with; those that are sizes of parameters are not among them anyway.
             begin: the function that writes initial values, if not as usual.
             facts: ``takes``: the options as parameters of a Python function. ``shapes``: the parameters, with the names of the
-                options that are their sizes. ``shown``: the text in the brackets, if it is not all options. ``tuples``: options
-                that are kept as tuples, of how many numbers where one is given. ``refused``: messages about the options,
-                with when they are due: of a ValueError, unless that says AssertionError.
+                options that are their sizes. ``shown``: the text in the brackets, if it is not all options, and ``usual``:
+                options that follow it where they are something else. ``tuples``: options that are kept as tuples, of how many
+                numbers where one is given. ``refused``: messages about the options, with when they are due: of a ValueError,
+                unless that says AssertionError.
         """
         for name, value in facts.items():
             setattr(cls, f"_{name}", value)
@@ -108,7 +108,7 @@ class Layer(Module):
         """Return what the layer says it shows, else the options."""
         values = {**vars(self), "bias": getattr(self, "bias", None) is not None}
         if self._shown is not None:
-            return self._shown.format(**values)
+            return self._shown.format(**values) + self.unusual({k: v for k, v in self._usual.items() if k in self._options})
         shown = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
         return ", ".join(shown + ["inplace=True"] * bool(values.get("inplace")))
 

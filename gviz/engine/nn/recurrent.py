@@ -23,6 +23,7 @@ UNKNOWN = {"Unknown nonlinearity {nonlinearity!r}. Select from 'tanh' or 'relu'.
            lambda nonlinearity="tanh", **_: nonlinearity not in ("tanh", "relu")}
 
 class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", refused=UNKNOWN,
+                  shown="{input_size}, {hidden_size}", usual=USUAL,
                   begin=lambda self: init.within(self.parameters(), self.hidden_size)):
     """Base of all: weights for ``gates`` linear maps of the input and of the state, in each layer and direction."""
 
@@ -31,7 +32,6 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", re
     """The next state, of the maps of the input and of the state, and of the states."""
     suffixes: Any = (("",),)
     """What the names of the weights end with: of each layer, those of its directions."""
-    _usual: ClassVar[dict[str, Any]] = USUAL
 
     def _take(self, values: dict[str, Any]) -> None:
         self.bias = values["bias"]  # here it is one of the options
@@ -50,11 +50,6 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", re
     def mapped(self, value: Any, name: str) -> Any:
         """Return the input, or the state, after the linear map of that name."""
         return F.linear(value, getattr(self, f"weight_{name}"), getattr(self, f"bias_{name}"))
-
-    def extra_repr(self) -> str:
-        """Return the sizes, and what is not as usual."""
-        usual = {name: value for name, value in self._usual.items() if name in self._options}
-        return f"{self.input_size}, {self.hidden_size}{self.unusual(usual)}"
 
 class Cell(Remembering):
     """Base of the cells."""

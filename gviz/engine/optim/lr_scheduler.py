@@ -21,26 +21,24 @@ __all__ = [
     "MultiStepLR", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
-EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them "
-         "in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
-         "skipping the first value of the learning rate schedule. See more details at "
-         "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
-FRESH = "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0."
-
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
 
-    Most say in ``takes`` what they take and keep, and in ``rate`` how a learning rate follows from the last one.
+    Most say in ``takes`` what they take and keep, and in ``rate`` what a group's learning rate is, from that of the last epoch
+    and the one at the beginning.
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
+    _parts = ""
+    """The name of the schedules, or functions, that it is made of."""
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init_subclass__(cls, takes: str = "") -> None:
+    def __init_subclass__(cls, takes: str = "", rate: Any = None) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
+        cls.rate = rate or cls.rate  # type: ignore[method-assign] # as a method of the class would be
         if takes:
             method(cls, "__init__", f"optimizer, {takes}, last_epoch=-1", "self._begin(locals())")
 
@@ -57,7 +55,8 @@ class LRScheduler(Portable):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(FRESH.format(i))
+                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                               "last_epoch >= 0.")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
@@ -68,7 +67,7 @@ class LRScheduler(Portable):
         self._is_initial = False
 
     def rate(self, lr: float, base: float) -> float:
-        """Return a group's learning rate in this epoch, from that of the last epoch and the one at the beginning."""
+        """Return a group's learning rate in this epoch; to be written."""
         raise NotImplementedError
 
     def get_lr(self) -> list[float]:
@@ -85,7 +84,10 @@ class LRScheduler(Portable):
     def step(self) -> None:
         """Go on by one epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            warn(EARLY)
+            warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                 "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                 "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
         self._step_count += 1
         self.last_epoch += 1
         self.renew()
@@ -108,15 +110,26 @@ class LRScheduler(Portable):
         self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer."""
-        return {name: value for name, value in vars(self).items() if name != "optimizer"}
+        """Return all that it keeps but the optimizer; its parts (last, as in PyTorch) by their states: functions have none."""
+        state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts)}
+        if self._parts:
+            state[self._parts] = [state_of(one) for one in getattr(self, self._parts)]
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
-        vars(self).update(state_dict)
+        """Go on from there, with the own parts."""
+        vars(self).update({name: value for name, value in state_dict.items() if name != self._parts})
+        for own, kept in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
+            (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(kept or {})
+
+def state_of(part: Any) -> Any:
+    """Return what a schedule, or a callable object, keeps; a function keeps nothing."""
+    return part.state_dict() if isinstance(part, LRScheduler) else None if isinstance(part, FunctionType) else dict(vars(part))
 
 class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
+
+    _parts = "lr_lambdas"
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
@@ -128,40 +141,19 @@ class LambdaLR(LRScheduler):
         """Return what the functions say."""
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer; of callable objects what they keep, of functions nothing."""
-        state = {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}  # which PyTorch puts last
-        return {**state, "lr_lambdas": [None if isinstance(f, FunctionType) else dict(vars(f)) for f in self.lr_lambdas]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there, with the own functions."""
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
-        for own, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
-            vars(own).update(kept or {})
-
-class StepLR(LRScheduler, takes="step_size, gamma=0.1"):
+class StepLR(LRScheduler, takes="step_size, gamma=0.1", rate=lambda self, lr, base:
+             lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
-    def rate(self, lr: float, base: float) -> float:
-        """Return it as before, or times ``gamma``."""
-        return lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma
-
-class MultiStepLR(LRScheduler, takes="milestones, gamma=0.1"):
+class MultiStepLR(LRScheduler, takes="milestones, gamma=0.1", rate=lambda self, lr, base:
+                  lr * self.gamma ** self.milestones[self.last_epoch]):
     """The learning rate times ``gamma`` at each milestone."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         super()._begin({**given, "milestones": Counter(given["milestones"])})
 
-    def rate(self, lr: float, base: float) -> float:
-        """Return it as before, or times ``gamma`` for each milestone that is now."""
-        return lr * self.gamma ** self.milestones[self.last_epoch]
-
-class ExponentialLR(LRScheduler, takes="gamma"):
+class ExponentialLR(LRScheduler, takes="gamma", rate=lambda self, lr, base: lr if self._is_initial else lr * self.gamma):
     """The learning rate times ``gamma`` every epoch."""
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return it as before, times ``gamma``."""
-        return lr if self._is_initial else lr * self.gamma
 
 class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
@@ -176,12 +168,9 @@ class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
         factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return factor * (lr - least) + least
 
-class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5"):
+class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5", rate=lambda self, lr, base: lr * (
+                 self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)):
     """The learning rate times ``factor`` for ``total_iters`` epochs."""
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return it times the factor at first, as it was at the end, else as before."""
-        return lr * (self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)
 
 class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
@@ -195,16 +184,13 @@ class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_i
             return lr
         return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
 
-class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0"):
+class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0", rate=lambda self, lr, base:
+        self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         refuse(given["T_0"] <= 0, f"Expected positive integer T_0, but got {given['T_0']}", ValueError)
         super()._begin(given)
-
-    def rate(self, lr: float, base: float) -> float:
-        """Return the point of the cosine."""
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
         """Go on by one epoch, or to an epoch or a part of one."""
@@ -297,6 +283,8 @@ class ReduceLROnPlateau(LRScheduler):
 class SequentialLR(LRScheduler):
     """One schedule after the other, the next from each milestone on."""
 
+    _parts = "_schedulers"
+
     def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1) -> None:
         refuse(len(milestones) != len(schedulers) - 1, "Sequential Schedulers expects number of schedulers provided to be one "
                f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
@@ -318,16 +306,5 @@ class SequentialLR(LRScheduler):
         else:
             now.step()
         self._last_lr = now.get_last_lr()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer, and the states of its schedules."""
-        state = {name: value for name, value in super().state_dict().items() if name != "_schedulers"}
-        return {**state, "_schedulers": [one.state_dict() for one in self._schedulers]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
-        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
-        for own, kept in zip(self._schedulers, state_dict["_schedulers"], strict=True):
-            own.load_state_dict(kept)
 
 __getattr__ = absent("torch.optim.lr_scheduler")

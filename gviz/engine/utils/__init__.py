@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 from gviz.numbers.words import absent
 
 __all__ = ["checkpoint", "data"]
 
-missing = absent("torch.utils")
-
-
-def __getattr__(name: str) -> Any:
-    """Load a module when it is first named."""
-    return importlib.import_module(f"{__name__}.{name}") if name in __all__ else missing(name)
+__getattr__ = absent("torch.utils", *__all__)

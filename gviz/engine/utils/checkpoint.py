@@ -37,10 +37,6 @@ NO_INPUTS = (
     ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
     "`inputs` argument."
 )
-FEWER = (
-    "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\nNumber of "
-    "tensors saved during forward: {}\nNumber of tensors saved during recomputation: {}.\n"
-)
 OTHERS = (
     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
     "pass.\n"
@@ -101,7 +97,9 @@ class Frame:
         with saved_tensors_hooks(take, lambda tensor: tensor), suppress(Enough):
             again(self.function, self.state, *args, **self.kwargs)
         if len(found) != len(self.facts):
-            raise CheckpointError(FEWER.format(len(self.facts), len(found)))
+            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original "
+                                  f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
+                                  f"Number of tensors saved during recomputation: {len(found)}.\n")
         pairs = enumerate(zip(self.facts, map(facts, found), strict=True))
         if others := [OTHER.format(i, was, now) for i, (was, now) in pairs if now != was]:
             raise CheckpointError(f"{OTHERS}{''.join(others)}.\n")

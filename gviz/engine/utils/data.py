@@ -203,7 +203,6 @@ class BatchSampler(Sampler):
         return (len(self.sampler) + (0 if self.drop_last else self.batch_size - 1)) // self.batch_size
 
 # ------------------------------------------------------------------ batches
-KINDS = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 def default_collate(batch: Any) -> Any:
     """Return samples as one batch: tensors stacked, numbers as a tensor, texts as they are, collections item by item."""
@@ -221,7 +220,7 @@ def default_collate(batch: Any) -> Any:
         return rebuilt(first, [default_collate(items) for items in zip(*batch, strict=False)])
     if isinstance(first, Mapping):
         return rebuilt(first, {key: default_collate([one[key] for one in batch]) for key in first})
-    raise TypeError(KINDS.format(type(first)))
+    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")
 
 def default_convert(data: Any) -> Any:
     """Return a sample with its arrays as tensors."""
@@ -245,7 +244,6 @@ def get_worker_info() -> None:
     """Return None: samples are made in the main process."""
 
 # ------------------------------------------------------------------ the loader
-PINNED = "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
 BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
 STREAM = "DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={}"
 
@@ -276,7 +274,7 @@ class DataLoader(Typed):
 
     def __iter__(self) -> Any:
         if self.pin_memory:
-            warn(PINNED)
+            warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
         order = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         seed(self.generator)  # which PyTorch would give to workers
         return map(self.batch, order)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import zeros
 from gviz.engine.nn.utils import rnn
 from gviz.numbers.words import absent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
@@ -54,8 +51,4 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     for parameter, part in zip(parameters, vec.split([one.numel() for one in parameters]), strict=True):
         parameter.data = part.view_as(parameter).data
 
-missing = absent("torch.nn.utils")
-
-def __getattr__(name: str) -> Any:
-    """Load a module when it is first named."""
-    return import_module("gviz.engine.nn.utils.parametrize") if name == "parametrize" else missing(name)
+__getattr__ = absent("torch.nn.utils", "parametrize")

@@ -5,17 +5,15 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.autograd.modes import no_grad
 from gviz.engine.nn.containers import ModuleDict, ModuleList
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import absent
 from gviz.ops.checks import refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gviz.autograd.row import TENSORS as call
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import empty
+from gviz.engine.searching import constant
 from gviz.numbers.words import absent
 from gviz.ops.checks import refuse
 from gviz.ops.recurrent import spans_of
@@ -31,18 +32,14 @@ class PackedSequence(NamedTuple):
         """Return it with the data of another type."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
-def whole(values: Any) -> Any:
-    """Return whole numbers as a tensor."""
-    return from_array(np.asarray(values, np.int64), None)
-
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
     """Pack padded sequences of these lengths, the longest first; ``enforce_sorted=False`` sorts them."""
-    lengths, order = lengths.long() if isinstance(lengths, Tensor) else whole(lengths), None
+    lengths, order = lengths.long() if isinstance(lengths, Tensor) else constant(lengths, np.int64), None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
         input = input.index_select(0 if batch_first else 1, order)
     data, sizes = call["pack_padded_sequence"](input, lengths, batch_first)
-    return PackedSequence(data, sizes, order, None if order is None else whole(np.argsort(order._array)))
+    return PackedSequence(data, sizes, order, None if order is None else constant(np.argsort(order._array)))
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Any, Any]:
@@ -59,7 +56,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
         part = cut(data, 0, spans[first][0], spans[end - 1][1], 1).view(end - first, int(sizes[first]), *data.shape[1:])
         cut(cut(out, 0, first, end, 1), 1, 0, int(sizes[first]), 1).copy_(part)
         first = end
-    out, lengths = out.transpose(0, 1) if batch_first else out, whole((sizes[:, None] > np.arange(sizes[0])).sum(0))
+    out, lengths = out.transpose(0, 1) if batch_first else out, constant((sizes[:, None] > np.arange(sizes[0])).sum(0))
     return (out, lengths) if order is None else (out.index_select(0 if batch_first else 1, order), lengths[order])
 
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0) -> Any:
@@ -79,7 +76,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """Return the sequences that were padded, of these lengths."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)
-    places = whole(np.arange(padded_sequences.shape[1]))
+    places = constant(np.arange(padded_sequences.shape[1]))
     return [one[places < length] for one, length in zip(padded_sequences, lengths, strict=True)]
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
