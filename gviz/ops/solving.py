@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.autograd.modes import mode
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
 from gviz.ops.checks import check_floats, check_one_dtype, check_square
@@ -27,18 +28,23 @@ FACTORS = ("LU", "pivots")
 """What :func:`factors` gives: saved, as in PyTorch, though the derivatives here do without."""
 
 def factors(matrices):
-    """Return L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
-    packed, pivots = np.array(matrices, order="C"), np.zeros(matrices.shape[:-1], np.int32)
-    for place in np.ndindex(packed.shape[:-2]):
-        matrix = packed[place]
-        for k in range(len(matrix)):
-            best = k + int(np.argmax(np.abs(matrix[k:, k])))
-            pivots[place][k] = best + 1
-            matrix[[k, best]] = matrix[[best, k]]
-            if matrix[k, k]:
-                matrix[k + 1 :, k] /= matrix[k, k]
-                matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
-    return packed, pivots
+    """Return L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them.
+
+    They are to be looked at only: where nothing is recorded they are not made.
+    """
+    if not mode.on:
+        return None, None
+    packed = np.array(matrices.reshape(-1, *matrices.shape[-2:]), order="C")
+    each, pivots = np.arange(len(packed)), np.empty(packed.shape[:2], np.int32)
+    for k in range(packed.shape[-1]):
+        best = k + np.abs(packed[:, k:, k]).argmax(1)
+        pivots[:, k] = best + 1
+        row = packed[each, best]
+        packed[each, best], packed[:, k] = packed[:, k], row
+        below, pivot = packed[:, k + 1 :, k], row[:, k, None]
+        np.divide(below, pivot, out=below, where=pivot != 0)
+        packed[:, k + 1 :, k + 1 :] -= below[:, :, None] * row[:, None, k + 1 :]
+    return packed.reshape(matrices.shape), pivots.reshape(matrices.shape[:-1])
 
 def column_factors(matrices):
     """Return the same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
