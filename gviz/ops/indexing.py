@@ -65,18 +65,17 @@ def add_at(array, where, values):
     where = where if isinstance(where, tuple) else (where,)
     indices = [one for one in where if isinstance(one, np.ndarray) and one.dtype.kind in "iu"]
     count = indices[0].size if len(indices) == len(where) else 0
-    if count < MANY or array.dtype.kind != "f" or array.ndim < 2 or len(where) not in (1, array.ndim):
+    if count < MANY or array.dtype.kind != "f" or len(where) not in (1, array.ndim) or not array.flags.c_contiguous:
         np.add.at(array, where, values)
-    elif len(where) == 1:  # the rows in their places' order, each place's rows added up
+    elif len(where) == array.ndim:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*indices), array.shape, mode="wrap")
+        np.add.at(array.reshape(-1), flat.reshape(-1), np.broadcast_to(values, flat.shape).reshape(-1))
+    else:  # the rows in their places' order, each place's rows added up; numpy sorts small integers in linear time
         index = indices[0].reshape(-1) % len(array)
-        order = np.argsort(index, kind="stable")
+        order = np.argsort(index.astype(np.min_scalar_type(len(array))), kind="stable")
         index, rows = index[order], np.broadcast_to(values, (*indices[0].shape, *array.shape[1:]))
         begins = np.flatnonzero(np.diff(index, prepend=-1))
         array[index[begins]] += np.add.reduceat(rows.reshape(count, *array.shape[1:])[order], begins, 0)
-    else:
-        flat = np.ravel_multi_index(np.broadcast_arrays(*indices), array.shape, mode="wrap")
-        weights = np.broadcast_to(values, flat.shape).reshape(-1)
-        array += np.bincount(flat.reshape(-1), weights, array.size).reshape(array.shape).astype(array.dtype)
 
 MANY = 256
 
