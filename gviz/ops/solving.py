@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.modes import mode
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
 from gviz.ops.checks import check_floats, check_one_dtype, check_square
@@ -28,27 +27,27 @@ FACTORS = ("LU", "pivots")
 """What :func:`factors` gives: saved, as in PyTorch, though the derivatives here do without."""
 
 def factors(matrices):
-    """Return L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them.
+    """Return L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
+    packed, pivots = np.array(matrices, order="C"), np.zeros(matrices.shape[:-1], np.int32)
+    for place in np.ndindex(packed.shape[:-2]):
+        matrix = packed[place]
+        for k in range(len(matrix)):
+            best = k + int(np.argmax(np.abs(matrix[k:, k])))
+            pivots[place][k] = best + 1
+            matrix[[k, best]] = matrix[[best, k]]
+            if matrix[k, k]:
+                matrix[k + 1 :, k] /= matrix[k, k]
+                matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
+    return packed, pivots
 
-    They are to be looked at only: where nothing is recorded they are not made.
-    """
-    if not mode.on:
-        return None, None
-    packed = np.array(matrices.reshape(-1, *matrices.shape[-2:]), order="C")
-    each, pivots = np.arange(len(packed)), np.empty(packed.shape[:2], np.int32)
-    for k in range(packed.shape[-1]):
-        best = k + np.abs(packed[:, k:, k]).argmax(1)
-        pivots[:, k] = best + 1
-        row = packed[each, best]
-        packed[each, best], packed[:, k] = packed[:, k], row
-        below, pivot = packed[:, k + 1 :, k], row[:, k, None]
-        np.divide(below, pivot, out=below, where=pivot != 0)
-        packed[:, k + 1 :, k + 1 :] -= below[:, :, None] * row[:, None, k + 1 :]
-    return packed.reshape(matrices.shape), pivots.reshape(matrices.shape[:-1])
+def looked_up(matrices):
+    """Return two functions that give the factors and the pivots: they are saved, and made when somebody looks at them."""
+    copy = matrices.copy()
+    return lambda: factors(copy)[0], lambda: factors(copy)[1]
 
-def column_factors(matrices):
-    """Return the same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
-    return factors(matrices.mT if matrices.flags.c_contiguous else matrices)
+def by_row(matrices):
+    """Return matrices as they are factored for a determinant: transposed if they lie row by row, as LAPACK wants columns."""
+    return matrices.mT if matrices.flags.c_contiguous else matrices
 
 # ------------------------------------------------------------------ inverses
 @op("LinalgInvExBackward0", promote="none", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
@@ -75,7 +74,7 @@ brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
 @op("LinalgDetBackward0", "det linalg.det", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
 def linalg_det(A):
     check_matrix(A, "linalg.det")
-    return np.asarray(np.linalg.det(A), A.dtype), *column_factors(A)
+    return np.asarray(np.linalg.det(A), A.dtype), *looked_up(by_row(A))
 
 @composite
 def det_backward(grad, result, A):
@@ -95,7 +94,7 @@ def det_backward(grad, result, A):
 def linalg_slogdet(A):
     check_matrix(A, "linalg.slogdet")
     sign, size = np.linalg.slogdet(A)
-    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.dtype), *column_factors(A)
+    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.dtype), *looked_up(by_row(A))
 
 @composite
 def slogdet_backward(grads, A):
@@ -127,7 +126,7 @@ def linalg_solve(A, B, *, left: bool = True):
         result = solved(A, sides, left)
     except np.linalg.LinAlgError:
         raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
-    return result[..., 0] if vector else result, *factors(A)
+    return result[..., 0] if vector else result, *looked_up(A)
 
 def solved(A, B, left):
     """Return the solution of ``A X = B`` or of ``X A = B``."""
