@@ -9,8 +9,9 @@ import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, op
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import from_array
 from gviz.ops.checks import refuse
+from gviz.ops.rows import array_of
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
@@ -69,10 +70,15 @@ def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, c
 
 recorded = TENSORS["lstm_layer_backward"]
 
-def at_once(grads, input, weight0, weight1, weight2, weight3, hx_, cx_, output, reverse, has_biases):
-    """Return the same on arrays: what does not wait for another step is computed for the whole sequence."""
-    order = slice(None, None, -1 if reverse else 1)
-    steps, states, shape = input[order], np.concatenate([hx_[None], output[order]])[:-1], (*output.shape[:2], 4, -1)
+def at_once(grads, *saved: Any):
+    """Return the same on arrays, where nothing is recorded: what does not wait for another step, for the whole sequence."""
+    if mode.on:
+        return recorded(grads, *saved)
+    input, weight0, weight1, weight2, weight3, hx_, cx_, output, reverse, has_biases = map(array_of, saved)
+    order, likes, shape = slice(None, None, -1 if reverse else 1), (output, hx_, cx_), (*output.shape[:2], 4, -1)
+    pairs = zip(grads, likes, strict=True)
+    to_output, to_hidden, to_memory = (np.zeros_like(like) if grad is None else grad._array for grad, like in pairs)
+    steps, states, to_output = input[order], np.concatenate([hx_[None], output[order]])[:-1], to_output[order]
     gates = (steps @ weight0.T + states @ weight1.T + (weight2 + weight3 if has_biases else 0)).reshape(shape)
     new, gates[:, :, 2] = np.tanh(gates[:, :, 2]), 0
     take, forget, _, put = np.moveaxis(ARRAYS["sigmoid"](gates), 2, 0)
@@ -80,30 +86,19 @@ def at_once(grads, input, weight0, weight1, weight2, weight3, hx_, cx_, output, 
     for at in range(len(steps)):
         memory.append(forget[at] * memory[at] + added[at])
     before, bent = np.stack(memory[:-1]), np.tanh(memory[1:])
-    ways = added * (1 - take), before * forget * (1 - forget), take * (1 - new * new)
-    ways, last, gain = np.stack(ways, 2), bent * put * (1 - put), put * (1 - bent * bent)
-    pairs = zip(grads, (output, hx_, cx_), strict=True)
-    to_output, to_hidden, to_memory = (np.zeros_like(like) if grad is None else grad for grad, like in pairs)
-    to_output = to_output[order]
+    ways = np.stack((added * (1 - take), before * forget * (1 - forget), take * (1 - new * new)), 2)
+    last, gain = bent * put * (1 - put), put * (1 - bent * bent)
     for at in range(len(steps) - 1, -1, -1):
         slope = to_output[at] + to_hidden
         first = to_memory + slope * gain[at]
-        np.multiply(first[:, None], ways[at], out=gates[at, :, :3])
-        np.multiply(slope, last[at], out=gates[at, :, 3])
+        gates[at, :, :3], gates[at, :, 3] = first[:, None] * ways[at], slope * last[at]
         to_hidden, to_memory = gates[at].reshape(len(slope), -1) @ weight1, first * forget[at]
     flat = gates.reshape(-1, len(weight0))
     to_bias, to_input = flat.sum(0), (flat @ weight0).reshape(input.shape)[order]
     within = (flat.T @ one.reshape(len(flat), -1) for one in (steps, states))
-    return to_input, *within, to_bias, to_bias, to_hidden, to_memory
+    return [from_array(one, None) for one in (to_input, *within, to_bias, to_bias, to_hidden, to_memory)]
 
-def on_arrays(grads, *saved: Any):
-    """Return the gradients by :func:`at_once` where nothing is recorded."""
-    if mode.on:
-        return recorded(grads, *saved)
-    given = [value._array if isinstance(value, Tensor) else value for value in (*grads, *saved)]
-    return [from_array(one, None) for one in at_once(given[: len(grads)], *given[len(grads) :])]
-
-TENSORS["lstm_layer_backward"] = on_arrays
+TENSORS["lstm_layer_backward"] = at_once
 
 # ------------------------------------------------------------------ packed sequences
 @op("PackPaddedSequenceBackward0", promote="none", nondiff=("lengths",), outputs=("result0", "result1"),
