@@ -16,31 +16,31 @@ GAUSS = {4: ((0.5, 1.0),), 8: tuple((0.5 + side * math.sqrt(0.15), (8 - 3 * side
 """Places and weights by which one step is integrated, for numbers of so many bytes."""
 
 @cache
-def on_grid(called, end):
+def on_grid(called, kind=np.float64, end=6):
     """Return what a function gives at the grid's points up to an end."""
-    return np.array([called(i / GRID) for i in range(end * GRID + 1)])
-
-def from_grid(array, called, end, sign):
-    """Return an error function of the size of each element: that of the nearest point, and the integral from there."""
-    size = np.minimum(np.abs(array.astype(np.float64)), end)
-    place = np.rint(np.fmin(size, end) * GRID).astype(np.intp)
-    twice = place * (2 / GRID)
-    step, decay = size - 0.5 * twice, 0
-    for share, weight in GAUSS[max(array.itemsize, 4)]:
-        part = share * step
-        decay = decay + weight * np.exp((-part * (twice + part)).astype(array.dtype, copy=False))
-    return on_grid(called, end).take(place) + step * decay * (sign * on_grid(density, end).take(place))
+    return np.array([called(i / GRID) for i in range(end * GRID + 1)], kind)
 
 def density(x):
     """Return how fast the error function rises there."""
     return 2 / math.sqrt(math.pi) * math.exp(-x * x)
 
+def from_grid(array, called, end, sign):
+    """Return an error function of the size of each element: that of the nearest point, and the integral from there."""
+    kind = np.promote_types(array.dtype, np.float32)
+    size, decay = np.minimum(np.abs(array.astype(kind, copy=False)), end), 0
+    near = np.rint(np.fmin(size, end) * GRID)
+    place, step = near.astype(np.intp), size - near * (1 / GRID)
+    for share, weight in GAUSS[kind.itemsize]:
+        part = step * share
+        decay = decay + np.exp(-part * (near * (2 / GRID) + part)) * weight
+    return on_grid(called, kind, end).take(place) + decay * step * (on_grid(density, kind, end).take(place) * sign)
+
 def erf_of(self):
-    return np.copysign(from_grid(self, math.erf, 6, 1).astype(self.dtype), self)
+    return np.copysign(from_grid(self, math.erf, 6, 1).astype(self.dtype, copy=False), self)
 
 def erfc_of(self):
     value = from_grid(self, math.erfc, 28, -1)
-    return np.where(self < 0, 2 - value, value).astype(self.dtype)
+    return np.where(self < 0, 2 - value, value).astype(self.dtype, copy=False)
 
 def erfinv_of(self):
     """A first guess (Winitzki), a series from the grid's point there, and in double precision a step of Halley's."""
@@ -50,14 +50,15 @@ def erfinv_of(self):
     middle = 2 / (math.pi * 0.147) + logarithm / 2
     guess = np.sqrt(np.sqrt(middle * middle - logarithm / 0.147) - middle)
     place = np.rint(np.fmin(guess, 6) * GRID).astype(np.intp)
-    x, y = place / GRID, size.astype(np.float64)
-    u = np.where(y < 0.5, y - on_grid(math.erf, 6).take(place), on_grid(math.erfc, 6).take(place) - left)
-    u, square = u / on_grid(density, 6).take(place), x * x
+    u = np.where(size < 0.5, size - on_grid(math.erf).take(place), on_grid(math.erfc).take(place) - left)
+    kind = np.promote_types(self.dtype, np.float32)
+    x, u = (place / GRID).astype(kind), (u / on_grid(density).take(place)).astype(kind)
+    square = x * x
     x = x + u * (1 + u * (x + u * ((4 * square + 1) / 3 + u * x * (2 * square + 7 / 6))))
-    if self.itemsize == 8:
-        off = np.where(y < 0.5, y - erf_of(x), erfc_of(x) - left) * np.exp(x * x) * (math.sqrt(math.pi) / 2)
+    if kind == np.float64:
+        off = np.where(size < 0.5, size - erf_of(x), erfc_of(x) - left) * np.exp(x * x) * (math.sqrt(math.pi) / 2)
         x = x + off / (1 - x * off)
-    return np.copysign(np.where(y < 1, x, -logarithm).astype(self.dtype), self)
+    return np.copysign(np.where(size < 1, x, -logarithm).astype(self.dtype, copy=False), self)
 
 function("erf", "ErfBackward0", erf_of, "erf erf_ special.erf",
     self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")
