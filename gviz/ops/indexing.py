@@ -88,7 +88,7 @@ def index(self, indices):
     self="index_put_backward(grad, indices, accumulate)", values="index(grad, indices)")
 def index_put(self, indices, values, accumulate: bool = False):
     result, where = np.array(self), numpy_index(self, indices)
-    check_source(self, indices, values, result[where].shape)
+    check_source(self, indices, values, np.broadcast_to(False, self.shape)[where].shape)
     (add_at if accumulate else setitem)(result, where, values)
     return result
 
@@ -140,6 +140,6 @@ def check_positions(indexed):
         text = "shape mismatch: indexing tensors could not be broadcast together with shapes "
         raise IndexError(text + ", ".join(str(list(shape)) for shape in shapes)) from None
     for dim, (index, size) in enumerate(indexed):
-        wrong = index[(index >= size) | (index < -size)] if count else index[:0]
-        if wrong.size:
-            raise IndexError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}")
+        if count and (index.max() >= size or index.min() < -size):
+            wrong = index[(index >= size) | (index < -size)][0]
+            raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
