@@ -34,6 +34,14 @@ HEAVY: dict[str, tuple[str, tuple[tuple[int, ...], ...]]] = {
     "batch_norm": ("F.batch_norm(a, None, None, training=True)", ((32, 16, 14, 14),)),
     "svd": ("torch.linalg.svd(a)[1]", ((64, 64),)),
     "LSTM": ("torch.nn.LSTM(16, 32)(a)[0]", ((20, 16, 16),)),
+    "reflected border": ("F.pad(a, (3, 3, 3, 3), mode='reflect')", ((8, 8, 64, 64),)),
+    "cdist, p=1": ("torch.cdist(a, b, p=1)", ((300, 16), (300, 16))),
+    "gather": ("a.gather(1, index.view(20, 500))", ((20, 1000),)),
+    "solve": ("torch.linalg.solve(a, b)", ((200, 200), (200, 16))),
+    "det": ("torch.det(a)", ((32, 32, 32),)),
+    "gelu": ("F.gelu(a)", ((20000,),)),
+    "erfinv": ("torch.erfinv(a.tanh())", ((20000,),)),
+    "lgamma": ("torch.lgamma(a)", ((20000,),)),
 }
 """Name -> the expression and the shapes of its tensors a and b."""
 

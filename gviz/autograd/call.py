@@ -124,9 +124,9 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
 
 
 def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
-    """Return what a forward made as an array; only that of a view may be on the memory of an input."""
-    array = data if data is None or data.__class__ is np.ndarray else np.asarray(data)
-    if array is None or row.view or row.reshapes:
+    """Return what a forward made as an array (or what makes it later); only that of a view may be on an input's memory."""
+    array = data if data is None or data.__class__ is np.ndarray or callable(data) else np.asarray(data)
+    if row.view or row.reshapes or array.__class__ is not np.ndarray:
         return array
     inputs = (value._array for value in args if isinstance(value, Tensor))
     shared = any(one is array or (array.base is not None and np.may_share_memory(array, one)) for one in inputs)

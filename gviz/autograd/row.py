@@ -80,8 +80,7 @@ class Row:
 
     nondiff: tuple[str, ...] = ()  # inputs that are tensors but get no gradient
     lists: tuple[str, ...] = ()  # inputs that are lists of tensors
-    outputs: tuple[str, ...] = ()  # names of several outputs, those with gradients first (result0, ... if PyTorch gives them
-    # none); ("...",) for a list of them
+    outputs: tuple[str, ...] = ()  # several outputs, those with gradients first (result0, ... if unnamed); ("...",): a list
     view: bool = False  # whether the result shares the input's memory
     reshapes: bool = False  # whether its in-place names give the tensor another shape, and write nothing
     inplace: bool = False  # whether its name in nn.functional takes inplace
@@ -93,7 +92,7 @@ class Row:
     hidden: tuple[str, ...] = ()  # saved things that PyTorch does not show as _saved_*
     own: tuple[str, ...] = ()  # the last options, if no call of a public name can give them: they stay at their defaults
     sparing: bool = False  # whether an input whose gradient alone is wanted is not saved
-    extras: tuple[str, ...] = ()  # names of arrays that the forward gives after its result, only for the derivatives
+    extras: tuple[str, ...] = ()  # names of arrays (or functions that make them, to be looked at) that a forward gives besides
     check: Any = None  # a function of the operands that refuses some, in PyTorch's words
     __call__: Any  # call.py
     names = ""
@@ -256,7 +255,8 @@ class RowNode(Node):
         save, kept = self._row.plan[place], self._kept[place]
         if kept.__class__ is np.ndarray and save.source == "result":  # the program has it from now on, and may write it
             self.watch(save.place, Version())
-        return self._value(place) if save.source == "input" else unsigned(save.name, self._value(place))
+        shown = from_array(kept(), None) if callable(kept) else self._value(place)
+        return shown if save.source == "input" else unsigned(save.name, shown)
 
     def release(self) -> None:
         """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""

@@ -148,6 +148,7 @@ def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding
     refuse(not transposed and any(output_padding), "output_padding is not supported for non-transposed convolutions; got: "
            + " ".join(map(str, output_padding)))
     space, options = input.shape[2:], (stride, each_way(padding, input.ndim - 2), dilation, groups)
+    grad_output = np.ascontiguousarray(grad_output)  # that of a sum is one number everywhere, with which products are slow
     pair, back = (grad_output, input), None
     if mask[0] and transposed:
         back = correlate(grad_output, weight, *options)[(..., *map(slice, space))]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
+from gviz.numbers.shapes import broadcast_shape
 from gviz.ops.checks import check_one_dtype
+from gviz.ops.convolution import portions
 from gviz.ops.rows import formula, row
 
 
@@ -29,24 +31,44 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
 @op("CdistBackward0", check=lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}"),
     x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)", x2="cdist_backward_other(grad, x1, x2, p, result)")
 def cdist_forward(x1, x2, p):
-    steps = x1[..., :, None, :] - x2[..., None, :, :]
-    return ARRAYS["vector_norm"](steps, p, (-1,)) if steps.shape[-1] else np.zeros(steps.shape[:-1], steps.dtype)
+    found = np.zeros((*broadcast_shape(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), x1.dtype)
+    for some, steps in apart(x1, x2):
+        if p == 2:
+            np.sqrt(np.einsum("...knm,...knm->...nm", steps, steps), out=found[..., some, :])
+        else:
+            found[..., some, :] = ARRAYS["vector_norm"](steps, p, (-3,))
+    return found
+
+def apart(x1, x2):
+    """Yield slices of the rows of the first, and their differences from all rows of the second as (..., columns, some, all).
+
+    Numbers of a column lie side by side, and no more are made at once than a processor keeps at hand.
+    """
+    first, second = (np.array(x.mT, order="C")[..., None] for x in (x1, x2))
+    each = first.size // max(x1.shape[-2], 1) * x2.shape[-2]
+    for some in portions(range(x1.shape[-2]), each) if x1.size and x2.size else ():
+        yield some, first[..., some, :] - second.mT
 
 formula("contiguous_of", lambda value: value if contiguous(value) else clone_contiguous(value))
 NEVER = 'not_implemented("_cdist_backward")'
 
 @op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
 def cdist_backward(grad_output, x1, x2, p, cdist):
-    steps = x1[..., :, None, :] - x2[..., None, :, :]
-    scale, far = grad_output[..., None], cdist[..., None]
-    if p == np.inf:
-        each = scale * np.sign(steps) * (np.abs(steps) == far)
-    elif p == 1:
-        each = scale * np.sign(steps)
-    else:
-        size = np.where(steps == 0, 0, np.abs(steps) ** (p - 1)) if p else 0 * steps
-        each = np.where(far == 0, 0, np.sign(steps) * size * scale / far ** (p - 1))
-    return each.sum(axis=-2).astype(x1.dtype, copy=False)
+    scale = np.where(cdist, grad_output / cdist ** (p - 1), 0) if 0 < p < np.inf and p != 1 else grad_output * bool(p)
+    found = np.zeros((*grad_output.shape[:-2], *x1.shape[:-3:-1]), x1.dtype)
+    for some, steps in apart(x1, x2):
+        slopes = slopes_of(steps, p, cdist[..., None, some, :])
+        np.einsum("...knm,...nm->...kn", slopes, scale[..., some, :], out=found[..., some])
+    return np.array(found.mT, order="C")
+
+def slopes_of(steps, p, far):
+    """Return how a sum of powers p, or the largest, changes with each difference, for a distance of 1."""
+    if p == 2:
+        return steps
+    sign = np.sign(steps) if np.isnan(far).any() else np.subtract(steps > 0, steps < 0, dtype=steps.dtype)  # the quicker way
+    if p in (0, 1):
+        return sign
+    return sign * (np.abs(steps) == far if p == np.inf else np.where(steps, np.abs(steps) ** (p - 1), 0))
 
 @composite
 def cdist_backward_other(grad, x1, x2, p, result):
@@ -54,11 +76,8 @@ def cdist_backward_other(grad, x1, x2, p, result):
     result = contiguous_of(transpose(result, -2, -1))  # the last argument is made first, as in PyTorch
     return cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, result)
 
-def straight(x1, x2):
-    steps = x1[..., :, None, :] - x2[..., None, :, :]
-    return np.sqrt(np.einsum("...k,...k->...", steps, steps))
-
-row("euclidean_dist", "EuclideanDistBackward0", straight, x1__x2="euclidean_dist_backward(grad, x1, x2, result)")
+row("euclidean_dist", "EuclideanDistBackward0", lambda x1, x2: ARRAYS["cdist_forward"](x1, x2, 2),
+    x1__x2="euclidean_dist_backward(grad, x1, x2, result)")
 
 @composite
 def euclidean_dist_backward(grad, x1, x2, result):

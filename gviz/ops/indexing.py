@@ -65,18 +65,17 @@ def add_at(array, where, values):
     where = where if isinstance(where, tuple) else (where,)
     indices = [one for one in where if isinstance(one, np.ndarray) and one.dtype.kind in "iu"]
     count = indices[0].size if len(indices) == len(where) else 0
-    if count < MANY or array.dtype.kind != "f" or array.ndim < 2 or len(where) not in (1, array.ndim):
+    if count < MANY or array.dtype.kind != "f" or len(where) not in (1, array.ndim) or not array.flags.c_contiguous:
         np.add.at(array, where, values)
-    elif len(where) == 1:  # the rows in their places' order, each place's rows added up
+    elif len(where) == array.ndim:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*indices), array.shape, mode="wrap")
+        np.add.at(array.reshape(-1), flat.reshape(-1), np.broadcast_to(values, flat.shape).reshape(-1))
+    else:  # the rows in their places' order, each place's rows added up; numpy sorts small integers in linear time
         index = indices[0].reshape(-1) % len(array)
-        order = np.argsort(index, kind="stable")
+        order = np.argsort(index.astype(np.min_scalar_type(len(array))), kind="stable")
         index, rows = index[order], np.broadcast_to(values, (*indices[0].shape, *array.shape[1:]))
         begins = np.flatnonzero(np.diff(index, prepend=-1))
         array[index[begins]] += np.add.reduceat(rows.reshape(count, *array.shape[1:])[order], begins, 0)
-    else:
-        flat = np.ravel_multi_index(np.broadcast_arrays(*indices), array.shape, mode="wrap")
-        weights = np.broadcast_to(values, flat.shape).reshape(-1)
-        array += np.bincount(flat.reshape(-1), weights, array.size).reshape(array.shape).astype(array.dtype)
 
 MANY = 256
 
@@ -89,7 +88,7 @@ def index(self, indices):
     self="index_put_backward(grad, indices, accumulate)", values="index(grad, indices)")
 def index_put(self, indices, values, accumulate: bool = False):
     result, where = np.array(self), numpy_index(self, indices)
-    check_source(self, indices, values, result[where].shape)
+    check_source(self, indices, values, np.broadcast_to(False, self.shape)[where].shape)
     (add_at if accumulate else setitem)(result, where, values)
     return result
 
@@ -141,6 +140,6 @@ def check_positions(indexed):
         text = "shape mismatch: indexing tensors could not be broadcast together with shapes "
         raise IndexError(text + ", ".join(str(list(shape)) for shape in shapes)) from None
     for dim, (index, size) in enumerate(indexed):
-        wrong = index[(index >= size) | (index < -size)] if count else index[:0]
-        if wrong.size:
-            raise IndexError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}")
+        if count and (index.max() >= size or index.min() < -size):
+            wrong = index[(index >= size) | (index < -size)][0]
+            raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")

@@ -12,7 +12,7 @@ from gviz.autograd.formulas import parameters
 from gviz.autograd.row import TENSORS, composite, named, op
 from gviz.ops.checks import lacks, refuse
 from gviz.ops.convolution import each_way, folded, windows
-from gviz.ops.indexing import add_at
+from gviz.ops.indexing import add_at, at
 from gviz.ops.rows import row
 
 SMALL = 32
@@ -130,38 +130,30 @@ for dims in (2, 3):
            "bu")
 
 # ------------------------------------------------------------------ adaptive: as many windows as the result is to have elements
-def even(sizes, output_size):
-    """Return the size of adaptive windows, if all are of one size side by side; else nothing."""
-    pairs = list(zip(sizes, output_size, strict=True))
-    return () if any(o < 1 or n % o or not n for n, o in pairs) else tuple(n // o for n, o in pairs)
-
-def shares(sizes, output_size):
-    """Yield the place of each adaptive window in the result, and what it sees of the input."""
-    for place in np.ndindex(*output_size):
-        facts = zip(place, sizes, output_size, strict=True)
-        yield (..., *place), (..., *(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in facts))
+def shares(size, count):
+    """Return what each of so many adaptive windows sees along a dimension of that size."""
+    return [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 def shared_out(self, output_size):
-    """Return the means of adaptive windows."""
-    dims = len(output_size)
-    if kernel := even(self.shape[-dims:], output_size):
-        return averaged(self, kernel, kernel, (0,) * dims, False, True, None)
-    found = np.empty((*self.shape[:-dims], *output_size), self.dtype)
-    for place, span in shares(self.shape[-dims:], output_size):
-        found[place] = self[span].mean(tuple(range(-dims, 0)))
-    return found
+    """Return the means of adaptive windows, along one dimension after the other."""
+    for axis, count in enumerate(output_size, self.ndim - len(output_size)):
+        found = np.empty((*self.shape[:axis], count, *self.shape[axis + 1 :]), self.dtype)
+        for i, span in enumerate(shares(self.shape[axis], count)):
+            self[at(axis, span)].mean(axis, out=found[at(axis, i)])
+        self = found
+    return self
 
 def shared_back(dims):
     """Return the gradient of :func:`shared_out`, as a function."""
 
     def back(grad_output, self):
-        if kernel := even(self.shape[-dims:], grad_output.shape[-dims:]):
-            return averaged_back(grad_output, self, kernel, kernel, (0,) * dims, False, True, None)
-        found = np.zeros(self.shape, grad_output.dtype)
-        for place, span in shares(self.shape[-dims:], grad_output.shape[-dims:]):
-            seen = found[span]
-            seen += (grad_output[place] / prod(seen.shape[-dims:]))[(..., *[None] * dims)]
-        return found
+        for axis in reversed(range(self.ndim - dims, self.ndim)):
+            found = np.zeros((*grad_output.shape[:axis], *self.shape[axis:]), grad_output.dtype)
+            for i, span in enumerate(shares(self.shape[axis], grad_output.shape[axis])):
+                seen = found[at(axis, span)]
+                seen += grad_output[at(axis, slice(i, i + 1))] / max(seen.shape[axis], 1)
+            grad_output = found
+        return grad_output
 
     return back
 
@@ -171,17 +163,14 @@ for dims in (2, 3):
            f"{key}(grad, ({sizes}))")
 
 def largest_of_shares(self, output_size):
-    """Return the largest element of each adaptive window, and its place in the input."""
-    dims = len(output_size)
-    if kernel := even(self.shape[-dims:], output_size):
-        return largest(self, kernel, kernel, (0,) * dims, (1,) * dims, False)
-    numbers = np.arange(prod(self.shape[-dims:])).reshape(self.shape[-dims:])
-    values, indices = (np.empty((*self.shape[:-dims], *output_size), kind) for kind in (self.dtype, np.int64))
-    for place, span in shares(self.shape[-dims:], output_size):
-        flat = self[span].reshape(*self.shape[:-dims], -1)
-        best = flat.argmax(-1)
-        values[place], indices[place] = np.take_along_axis(flat, best[..., None], -1)[..., 0], numbers[span].reshape(-1)[best]
-    return values, indices
+    """Return the largest element of each adaptive window, and its place in the input: of a row's part, then of the rows."""
+    places = np.broadcast_to(np.arange(prod(self.shape[-2:])).reshape(self.shape[-2:]), self.shape)
+    for axis, count in ((self.ndim - 1, output_size[1]), (self.ndim - 2, output_size[0])):
+        best = np.empty((*self.shape[:axis], count, *self.shape[axis + 1 :]), np.int64)
+        for i, span in enumerate(shares(self.shape[axis], count)):
+            best[at(axis, i)] = self[at(axis, span)].argmax(axis) + span.start
+        self, places = (np.take_along_axis(one, best, axis) for one in (self, places))
+    return self, places
 
 stored("adaptive_max_pool2d", "AdaptiveMaxPool2D", largest_of_shares,
        lambda grad_output, self, indices: scattered(grad_output, indices, self.shape, 2),

@@ -9,8 +9,9 @@ import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, op
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import from_array
 from gviz.ops.checks import refuse
+from gviz.ops.rows import array_of
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
@@ -28,8 +29,8 @@ def mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, revers
     out = np.empty((*input.shape[:2], size), input.dtype)
     for place in steps_through(len(input), reverse):
         gates = mapped[place] + hx_ @ weight1.T
-        take, forget, put = sigmoid(gates[:, :size]), sigmoid(gates[:, size : 2 * size]), sigmoid(gates[:, 3 * size :])
-        cx_ = forget * cx_ + take * np.tanh(gates[:, 2 * size : 3 * size])
+        opened, put = sigmoid(gates[:, : 2 * size]), sigmoid(gates[:, 3 * size :])
+        cx_ = opened[:, size:] * cx_ + opened[:, :size] * np.tanh(gates[:, 2 * size : 3 * size])
         hx_ = out[place] = put * np.tanh(cx_)
     return out, hx_, cx_
 
@@ -69,14 +70,35 @@ def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, c
 
 recorded = TENSORS["lstm_layer_backward"]
 
-def on_arrays(grads, *saved: Any):
-    """Return the same on the arrays of the tensors, where nothing is recorded: a layer has many small operations."""
+def at_once(grads, *saved: Any):
+    """Return the same on arrays, where nothing is recorded: what does not wait for another step, for the whole sequence."""
     if mode.on:
         return recorded(grads, *saved)
-    given = [value._array if isinstance(value, Tensor) else value for value in (*grads, *saved)]
-    return [from_array(one, None) for one in ARRAYS["lstm_layer_backward"](given[: len(grads)], *given[len(grads) :])]
+    input, weight0, weight1, weight2, weight3, hx_, cx_, output, reverse, has_biases = map(array_of, saved)
+    order, likes, shape = slice(None, None, -1 if reverse else 1), (output, hx_, cx_), (*output.shape[:2], 4, -1)
+    pairs = zip(grads, likes, strict=True)
+    to_output, to_hidden, to_memory = (np.zeros_like(like) if grad is None else grad._array for grad, like in pairs)
+    steps, states, to_output = input[order], np.concatenate([hx_[None], output[order]])[:-1], to_output[order]
+    gates = (steps @ weight0.T + states @ weight1.T + (weight2 + weight3 if has_biases else 0)).reshape(shape)
+    new, gates[:, :, 2] = np.tanh(gates[:, :, 2]), 0
+    take, forget, _, put = np.moveaxis(ARRAYS["sigmoid"](gates), 2, 0)
+    memory, added = [cx_], take * new
+    for at in range(len(steps)):
+        memory.append(forget[at] * memory[at] + added[at])
+    before, bent = np.stack(memory[:-1]), np.tanh(memory[1:])
+    ways = np.stack((added * (1 - take), before * forget * (1 - forget), take * (1 - new * new)), 2)
+    last, gain = bent * put * (1 - put), put * (1 - bent * bent)
+    for at in range(len(steps) - 1, -1, -1):
+        slope = to_output[at] + to_hidden
+        first = to_memory + slope * gain[at]
+        gates[at, :, :3], gates[at, :, 3] = first[:, None] * ways[at], slope * last[at]
+        to_hidden, to_memory = gates[at].reshape(len(slope), -1) @ weight1, first * forget[at]
+    flat = gates.reshape(-1, len(weight0))
+    to_bias, to_input = flat.sum(0), (flat @ weight0).reshape(input.shape)[order]
+    within = (flat.T @ one.reshape(len(flat), -1) for one in (steps, states))
+    return [from_array(one, None) for one in (to_input, *within, to_bias, to_bias, to_hidden, to_memory)]
 
-TENSORS["lstm_layer_backward"] = on_arrays
+TENSORS["lstm_layer_backward"] = at_once
 
 # ------------------------------------------------------------------ packed sequences
 @op("PackPaddedSequenceBackward0", promote="none", nondiff=("lengths",), outputs=("result0", "result1"),

@@ -14,7 +14,7 @@ import numpy as np
 from gviz.autograd.row import TENSORS, named, op
 from gviz.ops.checks import refuse
 from gviz.ops.convolution import each_way, folded, padded, windows
-from gviz.ops.indexing import add_at
+from gviz.ops.indexing import at
 from gviz.ops.rows import row
 
 
@@ -27,14 +27,23 @@ def taken(array, taps):
     return array
 
 def given_back(grad, taps, sizes):
-    """Return the gradient of :func:`taken` for an array whose last dimensions have those sizes."""
+    """Return the gradient of :func:`taken` for an array whose last dimensions have those sizes.
+
+    It is added up in rounds. In each round an element of the input gets at most one part.
+    """
     for axis, (along, size) in enumerate(zip(taps, sizes, strict=True), grad.ndim - len(taps)):
-        moved = np.moveaxis(grad, axis, 0)
-        total = np.zeros((size, *moved.shape[1:]), grad.dtype)
+        total = np.zeros((*grad.shape[:axis], size, *grad.shape[axis + 1 :]), grad.dtype)
         for index, weight in along:
-            add_at(total, index, moved if weight is None else moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
-        grad = np.moveaxis(total, 0, axis)
-    return np.ascontiguousarray(grad)
+            order = np.argsort(index, kind="stable")
+            rounds = np.arange(index.size) - np.searchsorted(index[order], index[order])
+            for number in range(rounds.max(initial=-1) + 1):
+                some = order[rounds == number]
+                part = grad.take(some, axis)
+                if weight is not None:
+                    part *= weight[some].reshape(-1, *(1,) * (grad.ndim - axis - 1))
+                total[at(axis, slice(None) if some.size == size else index[some])] += part
+        grad = total
+    return grad
 
 # ------------------------------------------------------------------ borders
 def border(array, padding, mode):

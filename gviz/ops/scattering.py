@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from operator import setitem
 
 import numpy as np
@@ -10,11 +11,10 @@ from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import wrap_dim
 from gviz.ops.checks import refuse
-from gviz.ops.indexing import add_at
 
 
 def places(self, dim, index, src=None, name="scatter"):
-    """Return numpy's index for the elements that an index tensor names along a dim; refuse one that does not fit."""
+    """Return the numbers, among all elements, of those that an index tensor names along a dim; refuse one that does not fit."""
     axis, index = wrap_dim(dim, self.ndim), np.atleast_1d(index)
     refuse(index.dtype.kind != "i", f"{name}(): Expected dtype int32/int64 for index")
     refuse(src is not None and src.dtype != self.dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
@@ -23,9 +23,9 @@ def places(self, dim, index, src=None, name="scatter"):
     if index.min() < 0 or index.max() >= size:
         wrong = index[(index < 0) | (index >= size)][0]
         raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {size}")
-    where = list(np.indices(index.shape, sparse=True))
-    where[axis] = index
-    return tuple(where)
+    numbers = np.arange(self.size).reshape(self.shape or (1,))
+    first = numbers[tuple(slice(1 if d == axis else n) for d, n in enumerate(index.shape))]
+    return (first + index * prod(numbers.shape[axis + 1 :])).reshape(-1)
 
 def check_fit(shape, axis, index, src, name):
     """Refuse an index with other dims than the tensor and what is written, or with larger ones but for the one indexed."""
@@ -43,19 +43,18 @@ def joined(self, dim, index, src, join):
     result, several = np.array(self, order="C"), isinstance(src, np.ndarray)
     if index.size:
         where = places(self, dim, index, src if several else None)
-        join(np.atleast_1d(result), where, used(src, index) if several else src)
+        join(result.reshape(-1), where, used(src, index) if several else src)
     return result
 
 def used(src, index):
-    """Return the elements that an index has a place for."""
-    return np.atleast_1d(src)[tuple(map(slice, index.shape or (1,)))]
+    """Return the elements that an index has a place for, one after the other."""
+    return np.atleast_1d(src)[tuple(map(slice, index.shape or (1,)))].reshape(-1)
 
 @op("GatherBackward0", "gather", nondiff=("index",), saves=("sparse_grad",),
     self="scatter_add(zeros_like(self), dim, index, grad)")
 def gather(self, dim: int, index, *, sparse_grad: bool = False):
-    if not index.size:
-        return np.zeros(index.shape, self.dtype)
-    return np.ascontiguousarray(np.atleast_1d(self)[places(self, dim, index, name="gather")]).reshape(index.shape)
+    where = places(self, dim, index, name="gather") if index.size else np.empty(0, np.int64)
+    return self.reshape(-1)[where].reshape(index.shape)
 
 TAKEN, EMPTIED = "gather(grad, dim, index)", "scatter_value(grad, dim, index, 0)"
 
@@ -69,7 +68,7 @@ def scatter_value(self, dim: int, index, value: Number):
 
 @op("ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none", self="grad", src=TAKEN)
 def scatter_add(self, dim: int, index, src):
-    return joined(self, dim, index, src, add_at)
+    return joined(self, dim, index, src, np.add.at)
 
 @composite("take_along_dim")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):
@@ -90,16 +89,14 @@ def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: boo
     result = np.array(self, order="C")
     if not index.size:
         return result
-    where, flat, (join, start) = places(self, dim, index, src), np.atleast_1d(result), START[reduce]
+    where, flat, (join, start) = places(self, dim, index, src), result.reshape(-1), START[reduce]
     if not include_self:
         whole = self.dtype.kind in "iu" and reduce in ("amax", "amin")
         flat[where] = getattr(np.iinfo(self.dtype), "min" if reduce == "amax" else "max") if whole else start
     join.at(flat, where, used(src, index))
     if reduce != "mean":
         return result
-    count = np.full_like(flat, include_self, dtype=np.int64)
-    np.add.at(count, where, 1)
-    count = np.maximum(count, 1).reshape(self.shape)
+    count = np.maximum(np.bincount(where, minlength=self.size) + include_self, 1).reshape(self.shape)
     return result / count.astype(self.dtype) if self.dtype.kind == "f" else result // count
 
 START = {"sum": (np.add, 0), "mean": (np.add, 0), "prod": (np.multiply, 1), "amax": (np.maximum, -np.inf),

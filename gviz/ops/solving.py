@@ -40,9 +40,13 @@ def factors(matrices):
                 matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
     return packed, pivots
 
-def column_factors(matrices):
-    """Return the same for a determinant: what lies in memory row by row is factored transposed, as LAPACK wants columns."""
-    return factors(matrices.mT if matrices.flags.c_contiguous else matrices)
+def looked_up(matrices, by_column=False):
+    """Return two functions that give the factors and the pivots, for those who look at them.
+
+    For a determinant LAPACK is given columns: matrices that lie in memory row by row are factored transposed.
+    """
+    copy = (matrices.mT if by_column and matrices.flags.c_contiguous else matrices).copy()
+    return lambda: factors(copy)[0], lambda: factors(copy)[1]
 
 # ------------------------------------------------------------------ inverses
 @op("LinalgInvExBackward0", promote="none", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
@@ -69,7 +73,7 @@ brief("inverse linalg.inv", lambda A: linalg_inv(A)[0])
 @op("LinalgDetBackward0", "det linalg.det", promote="none", extras=FACTORS, saves=FACTORS, A="det_backward(grad, result, A)")
 def linalg_det(A):
     check_matrix(A, "linalg.det")
-    return np.asarray(np.linalg.det(A), A.dtype), *column_factors(A)
+    return np.asarray(np.linalg.det(A), A.dtype), *looked_up(A, by_column=True)
 
 @composite
 def det_backward(grad, result, A):
@@ -89,7 +93,7 @@ def det_backward(grad, result, A):
 def linalg_slogdet(A):
     check_matrix(A, "linalg.slogdet")
     sign, size = np.linalg.slogdet(A)
-    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.dtype), *column_factors(A)
+    return np.asarray(np.where(np.isnan(size), 0, sign), A.dtype), np.asarray(size, A.dtype), *looked_up(A, by_column=True)
 
 @composite
 def slogdet_backward(grads, A):
@@ -121,7 +125,7 @@ def linalg_solve(A, B, *, left: bool = True):
         result = solved(A, sides, left)
     except np.linalg.LinAlgError:
         raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
-    return result[..., 0] if vector else result, *factors(A)
+    return result[..., 0] if vector else result, *looked_up(A)
 
 def solved(A, B, left):
     """Return the solution of ``A X = B`` or of ``X A = B``."""

@@ -133,7 +133,7 @@ class SavedTensor:
     @property
     def value(self) -> Any:
         """What the node keeps there."""
-        kept = self.node._kept[self.position]
+        kept = kept() if callable(kept := self.node._kept[self.position]) else kept
         return kept if self.part is None or kept is GONE else kept[self.part]
 
     @value.setter
