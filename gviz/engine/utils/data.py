@@ -1,4 +1,4 @@
-"""``torch.utils.data``: datasets, samplers, and the loader, which makes batches in this process with any number of workers.
+"""``torch.utils.data``: datasets, samplers, and the loader, which makes all batches in this process (``workers.py``).
 
 Random numbers are drawn in PyTorch's order: a seed for workers when a pass begins, one for the order at its first batch.
 Source: https://docs.pytorch.org/docs/2.13/data.html
@@ -10,6 +10,7 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate, islice, repeat
 from types import GenericAlias
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
+from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random
 from gviz.numbers.unpack import infer
 from gviz.numbers.words import absent, warn
@@ -240,15 +242,14 @@ def rebuilt(model: Any, items: Any) -> Any:
     except TypeError:  # a class that is made in another way
         return items
 
-def get_worker_info() -> None:
-    """Return None: samples are made in the main process."""
-
 # ------------------------------------------------------------------ the loader
 BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+PREFETCHED = ("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+              "multiprocessing, otherwise set prefetch_factor to None.")
 STREAM = "DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={}"
 
 class DataLoader(Typed):
-    """Batches of a dataset, in order, shuffled, or as a sampler says; what is said of workers changes nothing."""
+    """Batches of a dataset, in order, shuffled, or as a sampler says."""
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
                  batch_sampler: Any = None, num_workers: int = 0, collate_fn: Any = None, pin_memory: bool = False,
@@ -257,7 +258,14 @@ class DataLoader(Typed):
                  pin_memory_device: str = "", in_order: bool = True) -> None:
         self.dataset, self.num_workers, self.pin_memory, self.drop_last = dataset, num_workers, pin_memory, drop_last
         self.generator, self.batch_size = generator, batch_size if batch_sampler is None else None
+        self.worker_init_fn, self.prefetch_factor, self.timeout = worker_init_fn, prefetch_factor, timeout
+        self.persistent_workers = persistent_workers
+        self._workers: list[Worker] = []
         self.streams = isinstance(dataset, IterableDataset)
+        refuse(num_workers < 0, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+               ValueError)
+        refuse(not num_workers and prefetch_factor is not None, PREFETCHED, ValueError)
+        refuse(not num_workers and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
         refuse(self.streams and shuffle, STREAM.format(shuffle), ValueError)
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
         custom = batch_size != 1 or shuffle or sampler is not None or drop_last
@@ -275,17 +283,29 @@ class DataLoader(Typed):
     def __iter__(self) -> Any:
         if self.pin_memory:
             warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
-        order = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        seed(self.generator)  # which PyTorch would give to workers
-        return map(self.batch, order)
+        is_read_by_workers = self.streams and self.num_workers
+        order = iter(() if is_read_by_workers else self.sampler if self.batch_sampler is None else self.batch_sampler)
+        if self._workers and self.persistent_workers:
+            return batches_by(self._workers, self, order)
+        base = seed(self.generator)
+        self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
+        return batches_by(self._workers, self, order) if self._workers else map(partial(self.batch, self.dataset), order)
 
-    def batch(self, order: Any) -> Any:
+    def parts(self, stream: Any) -> Any:
+        """Return an iterator over the samples of a stream, or over lists of them."""
+        return iter(stream if self.batch_size is None else BatchSampler(stream, self.batch_size, self.drop_last))
+
+    def rows(self, order: Any) -> Any:
+        """Return the batch of those indices, if it is rows of tensors; None if samples have to be made."""
+        is_plain = self.batch_sampler is not None and self.collate_fn is default_collate and not self.streams
+        return stacked(self.dataset, order) if is_plain else None
+
+    def batch(self, dataset: Any, order: Any) -> Any:
         """Return the batch of those indices, or the sample of one; of a stream, of those samples."""
-        at_once = self.batch_sampler is not None and self.collate_fn is default_collate and not self.streams
-        if at_once and (made := stacked(self.dataset, order)) is not None:
-            return made
+        if (rows := self.rows(order)) is not None:
+            return rows
         if not self.streams:
-            order = self.dataset[order] if self.batch_sampler is None else fetched(self.dataset, order)
+            order = dataset[order] if self.batch_sampler is None else fetched(dataset, order)
         return self.collate_fn(order)
 
 # where PyTorch has them: from torch.utils.data.sampler import SubsetRandomSampler
