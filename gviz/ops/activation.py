@@ -15,6 +15,7 @@ from gviz.ops.checks import check_one_dtype, lacks, refuse
 from gviz.ops.joining import length_along
 from gviz.ops.rows import alike, brief, row
 
+ERF = np.frompyfunc(math.erf, 1, 1)
 ROOT = math.sqrt(2 / math.pi)
 FLAT = "zeros_like(grad)"
 
@@ -183,7 +184,8 @@ def gelu(self, *, approximate: str = "none"):
 
 def normal_below(array):
     """Return the share of the normal distribution below each value."""
-    return 0.5 * (1 + ARRAYS["erf"](array * math.sqrt(0.5)))
+    place = array * math.sqrt(0.5)  # of a symbol numpy makes another one, by the function's name
+    return 0.5 * (1 + (ARRAYS["erf"](place) if isinstance(place, np.ndarray) else np.asarray(ERF(place), array.dtype)))
 
 @op("GeluBackwardBackward0", grad_output=GELU, self="gelu_double_backward(grad, grad_output, self, approximate)")
 def gelu_backward(grad_output, self, approximate="none"):
