@@ -97,11 +97,6 @@ def module(name: str, **content: Any) -> ModuleType:
     return made
 
 
-def unavailable() -> bool:
-    """Return that it is not there: gviz's engine runs on the CPU."""
-    return False
-
-
 def unseeded(seed: Any) -> None:
     """Seed no generator. ValueError: it is not a number."""
     int(seed)
@@ -113,9 +108,10 @@ def no_accelerator(*_: Any) -> Any:
 
 
 ASKED = ("current_device_idx", "current_device_index", "current_stream", "set_device_idx", "set_device_index", "synchronize")
-accelerator = module("accelerator", is_available=unavailable, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator))
+accelerator = module("accelerator", is_available=lambda: False, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator))
 vars(accelerator).update(current_accelerator=lambda check_available=False: None)
-cuda = module("cuda", is_available=unavailable, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded)
-cudnn = module("backends.cudnn", is_available=unavailable, enabled=True, deterministic=False, benchmark=False, allow_tf32=True)
-mps = module("backends.mps", is_available=unavailable, is_built=unavailable)
+cuda = module("cuda", is_available=lambda: False, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded)
+flags = {"enabled": True, "deterministic": False, "benchmark": False, "allow_tf32": True}
+cudnn = module("backends.cudnn", is_available=lambda: False, **flags)
+mps = module("backends.mps", is_available=lambda: False, is_built=lambda: False)
 backends = module("backends", cudnn=cudnn, mps=mps)

@@ -282,10 +282,8 @@ def halves(value, dim):
 @composite
 def glu_gradient(grad, self, dim):
     """The gradient of a gate's gradient for what came in."""
-    both = grad * glu_backward(fill(zeros_like(halves(self, dim)[0]), 1), self, dim)
-    size = both.shape[dim] // 2
-    second = slice_row(both, dim, size, 2 * size, 1)
-    return slice_row(both, dim, 0, size, 1) + second
+    first, second = halves(grad * glu_backward(fill(zeros_like(halves(self, dim)[0]), 1), self, dim), dim)
+    return first + second
 
 @composite
 def glu_double_backward(grad, grad_output, self, dim):
