@@ -86,39 +86,64 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
             total_of(grad_out * ((input - mean) * rstd), outer) if mask[1] else None,
             total_of(grad_out, outer) if mask[2] else None)
 
+# What the second derivatives of both norms share. ``away`` is the input less its mean, ``cubed`` that times rstd cubed,
+# ``count`` how many elements have one mean.
+@composite
+def totals(value, axes):
+    """Summed over one axis after the other; they stay."""
+    for axis in axes:
+        value = sum_dim(value, (axis,), True)
+    return value
+
+@composite
+def norm_bend(grad, along, total, to_input, product, away, cubed, rstd, axes, count):
+    """How the gradient for the input changes with the input; ``along``, ``total``: sums of ``grad * away``, ``grad``."""
+    summed, both, cube = totals(to_input, axes), totals(to_input * away, axes), power(rstd, 3)
+    inner = summed * total / count - totals(product[0] * product[1], axes)
+    first = cubed * (inner + power(rstd, 2) * along * both * (3 / count)) / count
+    right = total / count - grad  # right factors are made first, as in PyTorch
+    second = both * cube / count * right
+    right = summed / count - to_input
+    third = along * cube / count * right
+    return first + second + third
+
+@composite
+def norm_first(grad, weight, away, rstd, axes, count):
+    """The gradient for the input."""
+    scale, rest = weight * rstd / count, count * grad - totals(grad, axes)
+    along = totals(grad * away, axes)
+    return scale * (rest - away * power(rstd, 2) * along)
+
 @composite
 def layer_norm_double_backward(grads, input, weight, grad_out, mean, rstd, normalized_shape):
-    """The gradients of the gradients; the mean and the deviation are those of the last dimensions."""
-    inner, outer = range(-len(normalized_shape), 0), range(len(input.shape) - len(normalized_shape))
-    return norm_double_backward(grads, (input - mean) * rstd, weight, grad_out, rstd, tuple(inner), tuple(outer))
-
-@composite
-def norm_double_backward(grads, normal, scale, grad, rstd, axes, others):
-    """The gradients for gradient, input and scale of what the gradients for input, scale and shift are.
-
-    These are ``norm_back(grad * scale)``, ``grad * normal`` and ``grad``, the last two summed over the other axes. The input
-    counts in the normalized input, whose slope is ``norm_back`` too, and in the deviation, whose slope is ``along``.
-    """
-    to_input, to_scale, to_shift = grads
-    wide = grad if scale is None else grad * scale
-    found, bent, turned = None if to_shift is None else expand(to_shift, tuple(grad.shape)), None, None
+    """The gradients of the gradients, written as PyTorch does: of matrices, a row for each mean."""
+    to_input, to_weight, to_bias = grads
+    count = count_of(normalized_shape)
+    shape, axes = (count_of(input.shape[: len(input.shape) - len(normalized_shape)]), count), (1,)
+    x, grad, mean, rstd = (reshape(v, s) for v, s in ((input, shape), (grad_out, shape), (mean, (-1, 1)), (rstd, (-1, 1))))
+    wide, to_weight, to_bias = (None if v is None else reshape(v, (1, count)) for v in (weight, to_weight, to_bias))
+    count = max(count, 1)  # there is nothing to be divided
+    to_input = None if to_input is None else reshape(to_input, shape)
+    scale, away = ones_of(x, (1,)) if wide is None else wide, x - mean
+    cubed = away * power(rstd, 3)
+    bent = turned = through = to_scale = None
     if to_input is not None:
-        flow = norm_back(to_input, normal, rstd, axes)
-        found, turned = added((found, flow if scale is None else flow * scale)), grad * flow
-        turned = None if scale is None else sum_dim(turned, others) if others else turned
-    if to_input is not None and axes:
-        means = [mean_dim(value, axes, True) for value in (to_input * normal, wide * normal, to_input, wide, to_input * wide)]
-        along = normal * power(rstd, 2) * (means[0] * means[1] + means[2] * means[3] - means[4])
-        bent = along - norm_back(rstd * (means[1] * to_input + means[0] * wide), normal, rstd, axes)
-    if to_scale is not None:
-        found, bent = added((found, to_scale * normal)), added((bent, norm_back(to_scale * grad, normal, rstd, axes)))
-    return found, bent, turned
-
-@composite
-def norm_back(grad, normal, rstd, axes):
-    """The gradient less its mean and its part along the normalized input; without axes the mean is a number like others."""
-    less = mean_dim(grad, axes, True) + normal * mean_dim(grad * normal, axes, True) if axes else None
-    return rstd * (grad if less is None else grad - less)
+        scaled = grad * scale
+        along = totals(scaled * away, axes)
+        bent = norm_bend(scaled, along, totals(scaled, axes), to_input, (to_input, scaled), away, cubed, rstd, axes, count)
+    if to_weight is not None:
+        first, second = grad * to_weight * rstd, rstd * totals(grad * to_weight, axes) / -count
+        third = cubed * totals(grad * to_weight * away, axes) / -count
+        turned = first + second + third
+    back, sizes = added((bent, turned)), tuple(input.shape)
+    back = None if back is None else reshape(back, sizes)
+    if to_input is not None:
+        if wide is not None:
+            to_scale = norm_first(to_input, ones_of(x, ()), away, rstd, axes, count)
+            to_scale = reshape(sum_dim(grad * to_scale, (0,)), tuple(weight.shape))
+        through = norm_first(to_input, scale, away, rstd, axes, count)
+    through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
+    return None if through is None else reshape(expand(through, shape), sizes), back, to_scale
 
 # ------------------------------------------------------------------ batches
 @op("NativeBatchNormBackward0", promote="none", check=one_dtype("batch_norm"), nondiff=("running_mean", "running_var"),
@@ -150,13 +175,47 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
             total_of(grad_out * normal, axes) if mask[1] else None, total_of(grad_out, axes) if mask[2] else None)
 
 @composite
+def per_channel(value, rank):
+    """A number for each channel, shaped to broadcast."""
+    for _ in range(rank - 2):
+        value = unsqueeze(value, 1)
+    return value
+
+@composite
 def batch_norm_double_backward(grads, input, weight, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd):
-    """The gradients of the gradients: of one mean for each channel, if that is not a running one."""
-    shape, axes = (-1, *(1,) * (len(input.shape) - 2)), (0, *range(2, len(input.shape)))
-    mean, rstd = (save_mean, save_invstd) if train else (running_mean, power(running_var + eps, -0.5))
-    mean, rstd, scale, *to_both = (None if v is None else reshape(v, shape) for v in (mean, rstd, weight, *grads[1:]))
-    normal = (input - mean) * rstd
-    return norm_double_backward((grads[0], *to_both), normal, scale, grad_out, rstd, axes if train else (), axes)
+    """The gradients of the gradients, written as PyTorch does."""
+    to_input, to_weight, to_bias = grads
+    sizes = tuple(input.shape)
+    rank, count, axes = len(sizes), numel_of(input) // max(sizes[1], 1), (0, *range(len(sizes) - 1, 1, -1))
+    wide, to_weight, to_bias = (v if v is None else expand(per_channel(v, rank), sizes) for v in (weight, to_weight, to_bias))
+    scale = ones_of(input, ()) if wide is None else wide
+    shape = (1, -1, *(1,) * (rank - 2))
+    away = input - reshape(save_mean if train else running_mean, shape)
+    rstd = reshape(save_invstd if train else power(running_var + eps, -0.5), shape)
+    cubed = away * power(rstd, 3)
+    along, total = totals(grad_out * away, axes), totals(grad_out, axes)
+    bent = turned = through = to_scale = None
+    if to_input is not None and train:
+        bent = norm_bend(grad_out, along, total, to_input, (grad_out, to_input), away, cubed, rstd, axes, count)
+        bent = scale * bent
+    if to_weight is not None and train:
+        first, second = grad_out * rstd, rstd * total / -count
+        third = cubed * totals(grad_out * away, axes) / -count
+        turned = to_weight * (first + second + third)
+    elif to_weight is not None:
+        turned = to_weight * rstd * grad_out
+    back = added((bent, turned))
+    if to_input is not None:
+        if wide is not None and train:
+            to_scale = to_input * norm_first(grad_out, ones_of(input, ()), away, rstd, axes, count)
+        elif wide is not None:
+            to_scale = to_input * grad_out * rstd
+        through = norm_first(to_input, scale, away, rstd, axes, count) if train else to_input * rstd * scale
+    if to_scale is not None:
+        for axis in axes:
+            to_scale = sum_dim(to_scale, (max(axis - 1, 0),))
+    through = added((through, None if to_weight is None else to_weight * away * rstd, to_bias))
+    return through, back, to_scale
 
 # ------------------------------------------------------------------ groups of channels
 @op("NativeGroupNormBackward0", promote="none", check=one_dtype("GroupNormKernelImpl"),
