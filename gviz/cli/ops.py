@@ -22,6 +22,7 @@ MOST_IN_FULL = 6
 """Operations that are printed in full; more of them are a table."""
 
 HEADINGS = ("grad_fn", "called as", "name", "saves")
+NOTHING = "no name of PyTorch that its text tells of is missing; what objects lack shows when it runs"
 LONGEST = 60
 """Characters of a cell in a pipe's table."""
 WIDTHS = (0, 0, 90, 120)
@@ -149,5 +150,5 @@ def _print_missing(source: str, *, as_json: bool) -> int:
     elif lines:
         streams.write_product(aligned(lines))
     else:
-        streams.say(Note(f"{source}: nothing of PyTorch is missing", "dim"))
+        streams.say(Note(f"{source}: {NOTHING if 'file' in record else 'nothing of PyTorch is missing'}"))
     return 1 if lines else 0

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import makes_picture, title_of
 from gviz.cli.reading import read_source
+from gviz.render import find
 
 if TYPE_CHECKING:
     from gviz.cli.output import Output
     from gviz.sources import Source, SourceOptions
 
 __all__ = ["render"]
+
+MANY = 100
+"""Boxes above which a picture is larger than a screen, and people look for a smaller one."""
 
 
 @click.command(cls=SourceCommand)
@@ -53,4 +58,11 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if look.path:
         picture = picture.with_first_names(reading.aliases)
     picture.write(reading.graph)
+    boxes = len(reading.graph.nodes)
+    if boxes > MANY and look.by == "operation" and find(picture.format).__name__ == "gviz.render.image":
+        from gviz.sources.options import Note
+
+        streams.say(
+            Note(f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text")
+        )
     return reading.status

@@ -14,14 +14,14 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.passes.formulas import UNKNOWN, read
-from gviz.passes.operands import held_by
+from gviz.passes.operands import held_by, options_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from gviz.graph import Edge, Graph, Node
 
-__all__ = ["UNKNOWN", "Words", "constant_of", "letters", "operator_of", "output_name", "with_letters", "words_of"]
+__all__ = ["UNKNOWN", "Words", "called", "constant_of", "letters", "operator_of", "output_name", "with_letters", "words_of"]
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
@@ -312,16 +312,15 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     named, options = _GRAD_FN.fullmatch(node.label), dict(node.attrs)
     number = beside(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
-    if named is None or not is_known or len(parts) > MOST_OPERANDS or options.get("alpha", "1") != "1":
+    if named is None or not is_known or len(parts) > MOST_OPERANDS:
         return Text("")
     name, overload = named.groups()
     if name == "Neg":
         return Text(f"-{within(parts[0], MINUS)}", MINUS)
     if name == "T":
         return Text(f"{within(parts[0], WHOLE)}.T")
-    if name not in SIGNS:
-        function = function_of(name) if overload else name  # a user's own Function has no number
-        return Text(f"{function}({', '.join(part.text for part in parts)})")
+    if name not in SIGNS or any("=" in option for option in options_of(node)):  # a sign has none
+        return Text(called(node, [part.text for part in parts]))
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
     other = Text(options.get("self" if is_turned else "exponent", UNKNOWN))
@@ -333,6 +332,18 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     if is_turned:
         left, right = right, left
     return Text(f"{within(left, level + (name == 'Pow'))} {sign} {within(right, level + 1)}", level)
+
+
+def called(node: Node, operands: Iterable[str]) -> str:
+    """Return an operation as the call of a function.
+
+    >>> from gviz.graph import Node
+    >>> called(Node("n0", "operation", "SubBackward0", attrs=(("alpha", "2"),)), ["x", "y"])
+    'sub(x, y, alpha=2)'
+    """
+    named = _GRAD_FN.fullmatch(node.label)
+    function = node.label if named is None else function_of(named[1]) if named[2] else named[1]
+    return f"{function}({', '.join([*operands, *options_of(node)])})"
 
 
 def within(part: Text, level: int) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNKNOWN", "product", "read", "replaced", "total", "written"]
 
-SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/"}
+SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/", "...": "…"}
 """Python's signs, and those of mathematics."""
 
 UNKNOWN, NAME = "□", "unknown_"

@@ -1,7 +1,8 @@
-"""What the table of operations says of a node's inputs: their names there, and which of them the node itself holds."""
+"""What the table of operations says of a node's inputs and options: their names there, and which the node itself holds."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,28 @@ if TYPE_CHECKING:
     from gviz.autograd.row import Row
     from gviz.graph import Node
 
-__all__ = ["held_by", "inputs_of", "rows"]
+__all__ = ["held_by", "inputs_of", "options_of", "rows", "signed"]
+
+UNTOLD = "…"
+"""Stands for the options of a call that the node has not saved, or that are too many."""
+
+MOST_OPTIONS = 4
+
+USUAL = {
+    "reduction": "1", "ignore_index": "-100", "correction": "1", "dropout_p": "0.0", "padding": "0", "output_padding": "0",
+    "dilation": "1", "groups": "1", "convolution.stride": "1", "native_batch_norm.eps": "1e-05",
+    "count_include_pad": "True",
+}  # fmt: skip
+"""Options whose defaults the table does not know, which may be given for each dimension; they are told by their names."""
+
+WORDS = {"reduction=0": "reduction='none'", "reduction=2": "reduction='sum'"}
+
+UNSAID = ("dtype", "generator")
+"""Options that nobody misses where the node has not saved them."""
+
+_WRAPPED = re.compile(r"\b18446744073\d{9}\b")
+_NUMBER = re.compile(r"-?[\d.]+")
+_NUMBERED = re.compile(r"Backward\d+$")
 
 
 @cache
@@ -45,3 +67,56 @@ def held_by(node: Node) -> dict[int, str]:
     """
     held = dict(node.held)
     return {slot: held[key] for slot, key in enumerate(inputs_of(node.label)) if key in held}
+
+
+def options_of(node: Node) -> list[str]:
+    """Return what a call of an operation is given besides its operands, as it is typed; defaults are left out.
+
+    >>> from gviz.graph import Node
+    >>> options_of(Node("n0", "operation", "TriuBackward0", attrs=(("diagonal", "1"),)))
+    ['1']
+    >>> options_of(Node("n0", "operation", "SumBackward1", attrs=(("dim", "(18446744073709551615,)"), ("keepdim", "True"))))
+    ['-1', 'keepdim=True']
+    >>> options_of(Node("n0", "operation", "TopkBackward0", attrs=(("dim", "0"),)))
+    ['dim=0', '…']
+    """
+    row = rows().get(node.label)
+    if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
+        return [UNTOLD] if _NUMBERED.search(node.label) else []
+    known = {name: typed(text) for name, text in node.attrs if text != "freed" and not text.startswith("[saved")}
+    known |= dict(node.held)
+    if node.shape is not None:
+        known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for
+    defaults = dict(zip(row.parameters[::-1], map(str, row.defaults[::-1]), strict=False))
+    told, is_untold, is_next = list[str](), False, not row.listed and len(row.edges) == 1
+    for name in (name for place, name in enumerate(row.parameters) if place not in row.edges and name not in row.own):
+        default, usual = typed(defaults.get(name, "False")), USUAL.get(name) or USUAL.get(f"{row.key}.{name}")
+        text = known.get(name, "None")
+        is_untold |= name not in known and not (name in UNSAID and name in defaults)
+        if text in ("None", "()", usual, default, default.removesuffix(".0")) or set(_NUMBER.findall(text)) == {usual}:
+            is_next = False
+            continue
+        is_next = is_next and usual is None and text not in ("True", "False") and text[0] != "'"
+        told.append(text if is_next else WORDS.get(f"{name}={text}", f"{name}={text}"))
+    return [*(told if len(told) <= MOST_OPTIONS else ()), *([UNTOLD] if is_untold or len(told) > MOST_OPTIONS else ())]
+
+
+def typed(text: str) -> str:
+    """Return a saved option as a program has it.
+
+    >>> typed("18446744073709551614"), typed("(1,)"), typed("tanh"), typed("None")
+    ('-2', '1', "'tanh'", 'None')
+    """
+    text = signed(text)
+    if text.isidentifier() and text not in ("None", "True", "False", "inf", "nan"):
+        return f"'{text}'"
+    return text[1:-2] if re.fullmatch(r"\([^,]+,\)", text) else text
+
+
+def signed(text: str) -> str:
+    """Return a text with PyTorch's unsigned numbers as the negative ones that they stand for.
+
+    >>> signed("18446744073709551615"), signed("18446744073709551516"), signed("2")
+    ('-1', '-100', '2')
+    """
+    return _WRAPPED.sub(lambda found: str(int(found[0]) - 2**64), text)

@@ -6,11 +6,11 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.passes.elements import NOT_FINITE, elements, is_finite
 from gviz.passes.expressions import output_name, words_of
+from gviz.passes.operands import signed
 from gviz.pictures import LARGE
 from gviz.text import line_text, shorten
 
@@ -37,7 +37,6 @@ LONGEST_NAME, LONGEST_EXPRESSION = 60, 36
 REPEATED, USED = "repeated", "used"
 """States of a leaf's boxes: one that is drawn again beside a later use, and the first, which says how often it is used."""
 
-_WRAPPED = re.compile(r"\b18446744073\d{9}\b")
 """How PyTorch's getters tell a small negative number, such as a dim of -1."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
@@ -117,15 +116,6 @@ def value_text(value: Value, precision: int | None = None) -> str:
 def has_numbers(value: Value) -> bool:
     """Return whether none of the numbers is nan or inf; those are texts, so that one float needs no look."""
     return isinstance(value, float) or is_finite(value)
-
-
-def signed(text: str) -> str:
-    """Return a text with PyTorch's unsigned numbers as the negative ones that they stand for.
-
-    >>> signed("18446744073709551615"), signed("18446744073709551516"), signed("2")
-    ('-1', '-100', '2')
-    """
-    return _WRAPPED.sub(lambda found: str(int(found[0]) - 2**64), text)
 
 
 def shape_text(shape: tuple[int | None, ...]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.passes.operands import inputs_of
-from gviz.pictures.labels import name_along, signed
+from gviz.passes.operands import inputs_of, signed
+from gviz.pictures.labels import name_along
 
 if TYPE_CHECKING:
     from gviz.graph import Edge, Node

@@ -17,7 +17,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gviz.passes.elements import elements, is_finite, plus, times
-from gviz.passes.expressions import operator_of
+from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
     Span,
     decimal,
@@ -255,7 +255,7 @@ class _Telling:
         if node.expression and all(is_named(name, node.expression) for name in names):
             return node.expression
         sign = operator_of(node.label)
-        return f" {sign} ".join(names) if len(names) == 2 and not sign.isalnum() else f"{sign}({', '.join(names)})"
+        return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else called(node, names)
 
     def numbers(self, node: Node) -> str:
         """Return an expression with the numbers of its operands in place of their names, if it comes to the value."""

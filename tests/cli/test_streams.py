@@ -118,3 +118,13 @@ def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
     done = shell(gviz, "gviz inspect g.json")
     assert done.status == 0, done.err
     assert "\\ud800" in done.out
+
+
+def test_a_picture_larger_than_a_screen_says_what_draws_less(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nx = torch.ones(1, requires_grad=True)\ny = x\nfor _ in range(98): y = y.exp()\n"
+    )
+    told = "the graph has 101 boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text\n"
+    assert gviz("render", "net.py", "-o", "y.svg").err.endswith(told)
+    for other in (["-o", "y.dot"], ["-o", "y.svg", "--by", "statement"]):
+        assert told not in gviz("render", "net.py", *other).err

@@ -122,6 +122,18 @@ def test_an_operand_that_is_used_twice_gets_two_parts() -> None:
 SPLIT = "import torch\nx = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\na, b, c = x.unbind()\n"
 
 
+def test_an_operation_is_told_with_its_options(tmp_path: Path) -> None:
+    loss = "y = torch.nn.functional.mse_loss(x.triu(1), x.sum(0, keepdim=True).expand(2, 2), reduction='sum')"
+    (tmp_path / "net.py").write_text(f"import torch\nx = torch.ones(2, 2, requires_grad=True)\n{loss}\n")
+    lines = [line.partition(" | ")[0] for line in told(graph_of(str(tmp_path / "net.py")))]
+    assert [line.removeprefix("forward  ") for line in lines if line.startswith("forward")] == [
+        "a = triu(x, 1)",
+        "b = sum(x, 0, keepdim=True)",
+        "c = expand(b, (2, 2))",
+        "y = mse_loss(a, c, reduction='sum') = 13",
+    ]
+
+
 def test_each_output_of_an_operation_has_a_name_and_a_gradient_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "split.py").write_text(f"{SPLIT}y = a * b + c\ny.backward()\n")
     graph = graph_of(str(tmp_path / "split.py"))

@@ -11,10 +11,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gviz.errors import GvizError, Place, SourceError
-from gviz.files import STDIN
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
-from gviz.sources.script.process import PUBLIC
+from gviz.sources.script.process import PUBLIC, engine_module
 from gviz.sources.script.watch import GVIZ
 from gviz.text import did_you_mean, shorten
 
@@ -62,6 +61,8 @@ PACKAGES = {
     "scipy": "scipy", "seaborn": "seaborn", "sklearn": "scikit-learn", "sympy": "sympy", "tqdm": "tqdm",
 } | {name: name.replace("_", "-") for name in torch_names.BUILT_ON_TORCH}  # fmt: skip
 """What scripts import, and what it is installed by; only these are named, since any package can have a mistyped name."""
+
+RUNS = "--engine torch runs it, with PyTorch beside gviz:"
 
 TENSORFLOW = "gviz has TensorFlow 1's graph mode only (placeholder, Session); write this in PyTorch"
 
@@ -156,6 +157,8 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
         return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
     home, name = _name_of_torch(error, message)
     if not name:
+        if isinstance(error, NotImplementedError) and "--engine torch" in message and not torch_names.has_torch():
+            return f"for PyTorch beside gviz: {torch_names.install('torch')}"
         return _not_of_torch(error, message)
     from gviz.sources.script.missing import pytorch_names
 
@@ -164,15 +167,25 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
         meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
         if meant:
             return meant
-    if script.engine != "gviz":
-        return None
+    is_sure = home in pytorch_names() or not isinstance(error, AttributeError) or isinstance(error.obj, ModuleType)
+    return _another_engine(f"{home}.{name}", script, is_sure=is_sure) if script.engine == "gviz" else None
+
+
+def _another_engine(name: str, script: Script, *, is_sure: bool) -> str:
+    """Return how a script goes on that uses what gviz's engine lacks; and where the rest is told, if it lacks more."""
     from shlex import quote
 
-    more = "" if script.file == STDIN else f"\nall that it lacks: gviz ops --missing {quote(script.file)}"
-    mend = "run with --engine torch"
-    if not torch_names.has_torch():
-        mend = f"with PyTorch beside gviz, --engine torch runs it:\n{torch_names.install('torch')}"
-    return f"{home}.{name} is not in gviz's engine; {mend}{more}"
+    from gviz.sources.script.missing import of_script
+
+    what, packages, doubt = f"{name} is not in gviz's engine", "torch", "" if is_sure else "if PyTorch has it, "
+    if name.startswith("torch.utils.tensorboard"):
+        what, packages = f"{what}: it writes logs, of which no graph comes, so take it out", "torch tensorboard"
+    mend = "run with --engine torch" if torch_names.has_torch() else f"{RUNS} {torch_names.install(packages)}"
+    try:
+        others = [use for use in of_script(script.code_file) if not name.startswith(use.name)]
+    except GvizError:  # standard input, or a file that is gone
+        others = []
+    return f"{what}; {doubt}{mend}" + (f"\nall that it lacks: gviz ops --missing {quote(script.file)}" if others else "")
 
 
 def _not_of_torch(error: BaseException, message: str) -> str | None:
@@ -209,12 +222,22 @@ def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
         if issubclass(owner, ModuleType):
             home = _in_torchs_names(vars(error.obj)["__name__"])
         elif f"{owner.__module__}.".startswith(ENGINE):
-            home = "torch.Tensor" if hasattr(owner, "retain_grad") else f"torch.{owner.__name__}"
+            home = "torch.Tensor" if hasattr(owner, "retain_grad") else _public_name(owner)
     elif isinstance(error, ModuleNotFoundError):
         home, _, name = (error.name or "").rpartition(".")
     elif isinstance(error, ImportError) and (import_ := NO_IMPORT.search(message)):
         home, name = import_["home"], import_["name"]
     return (home, name) if home.partition(".")[0] == "torch" else ("", "")
+
+
+def _public_name(owner: type) -> str:
+    """Return where PyTorch has a class of the engine, dotted; "" if the program has no name for it."""
+    from gviz.sources.script.missing import pytorch_names
+
+    for module, names in pytorch_names().items():
+        if owner.__name__ in names and getattr(engine_module(module), owner.__name__, None) is owner:
+            return f"{module}.{owner.__name__}{'()' * owner.__name__.islower()}"  # a function in PyTorch has no attributes
+    return ""
 
 
 def _lacks_brackets(error: BaseException, message: str, place: Place | None) -> str | None:

@@ -9,7 +9,8 @@ from scripts import HEAD, Folder, roots, texts
 
 from gviz.errors import SourceError
 from gviz.sources.script import torch_names
-from gviz.sources.script.missing import of_module
+from gviz.sources.script.failure import RUNS
+from gviz.sources.script.missing import of_module, of_script
 
 
 @pytest.fixture
@@ -162,19 +163,46 @@ def test_what_the_engine_lacks_is_said_in_pytorchs_words(
     report = refusal(folder, f"import torch\n{line}\n", engine="gviz")
     name = line.removeprefix("import ") if line.startswith("import") else "torch.no_such_thing"
     assert report.partition("\n")[0] == f"net.py:2: {message}"
-    assert report.split("\n")[-3:] == [
-        f"{name} is not in gviz's engine; with PyTorch beside gviz, --engine torch runs it:",
-        torch_names.install("torch"),
-        "all that it lacks: gviz ops --missing net.py",
-    ]
+    assert report.rpartition("\n")[2] == f"{name} is not in gviz's engine; {RUNS} {torch_names.install('torch')}"
     assert "gviz.engine" not in report
+
+
+@pytest.mark.parametrize(
+    ("line", "lacking"),
+    [
+        ("torch.optim.SGD([x]).no_such_thing", "torch.optim.SGD.no_such_thing"),
+        ("torch.utils.data.DataLoader([1]).no_such_thing", "torch.utils.data.DataLoader.no_such_thing"),
+        ("torch.distributions.Categorical(x.exp()[None]).no_such_thing", "torch.distributions.Categorical.no_such_thing"),
+        ("torch.autograd.graph.save_on_cpu().no_such_thing", "torch.autograd.graph.save_on_cpu().no_such_thing"),
+    ],
+)
+def test_what_an_object_lacks_is_named_as_pytorch_names_it(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, line: str, lacking: str
+) -> None:
+    monkeypatch.setattr(torch_names, "has_torch", lambda: True)
+    report = refusal(folder, f"{HEAD}{line}\n", engine="gviz")
+    assert report.rpartition("\n")[2] == f"{lacking} is not in gviz's engine; if PyTorch has it, run with --engine torch"
+    assert of_script(str(folder.path / "net.py")) == []  # which is not promised, then
+
+
+def test_tensorboard_and_what_stands_in_the_engine_itself_say_how_to_go_on(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_names, "has_torch", lambda: False)
+    report = refusal(folder, "from torch.utils.tensorboard import SummaryWriter\n", engine="gviz")
+    assert report.rpartition("\n")[2] == (
+        "torch.utils.tensorboard is not in gviz's engine: it writes logs, of which no graph comes, so take it out; "
+        f"{RUNS} {torch_names.install('torch tensorboard')}"
+    )
+    report = refusal(folder, "import torch\ntorch.tensor([1 + 2j], requires_grad=True).abs()\n", engine="gviz")
+    assert report.rpartition("\n")[2] == f"for PyTorch beside gviz: {torch_names.install('torch')}"
 
 
 def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_names, "has_torch", lambda: True)
-    (lacking, *_) = of_module("torch.Tensor")
+    (lacking, other, *_) = of_module("torch.Tensor")
     method = lacking.rpartition(".")[2]
-    reading = folder.run(HEAD + f"y = x * 2\ny.{method}()\n", engine="gviz")
+    reading = folder.run(HEAD + f"y = x * 2\ny.{method}()\ny.{other.rpartition('.')[2]}()\n", engine="gviz")
     (error,) = texts(reading, "error")
     assert error == (
         f"net.py:4: AttributeError: 'Tensor' object has no attribute '{method}'\n"
@@ -323,8 +351,7 @@ def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(
 ) -> None:
     monkeypatch.setattr(torch_names, "has_torch", lambda: False)
     (error,) = texts(folder.run(f"{HEAD}y = x * 2\n{use}\n", engine="gviz"), "error")
-    assert "with PyTorch beside gviz, --engine torch runs it:\n" in error
-    assert f"\n{torch_names.install('torch')}\n" in error
+    assert error.endswith(f" is not in gviz's engine; {RUNS} {torch_names.install('torch')}")
 
 
 @pytest.mark.parametrize(
