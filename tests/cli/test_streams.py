@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 from program import Finished, Program, clean_environment
@@ -118,3 +120,25 @@ def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
     done = shell(gviz, "gviz inspect g.json")
     assert done.status == 0, done.err
     assert "\\ud800" in done.out
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_is_cut_short_is_an_error(gviz: Program, unbuffered: str) -> None:
+    done = shell(gviz, f"export PYTHONUNBUFFERED={unbuffered}; (ulimit -f 8; gviz ops --json) > ops.json")
+    assert (done.status, done.err) == (1, "error: cannot write to standard output: File too large\n")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["ops", "--json"], ["render", "y=x*w*w*w*w", "--scale", "3", "-o", "/dev/stdout", "--format", "png"]])
+def test_a_pipe_that_does_not_block_gets_all(gviz: Program, words: list[str], unbuffered: str) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    environment = clean_environment(gviz.home, PYTHONUNBUFFERED=unbuffered)
+    with open(reading, "rb") as pipe:
+        program = subprocess.Popen([sys.executable, "-m", "gviz", *words], stdout=writing, cwd=gviz.folder, env=environment)
+        os.close(writing)
+        time.sleep(1)  # longer than it takes to fill the pipe
+        out = pipe.read()
+    assert program.wait(60) == 0
+    assert len(out) > 2**16
+    assert out == gviz(*words).raw
