@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -59,17 +60,33 @@ def parse(text: str, file: str, code_file: str = "") -> Parsed:
         SourceError: it is not Python even without prompts and fences; with the place and a caret.
     """
     bare, notes = unwrap(text)
+    tree = None
     try:
         tree = ast.parse(bare, file)
         return Parsed(tree, compile(tree, code_file or file, "exec", dont_inherit=True), bare, notes)
     except SyntaxError as error:
-        if not error.text and error.lineno:  # the compiler had only the tree
-            error.text = bare.split("\n")[error.lineno - 1]
-        raise syntax_error(error, file) from None
+        raise syntax_error(_quoting(bare, error, is_parsed=tree is not None), file) from None
     except (RecursionError, MemoryError):
         raise SourceError(f"{file} is nested too deeply for Python to read") from None
     except ValueError as error:  # a null byte, before Python 3.12
         raise SourceError(f"{file}: {error}") from None
+
+
+def _quoting(text: str, error: SyntaxError, *, is_parsed: bool) -> SyntaxError:
+    """Return the error with its line of the text: Python takes that from the file, which may be a notebook or have prompts."""
+    if is_parsed:  # the compiler had only the tree, and counts bytes
+        error.text = text.split("\n")[(error.lineno or 1) - 1]
+        raw = error.text.encode()
+        offsets = ((offset or 1) - 1 for offset in (error.offset, error.end_offset))
+        error.offset, error.end_offset = (len(raw[:offset].decode(errors="replace")) + 1 for offset in offsets)
+        return error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as same:
+        return same
+    return error
 
 
 def syntax_error(error: SyntaxError, file: str) -> SourceError:
