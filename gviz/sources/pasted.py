@@ -30,6 +30,9 @@ OUTPUT = re.compile(r"\s*Out\s*\[\s*\d*\s*\]:")
 BACKTICKS = re.compile(r"^[ \t]*`+|`+[ \t]*$", re.MULTILINE)
 MAGIC = re.compile(r"^[%!].*", re.MULTILINE)
 
+AWAITS = re.compile(r"'(await|async \w+)' outside")
+AWAIT = "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -95,7 +98,8 @@ def syntax_error(error: SyntaxError, file: str) -> SourceError:
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)
     place = Place(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
-    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=_lookalike_hint(text[column : column + 1]))
+    hint = AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1])
+    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=hint)
 
 
 def _lookalike_hint(character: str) -> str | None:

@@ -186,3 +186,22 @@ def test_what_is_no_notebook_is_refused(text: str, message: str) -> None:
     with pytest.raises(GvizError) as caught:
         read("net.ipynb")
     assert message in str(caught.value)
+
+
+def test_display_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    ran(SETUP, "y = x * 2\ndisplay(y.shape, 'a', clear=True)")
+    assert capsys.readouterr().out == "torch.Size([])\n'a'\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("get_ipython().system('ls')", "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"),
+        ("await x", "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"),
+        ("async with x: pass", "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"),
+    ],
+)
+def test_what_jupyter_alone_has_is_said(cell: str, hint: str) -> None:
+    with pytest.raises(GvizError) as caught:
+        ran(SETUP, cell, on_error="stop")
+    assert caught.value.hint == hint

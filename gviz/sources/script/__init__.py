@@ -125,6 +125,10 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     space = vars(main)
     if script.file != STDIN:
         space["__file__"] = script.code_file
+    if talk.cells is not None:
+        from gviz.sources.notebook import display
+
+        space["display"] = display
     torch = engine if script.engine == "gviz" else None
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)

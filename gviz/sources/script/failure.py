@@ -150,6 +150,8 @@ def _in_torchs_names(text: str) -> str:
 def _other_name(error: BaseException, message: str, script: Script) -> str | None:
     """Return what to write instead of a name that does not exist: an import, another name, or another engine for it."""
     if isinstance(error, NameError) and error.name:
+        if error.name == "get_ipython":
+            return "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"
         if error.name in USUAL:
             return f"write `{USUAL[error.name]}` first"
         *_, (frame, _) = walk_tb(error.__traceback__)
