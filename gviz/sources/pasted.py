@@ -62,10 +62,10 @@ def parse(text: str, file: str, code_file: str = "") -> Parsed:
     Raises:
         SourceError: it is not Python even without prompts and fences; with the place and a caret.
     """
-    bare, notes = unwrap(text)
-    tree = None
+    tree = _as_it_is(text, file)
+    bare, notes = unwrap(text) if tree is None else (text, ())
     try:
-        tree = ast.parse(bare, file)
+        tree = tree or ast.parse(bare, file)
         return Parsed(tree, compile(tree, code_file or file, "exec", dont_inherit=True), bare, notes)
     except SyntaxError as error:
         raise syntax_error(_quoting(bare, error, is_parsed=tree is not None), file) from None
@@ -112,6 +112,14 @@ def _lookalike_hint(character: str) -> str | None:
     return f"write {right} instead of {character}" if right else None
 
 
+def _as_it_is(text: str, file: str = "<unknown>") -> ast.Module | None:
+    """Return the tree of a text that is Python as it is given; None for another."""
+    if not PROMPT.match(text):  # `In [1]: x = 2` is Python, an annotation
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.parse(text, file)
+    return None
+
+
 def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     r"""Return the text without what surrounds pasted code, and a note for each thing taken off; Python stays as it is.
 
@@ -120,10 +128,8 @@ def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     >>> unwrap(">>> y = 2\n>>> y\n2")[0]
     'y = 2\ny\n'
     """
-    if not PROMPT.match(text):  # `In [1]: x = 2` is Python, an annotation
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            ast.parse(text)
-            return text, ()
+    if _as_it_is(text) is not None:
+        return text, ()
     notes: list[Note] = []
     for step in (_take_fences, _take_backticks, _take_prompts, _take_magics):
         text, note = step(textwrap.dedent(text))
