@@ -21,7 +21,7 @@ from gviz.text import did_you_mean, shorten
 if TYPE_CHECKING:
     from traceback import FrameSummary
 
-__all__ = ["Script", "describe"]
+__all__ = ["Script", "describe", "raised_late"]
 
 PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
@@ -113,6 +113,24 @@ def describe(error: BaseException, script: Script) -> tuple[SourceError, int | N
     is_elsewhere = place is not None and here is not None and place.file != script.file
     hints = [f"called from {script.file}:{here}" if is_elsewhere else None, message.hint]
     return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
+
+
+def raised_late(error: Exception, text: str, file: str) -> Exception:
+    """Return the message for an error out of a script's code that gviz has called after its end; another error as it is.
+
+    Args:
+        error: what was raised: by a property of a class of the script's, say.
+        text: the script.
+        file: its name.
+    """
+    script = Script(file, file if file == STDIN else os.path.abspath(file), os.path.dirname(os.path.abspath(file)), "")
+    if isinstance(error, MemoryError | BrokenPipeError) or not any(
+        script.is_ours(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
+    ):
+        return error
+    linecache.cache[script.code_file] = (len(text), None, text.splitlines(keepends=True), script.code_file)
+    message, _ = describe(error, script)
+    return SourceError(f"{message.what} (after the script's end, as gviz looked at what it left)", place=message.place)
 
 
 def _place(frame: FrameSummary, script: Script) -> Place:
