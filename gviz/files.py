@@ -17,9 +17,9 @@ from gviz.text import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TextIO
+    from typing import BinaryIO, TextIO
 
-__all__ = ["STDIN", "check_name", "decode", "explained", "parse_json", "read_file", "read_stdin", "write"]
+__all__ = ["STDIN", "check_name", "decode", "explained", "parse_json", "read_file", "read_stdin", "write", "write_all"]
 
 STDIN = "<stdin>"
 """The name of standard input in messages, as Python has it."""
@@ -195,12 +195,26 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
             _replace(os.path.realpath(name), raw)
         else:
             with open(os.dup(OPEN[name]) if name in OPEN else name, "wb") as there:
-                there.write(raw)
+                write_all(there, raw)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise explained(name, error) from None
     return name
+
+
+def write_all(stream: BinaryIO, data: bytes) -> None:
+    """Write all of the data now: without a buffer a stream takes a part, and a pipe that does not block is waited for."""
+    raw, rest = getattr(stream, "raw", stream), memoryview(data)
+    stream.flush()
+    while rest:
+        count = raw.write(rest)
+        if count is None:
+            import select
+
+            select.select([], [raw], [])
+        else:
+            rest = rest[count:]
 
 
 def _check(name: str) -> None:

@@ -133,7 +133,7 @@ def _explained(error: Exception) -> str:
         if error.filename is not None:
             return f"{error.filename}: {error.strerror or error}"
         streams.abandon(sys.stdout)
-        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         return f"{'cannot write to standard output: ' if is_full else ''}{error.strerror or error}"
     if os.environ.get("GVIZ_DEBUG"):
         import traceback

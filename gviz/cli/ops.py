@@ -142,8 +142,11 @@ def _print_missing(source: str, *, as_json: bool) -> int:
         record = {"module": source, "missing": names}
     else:
         uses = of_script(source)
-        lines = [(f"{use.file}:{use.line}", use.name, "" if use.is_sure else "if that is a tensor") for use in uses]
-        missing = [{"name": use.name, "file": use.file, "line": use.line, "sure": use.is_sure} for use in uses]
+        lines = [(use.place, use.name, "" if use.is_sure else "if that is a tensor") for use in uses]
+        missing = [
+            {"name": use.name, "file": use.file, **({"cell": use.cell} if use.cell else {}), "line": use.line, "sure": use.is_sure}
+            for use in uses
+        ]
         record = {"file": source, "missing": missing}
     if as_json:
         _print_json(record)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from gviz.errors import GvizError
 from gviz.text import did_you_mean
 
 __all__ = ["READING", "Command", "OneOf", "SourceCommand", "not_blank", "not_one_of", "pairs", "takes_source"]
@@ -210,7 +211,15 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
             source, values, argv = read_words(words, after, own.pop("values", None))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
-            return command(source=source, options=options, **params)
+            try:
+                return command(source=source, options=options, **params)
+            except Exception as error:
+                if source.kind != "script" or source.file is None or isinstance(error, GvizError):
+                    raise
+                from gviz.sources.script.failure import raised_late
+
+                with source.renamed():
+                    raise raised_late(error, source.text, source.file) from None
 
         decorated: Command = with_source
         for name in reversed(names or tuple(OPTIONS)):

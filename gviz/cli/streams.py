@@ -9,6 +9,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gviz.errors import FileError
+from gviz.files import write_all
 from gviz.text import legible
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def write_product(data: str | bytes) -> None:
         raise FileError("standard output is closed", hint=_way_out())
     raw = data if isinstance(data, bytes) else _encoded(data)
     sys.stdout.flush()
-    sys.stdout.buffer.write(raw)
-    sys.stdout.buffer.flush()
+    write_all(sys.stdout.buffer, raw)
 
 
 def _way_out() -> str:

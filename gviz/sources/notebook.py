@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gviz.sources.reading import Reading
     from gviz.sources.script.changes import Change
 
-__all__ = ["Cells", "read_notebook"]
+__all__ = ["Cells", "display", "read_notebook"]
 
 Placed = TypeVar("Placed", "Node", "TensorRow", "Change")
 
@@ -151,6 +151,12 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
         raise SourceError(f"{file} has no code cell: there is nothing to run")
     notes = (Note(f"left out {joined(left_out, 3)}: IPython's, not Python's"),) if left_out else ()
     return "".join(f"{line}\n" for line in lines), notes, Cells(file, (*starts, len(lines)))
+
+
+def display(*things: object, **_: object) -> None:
+    """Print each thing in a line, as a cell's display(x) shows it where there are no pictures."""
+    for thing in things:
+        print(repr(thing))
 
 
 def places(graph: Graph) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ CONTINUED = re.compile(r"\s*\.{3,}:?(?: |$)")
 OUTPUT = re.compile(r"\s*Out\s*\[\s*\d*\s*\]:")
 BACKTICKS = re.compile(r"^[ \t]*`+|`+[ \t]*$", re.MULTILINE)
 MAGIC = re.compile(r"^[%!].*", re.MULTILINE)
+
+AWAITS = re.compile(r"'(await|async \w+)' outside")
+AWAIT = "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,34 @@ def parse(text: str, file: str, code_file: str = "") -> Parsed:
     Raises:
         SourceError: it is not Python even without prompts and fences; with the place and a caret.
     """
-    bare, notes = unwrap(text)
+    tree = _as_it_is(text, file)
+    bare, notes = unwrap(text) if tree is None else (text, ())
     try:
-        tree = ast.parse(bare, file)
+        tree = tree or ast.parse(bare, file)
         return Parsed(tree, compile(tree, code_file or file, "exec", dont_inherit=True), bare, notes)
     except SyntaxError as error:
-        if not error.text and error.lineno:  # the compiler had only the tree
-            error.text = bare.split("\n")[error.lineno - 1]
-        raise syntax_error(error, file) from None
+        raise syntax_error(_quoting(bare, error, is_parsed=tree is not None), file) from None
     except (RecursionError, MemoryError):
         raise SourceError(f"{file} is nested too deeply for Python to read") from None
     except ValueError as error:  # a null byte, before Python 3.12
         raise SourceError(f"{file}: {error}") from None
+
+
+def _quoting(text: str, error: SyntaxError, *, is_parsed: bool) -> SyntaxError:
+    """Return the error with its line of the text: Python takes that from the file, which may be a notebook or have prompts."""
+    if is_parsed:  # the compiler had only the tree, and counts bytes
+        error.text = text.split("\n")[(error.lineno or 1) - 1]
+        raw = error.text.encode()
+        offsets = ((offset or 1) - 1 for offset in (error.offset, error.end_offset))
+        error.offset, error.end_offset = (len(raw[:offset].decode(errors="replace")) + 1 for offset in offsets)
+        return error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as same:
+        return same
+    return error
 
 
 def syntax_error(error: SyntaxError, file: str) -> SourceError:
@@ -78,7 +98,8 @@ def syntax_error(error: SyntaxError, file: str) -> SourceError:
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)
     place = Place(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
-    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=_lookalike_hint(text[column : column + 1]))
+    hint = AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1])
+    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=hint)
 
 
 def _lookalike_hint(character: str) -> str | None:
@@ -91,6 +112,14 @@ def _lookalike_hint(character: str) -> str | None:
     return f"write {right} instead of {character}" if right else None
 
 
+def _as_it_is(text: str, file: str = "<unknown>") -> ast.Module | None:
+    """Return the tree of a text that is Python as it is given; None for another."""
+    if not PROMPT.match(text):  # `In [1]: x = 2` is Python, an annotation
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.parse(text, file)
+    return None
+
+
 def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     r"""Return the text without what surrounds pasted code, and a note for each thing taken off; Python stays as it is.
 
@@ -99,10 +128,8 @@ def unwrap(text: str) -> tuple[str, tuple[Note, ...]]:
     >>> unwrap(">>> y = 2\n>>> y\n2")[0]
     'y = 2\ny\n'
     """
-    if not PROMPT.match(text):  # `In [1]: x = 2` is Python, an annotation
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            ast.parse(text)
-            return text, ()
+    if _as_it_is(text) is not None:
+        return text, ()
     notes: list[Note] = []
     for step in (_take_fences, _take_backticks, _take_prompts, _take_magics):
         text, note = step(textwrap.dedent(text))

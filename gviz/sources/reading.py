@@ -104,7 +104,10 @@ def _infinite_in(tensor: Any) -> str | None:
     """Return ``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
     if "float" not in str(tensor.dtype) or not tensor.numel():
         return None
-    ends = tensor.detach().max().item(), tensor.detach().min().item()  # both are NaN if there is one
+    tensor = tensor.detach()
+    if math.isfinite(tensor.sum().item()):
+        return None
+    ends = tensor.max().item(), tensor.min().item()  # both are NaN if there is one; a sum may overflow
     return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_right
 from collections import deque
 from contextlib import contextmanager
 from functools import wraps
@@ -213,6 +214,7 @@ class Trace:
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
+        self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
         self.cuts: dict[tuple[Where, str, str], Cut] = {}
         self.gradients = Gradients(self)
         self.cured: Known[Where] = {}  # of tensors that were cut off: where they were made to require a gradient
@@ -484,7 +486,7 @@ class Trace:
             if self.is_program(code):  # the line is looked for once: that takes longer, the longer the code is
                 column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
                 writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
-                where = Where(code.co_filename, frame.f_lineno, column)
+                where = Where(code.co_filename, self.line_of(code, frame.f_lasti), column)
                 known = calls[key] = Made(where, name.strip("_"), writes=writes and name not in NO_WRITES), code
                 break
             frame = frame.f_back
@@ -496,6 +498,15 @@ class Trace:
             self.turn += 1
         self.last = now
         return made
+
+    def line_of(self, code: CodeType, instruction: int) -> int:
+        """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""
+        known = self.lines.get(id(code))
+        if known is None:
+            parts = [(start, line) for start, _, line in code.co_lines() if line is not None]
+            known = self.lines[id(code)] = [start for start, _ in parts], [line for _, line in parts], code
+        starts, lines, _ = known
+        return lines[bisect_right(starts, instruction) - 1]
 
     def is_program(self, code: CodeType) -> bool:
         """Return whether code is the program's."""

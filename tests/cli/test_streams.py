@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 from program import Finished, Program, clean_environment
@@ -128,3 +130,27 @@ def test_a_picture_larger_than_a_screen_says_what_draws_less(gviz: Program) -> N
     assert gviz("render", "net.py", "-o", "y.svg").err.endswith(told)
     for other in (["-o", "y.dot"], ["-o", "y.svg", "--by", "statement"]):
         assert told not in gviz("render", "net.py", *other).err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_is_cut_short_is_an_error(gviz: Program, unbuffered: str) -> None:
+    done = shell(gviz, f"export PYTHONUNBUFFERED={unbuffered}; (ulimit -f 8; gviz ops --json) > ops.json")
+    assert (done.status, done.err) == (1, "error: cannot write to standard output: File too large\n")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words", [["ops", "--json"], ["render", "y=x*w*w*w*w", "--scale", "3", "-o", "/dev/stdout", "--format", "png"]]
+)
+def test_a_pipe_that_does_not_block_gets_all(gviz: Program, words: list[str], unbuffered: str) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    environment = clean_environment(gviz.home, PYTHONUNBUFFERED=unbuffered)
+    with open(reading, "rb") as pipe:
+        program = subprocess.Popen([sys.executable, "-m", "gviz", *words], stdout=writing, cwd=gviz.folder, env=environment)
+        os.close(writing)
+        time.sleep(1)  # longer than it takes to fill the pipe
+        out = pipe.read()
+    assert program.wait(60) == 0
+    assert len(out) > 2**16
+    assert out == gviz(*words).raw

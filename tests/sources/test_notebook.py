@@ -11,6 +11,7 @@ from scripts import roots, rows, texts
 
 from gviz.errors import GvizError
 from gviz.sources import Reading, SourceOptions, read
+from gviz.sources.script.missing import of_script
 
 SETUP = "import torch\nx = torch.tensor(2.0, requires_grad=True)"
 
@@ -72,6 +73,29 @@ def test_an_error_names_the_cell_and_its_line() -> None:
     with pytest.raises(GvizError) as caught:
         ran(SETUP, "def f():\n    return g", "f()", on_error="stop")
     assert str(caught.value).startswith("net.ipynb cell 2, line 2: NameError: name 'g' is not defined\n  return g\n")
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("y = x x", "invalid syntax\n  y = x x\n        ^"),
+        ("é = x; return é", "'return' outside function\n  é = x; return é\n         ^^^^^^^^"),
+        ("y = {x: 1 for x in 5", "'{' was never closed\n  y = {x: 1 for x in 5\n      ^"),
+    ],
+)
+def test_a_cell_that_is_not_python_is_quoted_itself(cell: str, message: str) -> None:
+    name = write(SETUP, f"{cell}\n")
+    Path(name).write_text(json.dumps(json.loads(Path(name).read_text()), indent=1))  # as Jupyter has it: many lines
+    for look in (read, of_script):
+        with pytest.raises(GvizError) as caught:
+            look(name)
+        text = str(caught.value).replace("invalid syntax. Perhaps you forgot a comma?", "invalid syntax")
+        assert text == f"net.ipynb cell 2, line 1: SyntaxError: {message}"
+
+
+def test_what_the_engine_lacks_is_in_a_cell() -> None:
+    uses = of_script(write(SETUP, "\ntorch.nope(x)"))
+    assert [(use.name, use.place, use.cell, use.line) for use in uses] == [("torch.nope", "net.ipynb cell 2, line 2", 2, 2)]
 
 
 TRAIN = (
@@ -162,3 +186,22 @@ def test_what_is_no_notebook_is_refused(text: str, message: str) -> None:
     with pytest.raises(GvizError) as caught:
         read("net.ipynb")
     assert message in str(caught.value)
+
+
+def test_display_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    ran(SETUP, "y = x * 2\ndisplay(y.shape, 'a', clear=True)")
+    assert capsys.readouterr().out == "torch.Size([])\n'a'\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("get_ipython().system('ls')", "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"),
+        ("await x", "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"),
+        ("async with x: pass", "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"),
+    ],
+)
+def test_what_jupyter_alone_has_is_said(cell: str, hint: str) -> None:
+    with pytest.raises(GvizError) as caught:
+        ran(SETUP, cell, on_error="stop")
+    assert caught.value.hint == hint

@@ -125,6 +125,10 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     space = vars(main)
     if script.file != STDIN:
         space["__file__"] = script.code_file
+    if talk.cells is not None:
+        from gviz.sources.notebook import display
+
+        space["display"] = display
     torch = engine if script.engine == "gviz" else None
     finder = EngineFinder(torch)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
@@ -133,7 +137,7 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward, trace=trace)
     code = stop.compiled(parsed.code)
     with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
-        unharmed = Unharmed()
+        unharmed = Unharmed(engine)
         raised = _run(code, space)
         talk.say(unharmed.put_back())
         if raised is not None:

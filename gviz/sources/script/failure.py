@@ -20,7 +20,7 @@ from gviz.text import did_you_mean, shorten
 if TYPE_CHECKING:
     from traceback import FrameSummary
 
-__all__ = ["Script", "describe"]
+__all__ = ["Script", "describe", "raised_late"]
 
 PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
@@ -116,6 +116,24 @@ def describe(error: BaseException, script: Script) -> tuple[SourceError, int | N
     return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
 
 
+def raised_late(error: Exception, text: str, file: str) -> Exception:
+    """Return the message for an error out of a script's code that gviz has called after its end; another error as it is.
+
+    Args:
+        error: what was raised: by a property of a class of the script's, say.
+        text: the script.
+        file: its name.
+    """
+    script = Script(file, file if file == STDIN else os.path.abspath(file), os.path.dirname(os.path.abspath(file)), "")
+    if isinstance(error, MemoryError | BrokenPipeError) or not any(
+        script.is_ours(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
+    ):
+        return error
+    linecache.cache[script.code_file] = (len(text), None, text.splitlines(keepends=True), script.code_file)
+    message, _ = describe(error, script)
+    return SourceError(f"{message.what} (after the script's end, as gviz looked at what it left)", place=message.place)
+
+
 def _place(frame: FrameSummary, script: Script) -> Place:
     """Return the place that a frame was at, down to the columns of its expression."""
     number = frame.lineno or 0
@@ -151,6 +169,8 @@ def _in_torchs_names(text: str) -> str:
 def _other_name(error: BaseException, message: str, script: Script) -> str | None:
     """Return what to write instead of a name that does not exist: an import, another name, or another engine for it."""
     if isinstance(error, NameError) and error.name:
+        if error.name == "get_ipython":
+            return "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"
         if error.name in USUAL:
             return f"write `{USUAL[error.name]}` first"
         *_, (frame, _) = walk_tb(error.__traceback__)

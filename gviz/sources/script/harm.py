@@ -1,10 +1,11 @@
-"""What a script has replaced in Python's own modules, and the memory that it has filled: gviz goes on in the same process."""
+"""What a script has replaced in Python's own modules and in torch, and the memory that it has filled: gviz goes on in the same process."""
 
 from __future__ import annotations
 
 import builtins
 import sys
 from types import ModuleType
+from typing import Any
 
 from gviz.sources.options import Note
 from gviz.text import joined
@@ -21,19 +22,29 @@ VALUES = frozenset({"sys", "os", "linecache"})
 """Modules whose values, such as ``os.environ``, gviz reads; of the others it has functions and classes."""
 
 
-class Unharmed:
-    """Python's modules, and numpy, as they are now, and some memory."""
+GONE = type("Gone", (), {})()
+"""In the place of what a module has no more."""
 
-    def __init__(self) -> None:
+
+class Unharmed:
+    """Python's modules, numpy, torch and its tensors as they are now, and some memory.
+
+    Args:
+        engine: what the script knows as torch.
+    """
+
+    def __init__(self, engine: Any) -> None:
         self.reserve: bytearray | None = bytearray(RESERVE)
         self.limit, self.table = sys.getrecursionlimit(), sys.modules
         self.modules = {name: module for name, module in sys.modules.items() if name != "__main__"}
         self.builtins = dict(vars(builtins))
-        self.spaces = [
-            (name, vars(module), dict(vars(module)))
+        owners = [
+            (name, module)
             for name, module in self.modules.items()
             if name == "numpy" or (name.partition(".")[0] in sys.stdlib_module_names and isinstance(module, ModuleType))
         ]
+        owners += [("torch", engine), ("torch.Tensor", engine.Tensor)]
+        self.spaces = [(name, owner, dict(vars(owner))) for name, owner in owners]
 
     def put_back(self) -> Note | None:
         """Put back what they were; return a warning of what could not have worked any more: ``os.getcwd``, ``len``."""
@@ -41,18 +52,22 @@ class Unharmed:
         space = builtins.__dict__  # first of all, with nothing that is in there
         harmed = [(name, space.get(name)) for name, was in self.builtins.items() if space.get(name) is not was]
         space.update(self.builtins)
-        for module, space, before in self.spaces:
+        for module, owner, before in self.spaces:
+            space = vars(owner)
             for name, was in before.items():
-                now = space.get(name)
+                now = space.get(name, GONE)
                 if now is not was and module != "builtins" and is_replaced(module, name, was, now):
-                    space[name] = was
+                    setattr(owner, name, was)
                     harmed.append((f"{module}.{name}", now))
+        if sys.modules is not self.table:
+            harmed.append(("sys.modules", None))
+            sys.modules = self.table
         for name, loaded in self.modules.items():
             if self.table.get(name) is not loaded:
                 harmed.append((f"sys.modules[{name!r}]", self.table.get(name)))
                 self.table[name] = loaded
         sys.setrecursionlimit(self.limit)
-        broken = [name for name, now in harmed if not (callable(now) or isinstance(now, ModuleType))]
+        broken = [name for name, now in harmed if not works(now)]
         what = f"the script has replaced what gviz and Python need: {joined(broken)}"
         return Note(f"{what}; it was put back after the script's end", "warning") if broken else None
 
@@ -61,6 +76,11 @@ def is_replaced(module: str, name: str, was: object, now: object) -> bool:
     """Return whether a part of a module was replaced, rather than changed as modules do it themselves, or as it is meant."""
     if (module == "sys" and name in SYS) or name.endswith("hook"):
         return False
-    if callable(was) or isinstance(was, ModuleType):
-        return not name.startswith("_") or not callable(now)
+    if now is GONE or works(was):
+        return not name.startswith("_") or not works(now)
     return module in VALUES and was is not None and type(now) is not type(was)
+
+
+def works(thing: object) -> bool:
+    """Return whether a thing does something: a function, a class, a module, a property."""
+    return callable(thing) or isinstance(thing, ModuleType) or hasattr(type(thing), "__get__")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
@@ -40,12 +40,19 @@ class Missing:
         file: where it is used.
         line: likewise.
         is_sure: False for a method of something that may not be a tensor.
+        cell: that of the line, in a notebook; else 0.
     """
 
     name: str
     file: str
     line: int
     is_sure: bool = True
+    cell: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where it is used, in words."""
+        return f"{self.file} cell {self.cell}, line {self.line}" if self.cell else f"{self.file}:{self.line}"
 
 
 def pytorch_names() -> dict[str, tuple[str, ...]]:
@@ -85,12 +92,17 @@ def of_script(source: str) -> list[Missing]:
         raise SourceError(f"{script.file} is a saved graph, not a script")
     file, folder = script.file, os.getcwd() if source == "-" else os.path.dirname(os.path.abspath(source))
     uses: dict[Missing, None] = {}
-    for other, part in files_of(parse(script.text, file).tree, folder):
+    with script.renamed():
+        tree = parse(script.text, file).tree
+    for other, part in files_of(tree, folder):
         name = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
         sure = [Missing(lost, name, line) for path, line in used_names(part) if (lost := lacking_part(path)) is not None]
         known = {(use.name, use.line) for use in sure}
         unsure = [Missing(path, name, line, is_sure=False) for path, line in methods(part) if (path, line) not in known]
         uses.update(dict.fromkeys(sorted(sure + unsure, key=lambda use: use.line)))
+    if script.cells is not None:
+        own = {use: script.cells.split(use.line) for use in uses if use.file == file}
+        return [replace(use, cell=own[use][0], line=own[use][1]) if use in own else use for use in uses]
     return list(uses)
 
 

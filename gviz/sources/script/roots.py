@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
@@ -96,7 +97,8 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
     return {last: left.names[last]}, _note({last: None}, f"the last tensor assigned{where} that no other was made from")
 
 
-def assigned(tree: ast.Module, until: int | None = None) -> dict[str, int]:
+@lru_cache(maxsize=2)
+def assigned(tree: ast.Module, until: int | None = None) -> Mapping[str, int]:
     """Return the global names in the order of their last assignment in the text, each with its line.
 
     Args:

@@ -10,6 +10,7 @@ import ast
 import importlib
 import os
 import sys
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -139,19 +140,25 @@ def files_of(tree: ast.Module, folder: str) -> Iterator[tuple[str, ast.Module]]:
         todo.extend(path for _, _, path in imports(neighbour))
 
 
+@lru_cache(maxsize=2)
+def import_statements(tree: ast.Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the statements that import, of which a long script has few."""
+    return tuple(node for node in pieces(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imports(tree: ast.Module) -> Iterator[tuple[int, str | None, str]]:
     """Yield each import: its line, the name that it binds (None for none), and the dotted path that this stands for.
 
     >>> list(imports(ast.parse("from torch import nn as n")))
     [(1, None, 'torch'), (1, 'n', 'torch.nn')]
     """
-    for node in pieces(tree):
+    for node in import_statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
                 yield node.lineno, alias.asname, alias.name
                 yield node.lineno, None if alias.asname else top, top
-        elif isinstance(node, ast.ImportFrom):
+        else:
             module = "." * node.level + (node.module or "")
             yield node.lineno, None, module
             for alias in node.names:
