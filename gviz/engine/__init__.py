@@ -71,8 +71,8 @@ if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
 SETTINGS = (
-    "get_default_device", "get_float32_matmul_precision", "get_num_threads", "set_default_device", "set_default_tensor_type",
-    "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
+    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",
+    "set_num_threads", "use_deterministic_algorithms",
 )  # fmt: skip
 SUBMODULES = (
     "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim", "serialization",

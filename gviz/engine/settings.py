@@ -7,7 +7,7 @@ from typing import Any
 from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, Device, check_device
 from gviz.numbers.dtypes import ALL, set_default_dtype
-from gviz.numbers.words import type_name, warn, warn_once
+from gviz.numbers.words import type_name, warn_once
 
 
 def set_default_device(device: Any) -> None:
@@ -46,23 +46,8 @@ def set_num_threads(nthreads: int) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
 
 
-PRECISION = ["highest"]
-
-
-def get_float32_matmul_precision() -> str:
-    """Return what was asked for; products are exact to the last bits of float32 in any case."""
-    return PRECISION[0]
-
-
 def set_float32_matmul_precision(precision: str) -> None:
-    """Keep the name, and change nothing else."""
-    if precision in ("highest", "high", "medium"):
-        PRECISION[0] = precision
-    else:
-        warn(
-            f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
-            "effect."
-        )
+    """Change nothing: products have all the digits of their type."""
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
