@@ -63,30 +63,30 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "numbers": 1108,
+    "numbers": 1124,
     "autograd": 2656,
     "ops": 4863,
-    "engine": 7813,
+    "engine": 8004,
     "engine/fast.py": 350,
     "static": 3491,
-    "cli": 2600,
+    "cli": 2609,
     "compare": 593,
     "sources/expression": 2773,
     "sources/static.py": 154,
     "sources/order.py": 111,
-    "sources/notebook.py": 190,
-    "sources/script": 2146,
-    "sources/pasted.py": 176,
+    "sources/notebook.py": 192,
+    "sources/script": 2211,
+    "sources/pasted.py": 203,
     "layout": 850,
     "passes": 1211,
     "answers": 1180,
     "explain": 3060,
     "flow.py": 175,
-    "trace": 715,
+    "trace": 726,
     "pictures": 4305,
     "render": 1600,
     "text.py": 160,
-    "files.py": 278,
+    "files.py": 290,
 }
 """The lines that a room, or a file, may have at most: a number that is lowered, and raised only for what users get with it.
 

@@ -40,7 +40,7 @@ from gviz import ops as _ops
 from gviz.autograd import modes, names
 from gviz.autograd import requests as _requests
 from gviz.autograd.tensor import Tensor
-from gviz.engine import conversion, creation, einsum, elements, indexing, matrices, random, searching
+from gviz.engine import amp, conversion, creation, einsum, elements, indexing, matrices, random, searching
 from gviz.engine.autograd import packing as _packing
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
 from gviz.numbers import dtypes
@@ -63,6 +63,7 @@ globals().update((name, getattr(module, name)) for module in (modes, random) for
 globals().update((f"{kind.scalar_name}Tensor", creation.LegacyType(kind)) for kind in dtypes.ALL if kind.np.kind != "c")
 device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
 globals().update(FORMATS)
+autocast, GradScaler = amp.autocast, amp.GradScaler
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 names.install({"torch": globals()})
 Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_picture(self)  # type: ignore[attr-defined]
@@ -70,12 +71,12 @@ if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
 SETTINGS = (
-    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type", "set_num_threads",
-    "use_deterministic_algorithms",
+    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",
+    "set_num_threads", "use_deterministic_algorithms",
 )  # fmt: skip
 SUBMODULES = (
-    "accelerator", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim", "serialization", "special",
-    "utils",
+    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim", "serialization",
+    "special", "utils",
 )  # fmt: skip
 LATE = dict.fromkeys(("load", "save"), "serialization") | dict.fromkeys(SETTINGS, "settings")
 """Functions that few programs name -> where they are."""

@@ -110,8 +110,18 @@ def no_accelerator(*_: Any) -> Any:
 ASKED = ("current_device_idx", "current_device_index", "current_stream", "set_device_idx", "set_device_index", "synchronize")
 accelerator = module("accelerator", is_available=lambda: False, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator))
 vars(accelerator).update(current_accelerator=lambda check_available=False: None)
+NO_CUDA = (
+    "current_device", "current_stream", "get_device_capability", "get_device_name", "get_device_properties", "init",
+    "ipc_collect", "mem_get_info", "reset_peak_memory_stats", "set_device", "synchronize",
+)  # fmt: skip
+NO_MEMORY = "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"
 cuda = module("cuda", is_available=lambda: False, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded)
-flags = {"enabled": True, "deterministic": False, "benchmark": False, "allow_tf32": True}
-cudnn = module("backends.cudnn", is_available=lambda: False, **flags)
+vars(cuda).update(dict.fromkeys(NO_CUDA, lambda *_: check_device("cuda")) | dict.fromkeys(NO_MEMORY, lambda device=None: 0))
+vars(cuda).update(is_initialized=lambda: False, empty_cache=lambda: None, get_rng_state_all=list[Any])
+vars(cuda).update(is_bf16_supported=lambda including_emulation=True: False)
+cudnn = module("backends.cudnn", is_available=lambda: False, enabled=True, deterministic=False, benchmark=False, allow_tf32=True)
+vars(cudnn).update(version=lambda: None)
+matmul = module("backends.cuda.matmul", allow_tf32=False)
+flash = dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp"), lambda enabled: None)
 mps = module("backends.mps", is_available=lambda: False, is_built=lambda: False)
-backends = module("backends", cudnn=cudnn, mps=mps)
+backends = module("backends", cuda=module("backends.cuda", is_built=lambda: False, matmul=matmul, **flash), cudnn=cudnn, mps=mps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from gviz import engine
 from gviz.autograd.modes import enable_grad, no_grad
@@ -21,15 +21,23 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", 
 torch: Any = engine
 
 # ------------------------------------------------------------------ what values have to satisfy: a name and a check
+class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
+    """A constraint, which prints as its name."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self.name)
+
 def interval(low: Any, high: Any, text: str = "Interval") -> Any:
     """Return the constraint to lie between two values, both included."""
-    return f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high)
+    return Constraint(f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high))
 
-real = "Real()", lambda x: ~x.isnan()
-positive = "GreaterThan(lower_bound=0.0)", lambda x: x > 0
-boolean = "Boolean()", lambda x: (x == 0) | (x == 1)
-simplex = "Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6)
-real_vector = "IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1)
+real = Constraint("Real()", lambda x: ~x.isnan())
+positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
+boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1))
+simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
+real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1))
 
 # ------------------------------------------------------------------ the base
 def draws(method: Any) -> Any:
@@ -54,9 +62,9 @@ class Distribution:
         self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
-        for name, (constraint, check) in (self.arg_constraints or {}).items() if self._validate_args else ():
+        for name, constraint in (self.arg_constraints or {}).items() if self._validate_args else ():
             value = vars(self).get(name)
-            if value is not None and not check(value).all():
+            if value is not None and not constraint.check(value).all():
                 raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                                  f"distribution {self!r} to satisfy the constraint {constraint}, but found invalid values:\n"
                                  f"{value}")
@@ -79,9 +87,9 @@ class Distribution:
         size, whole = value.shape, Size(self.batch_shape + self.event_shape)
         if any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {size} vs {whole}.")
-        if not self.support[1](value).all():
+        if not self.support.check(value).all():
             raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(size)}) to be within the "
-                             f"support ({self.support[0]}) of the distribution {self!r}, but found invalid values:\n{value}")
+                             f"support ({self.support}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def __repr__(self) -> str:
         given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
@@ -121,8 +129,8 @@ class Uniform(Distribution):
 
     has_rsample = True
     arg_constraints = property(lambda self: {
-        "low": (f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
-        "high": (f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x)})
+        "low": Constraint(f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
+        "high": Constraint(f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x)})
     support = property(lambda self: interval(self.low, self.high))
     mean, stddev = property(lambda self: (self.high + self.low) / 2), property(lambda self: (self.high - self.low) / 12**0.5)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
@@ -219,7 +227,7 @@ class Multinomial(Distribution):
     probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    support = property(lambda self: ("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= self.total_count)))
+    support = property(lambda self: Constraint("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= self.total_count)))
 
     def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self.total_count, self._categorical = total_count, Categorical(probs, logits)
@@ -282,6 +290,8 @@ def kl_divergence(p: Any, q: Any) -> Any:
     raise NotImplementedError(f"No KL(p || q) is implemented for {names}")
 
 # where PyTorch has them: from torch.distributions.normal import Normal
+for kind in [Distribution, *Distribution.__subclasses__()]:
+    kind.__module__ = f"torch.distributions.{kind.__name__.lower()}"
 PARTS = ("bernoulli", "categorical", "distribution", "kl", "multinomial", "normal", "uniform")
 globals().update(dict.fromkeys(PARTS, sys.modules[__name__]))
 sys.modules.update((f"{__name__}.{part}", sys.modules[__name__]) for part in PARTS)

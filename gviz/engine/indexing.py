@@ -74,12 +74,13 @@ def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Ten
         return sliced(tensor, 0, key, whole=not writing), None
     if key.__class__ is int:
         return selected(tensor, 0, key, 0), None
+    text = len(key) if isinstance(key, str) else 0  # taken for so many indices
     if not isinstance(key, tuple):
-        if nested := is_nested(key):
+        if nested := text or is_nested(key):
             warn(SEQUENCE)
         key = tuple(key) if nested else (key,)
-    parts = [as_index(part) for part in key]
-    left = tensor._array.ndim - sum(indexed_dims(part) for part in parts)
+    parts = [as_index(part) for part in key] if text <= tensor._array.ndim else []
+    left = tensor._array.ndim - (text or sum(indexed_dims(part) for part in parts))
     if left < 0:
         raise IndexError(f"too many indices for tensor of dimension {tensor._array.ndim}")
     dim, indices = 0, list[Any]()
@@ -127,6 +128,8 @@ def as_index(part: Any) -> Any:
     if isinstance(part, np.ndarray | list | tuple | range):
         array = infer(part)
         return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
+    if isinstance(part, str):
+        raise TypeError("new(): invalid data type 'str'")
     if not hasattr(part, "__index__"):
         raise IndexError(INVALID.format(type_text(part)))
     return operator.index(part)

@@ -162,8 +162,11 @@ class Reader(pickle.Unpickler):
             return KNOWN[path]
         if self.weights_only:
             raise pickle.UnpicklingError(
-                f"Weights only load failed. Unsupported global: GLOBAL {path.removeprefix('builtins.')} was not an allowed "
-                "global by default. If you trust the file, load it with weights_only=False: then it may call anything."
+                "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` argument in "
+                "`torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely "
+                "succeed, but it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
+                f"\n\tWeightsUnpickler error: Unsupported global: GLOBAL {path.removeprefix('builtins.')} was not an allowed "
+                "global by default. To need no such trust, save the model's state_dict() and load that."
             )
         if not module.startswith("torch."):
             return super().find_class(module, name)

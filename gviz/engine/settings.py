@@ -46,5 +46,9 @@ def set_num_threads(nthreads: int) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
 
 
+def set_float32_matmul_precision(precision: str) -> None:
+    """Change nothing: products have all the digits of their type."""
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Change nothing: all are."""

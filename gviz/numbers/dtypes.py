@@ -62,6 +62,22 @@ class dtype:
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
 
+class Absent(dtype):
+    """An element type that numpy does not have: its name may be said, but no tensor made of it."""
+
+    __slots__ = ()
+    is_floating_point, is_complex, is_signed, itemsize = True, False, True, 2
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def np(self) -> Any:  # type: ignore[override]
+        """There is none: TypeError."""
+        raise TypeError(f"{self} is not in gviz's engine: use torch.float32 or torch.float16, or run with --engine torch")
+
+
+bfloat16 = Absent("bfloat16")
 float16 = dtype("float16", "Half", "c10::Half")
 float32 = dtype("float32", "Float", "float")
 float64 = dtype("float64", "Double", "double")
@@ -79,7 +95,7 @@ ALL = (float64, float32, float16, complex64, complex128, int64, int32, int16, in
 
 NAMES: dict[str, dtype] = {each.name: each for each in ALL} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-    "cfloat": complex64, "cdouble": complex128,
+    "cfloat": complex64, "cdouble": complex128, "bfloat16": bfloat16,
 }  # fmt: skip
 """Each name that PyTorch's module has for an element type, the short ones included."""
 
@@ -159,7 +175,7 @@ def set_default_dtype(d: Any) -> None:
         start = "" if isinstance(d, dtype) else "invalid dtype object: "
         raise TypeError(f"{start}only floating-point types are supported as the default type")
     global _default  # noqa: PLW0603 - PyTorch has one default for the whole process
-    _default = d
+    _default = _OF[d.np]
 
 
 # Promotion ---------------------------------------------------------------------------------------------------------

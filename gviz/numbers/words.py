@@ -13,12 +13,12 @@ from gviz.numbers.dtypes import of
 ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers", "gviz.trace")
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Give PyTorch's warning at the line of the program that called the engine."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(ROOMS):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 WARNED: set[str] = set()

@@ -110,7 +110,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def __dir__(self) -> list[str]:
         own = [name for name in (*vars(FunctionCtx), *vars(self)) if not name.startswith("_")]
-        return [*super().__dir__(), *own, "apply", "saved_tensors", "_raw_saved_tensors"]
+        return [*super().__dir__(), *own, "apply", "saved_tensors"]
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"

@@ -128,7 +128,7 @@ def differences(func: Any, inputs: tuple[Any, ...], given: tuple[Any, ...], whic
                 if (a := getattr(low, fact)) != (b := getattr(high, fact)):
                     told = f"when inputs are perturbed on index {place} by {eps}, but got: {fact}s {a} and {b}."
                     raise AssertionError(f"Expected `func` to return outputs with the same {fact} {told}")
-            slope[row] = ((high - low) / (2 * eps))._array.reshape(-1)
+            slope[row] = TENSORS["expand"](((high - low) / (2 * eps)).reshape(-1), slope.shape[1:])._array
     return slopes
 
 

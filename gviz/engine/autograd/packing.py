@@ -74,6 +74,10 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __exit__(self, *_: object) -> None:
         super().__exit__()
         mode.writing = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all tensors that are saved."""
         for known in (self.original, self.cloned, self.tid_to_weakhandle):
             known.clear()
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import groupby
+from operator import index
 from typing import Any, ClassVar, Self
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import type_name
+from gviz.ops.checks import refuse
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -68,13 +70,18 @@ class Numbered(Holder):
     insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
 
     def __getitem__(self, position: Any) -> Any:
-        chosen = list(self.held.items())[position]
         if not isinstance(position, slice):
-            return chosen[1]
+            return self.held[self._name(position)]
+        chosen = list(self.held.items())[position]
         return type(self)(OrderedDict(chosen) if isinstance(self, Sequential) else dict(chosen).values())
 
     def __setitem__(self, position: Any, value: Any) -> None:
-        super().__setitem__(list(self.held)[position], value)
+        super().__setitem__(self._name(position), value)
+
+    def _name(self, position: Any) -> str:
+        at, count = index(position), len(self)
+        refuse(not -count <= at < count, f"index {at} is out of range", IndexError)
+        return list(self.held)[at]
 
     def __add__(self, values: Iterable[Any]) -> Any:
         whole: Any = Sequential() if isinstance(self, Sequential) else ModuleList()

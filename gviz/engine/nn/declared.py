@@ -48,8 +48,14 @@ for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
     declare("dropout", name, name.lower(), "p=0.5, inplace=False", "p={p}, inplace={inplace}", more="training", refused=CHANCE)
 
 # ------------------------------------------------------------------ losses
-class Loss(Layer):
+class _Loss(Layer):
     """A loss: what it weighs with are buffers, and the reduction may be said in the old way."""
+
+    __module__ = "torch.nn.modules.loss"
+
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = told_of_old(reduction, size_average, reduce)
 
     def _take(self, values: dict[str, Any]) -> None:
         values["reduction"] = told_of_old(values["reduction"], values.get("size_average"), values.get("reduce"))
@@ -60,7 +66,7 @@ class Loss(Layer):
 
 def loss(name: str, function: str, takes: str, inputs: str = "input, target") -> None:
     """Add a loss."""
-    declare("loss", name, function, takes, "", Loss, inputs=inputs)
+    declare("loss", name, function, takes, "", _Loss, inputs=inputs)
 
 OLD = "size_average=None, reduce=None, reduction='mean'"
 CLASSES = "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'"

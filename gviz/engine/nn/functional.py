@@ -335,6 +335,8 @@ def interpolate(input, size: Any = None, scale_factor: Any = None, mode: str = "
         told = tuple(int(n * factor) for n, factor in zip(sizes, told, strict=True))
     if mode == "area":
         return adaptive_means(dims, input, told)
+    need = {"linear": 1, "bilinear": 2, "trilinear": 3}.get(mode, dims)
+    refuse(dims != need, f"Got {dims + 2}D input, but {mode} mode needs {need + 2}D input", NotImplementedError)
     row = f"upsample_{mode}{dims}d"
     if antialias or row not in call:
         raise NotImplementedError(f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine")

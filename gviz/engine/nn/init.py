@@ -62,6 +62,8 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     outputs, inputs, *field = tensor.shape
     return inputs * math.prod(field), outputs * math.prod(field)
 
+_calculate_fan_in_and_fan_out = fans
+
 GAINS = {
     **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "sigmoid"), 1),
     "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "leaky_relu": math.sqrt(2.0 / (1 + 0.01**2)),

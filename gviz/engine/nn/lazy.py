@@ -62,7 +62,7 @@ def refused(name: str) -> Any:
     return method
 
 METHODS = {one.method: one.short.strip("_") if one.sign else one.short for one in NAMES.values() if one.method}
-for method, name in {**METHODS, "numel": "numel", "requires_grad_": "requires_grad_"}.items():
+for method, name in {**METHODS, "dim": "dim", "numel": "numel", "requires_grad_": "requires_grad_"}.items():
     if name not in {"is_complex", "is_floating_point", "half", "float", "double", "cpu", "to", "size", "detach"}:
         setattr(UninitializedParameter, method, refused(name))
 

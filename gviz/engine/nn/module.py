@@ -24,6 +24,8 @@ HOMES: dict[str, Any] = {
 }
 """The dicts of a module -> what is kept there, and how another thing is refused."""
 
+WHERE_REGISTERED = (" as ", " object to "), ("torch.nn.Buffer, torch.", "torch "), ("expected", "required")
+
 class _IncompatibleKeys(NamedTuple("_IncompatibleKeys", [("missing_keys", "list[str]"), ("unexpected_keys", "list[str]")])):
     """Names that ``load_state_dict`` missed, and those that it had no place for."""
 
@@ -81,12 +83,14 @@ class Module(Portable, Hooks):
                 return
         super().__delattr__(name)
 
-    def admit(self, home: str, name: str, value: Any) -> None:
+    def admit(self, home: str, name: str, value: Any, *, registered: bool = False) -> None:
         """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
         (kind, other), what = HOMES[home], home[1:-1]
         if home not in self.__dict__:
             raise AttributeError(f"cannot assign {what if home == '_modules' else home[1:]} before Module.__init__() call")
         if value is not None and not isinstance(value, kind):
+            for old, new in WHERE_REGISTERED if registered else ():
+                other = other.replace(old, new)
             raise TypeError(other.format(typename(value), name))
         if hasattr(self, name) and name not in self.__dict__[home]:
             raise KeyError(f"attribute '{name}' already exists")
@@ -97,11 +101,11 @@ class Module(Portable, Hooks):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under that name; None keeps the name."""
-        self.admit("_parameters", name, param)
+        self.admit("_parameters", name, param, registered=True)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state but is not trained."""
-        self.admit("_buffers", name, tensor)
+        self.admit("_buffers", name, tensor, registered=True)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def typename(value: Any) -> str:
     if isinstance(value, Tensor):
         return type_name(value._array.dtype)
     named = value if hasattr(value, "__qualname__") else type(value)
-    home = "torch" if str(named.__module__).startswith("gviz.") else named.__module__
+    home = "torch._VariableFunctionsClass" if str(named.__module__).startswith("gviz.") else named.__module__
+    if vars(sys.modules.get("gviz.engine.nn.functional", sys)).get(named.__name__) is named:
+        home = "torch.nn.functional"
     return named.__qualname__ if home in (None, "builtins") else f"{home}.{named.__qualname__}"
 
 __getattr__ = absent("torch.nn.parameter")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from gviz.engine.optim import Optimizer
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR",
-    "MultiStepLR", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau",
+    "SequentialLR", "StepLR",
 ]
 
 class LRScheduler(Portable):
@@ -92,6 +93,9 @@ class LRScheduler(Portable):
         self.last_epoch += 1
         self.renew()
 
+    def _rates(self) -> list[float]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
     def restart(self) -> None:
         """Begin at epoch 0 again, as at first."""
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
@@ -122,6 +126,8 @@ class LRScheduler(Portable):
         for own, kept in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
             (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(kept or {})
 
+_LRScheduler = LRScheduler  # its old name, from which many programs derive their own
+
 def state_of(part: Any) -> Any:
     """Return what a schedule, or a callable object, keeps; a function keeps nothing."""
     return part.state_dict() if isinstance(part, LRScheduler) else None if isinstance(part, FunctionType) else dict(vars(part))
@@ -140,6 +146,14 @@ class LambdaLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return what the functions say."""
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+class MultiplicativeLR(LambdaLR):
+    """The learning rate times a function of the epoch, every epoch."""
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates before, each times what its function says."""
+        rates, begins = self._rates(), self._is_initial
+        return rates if begins else [lr * factor(self.last_epoch) for lr, factor in zip(rates, self.lr_lambdas, strict=True)]
 
 class StepLR(LRScheduler, takes="step_size, gamma=0.1", rate=lambda self, lr, base:
              lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma):
@@ -171,6 +185,11 @@ class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
 class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5", rate=lambda self, lr, base: lr * (
                  self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)):
     """The learning rate times ``factor`` for ``total_iters`` epochs."""
+
+class PolynomialLR(LRScheduler, takes="total_iters=5, power=1.0", rate=lambda self, lr, base:
+        lr * ((1 - self.last_epoch / self.total_iters) / (1 - (self.last_epoch - 1) / self.total_iters)) ** self.power
+        if 0 < self.last_epoch <= self.total_iters and not self._is_initial else lr):
+    """The learning rate times a power of the share of ``total_iters`` epochs that is left."""
 
 class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
@@ -261,7 +280,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
         self.min_lr, self.eps, self.last_epoch, self.best = min_lr, eps, 0, math.inf if mode == "min" else -math.inf
         self.cooldown_counter = self.num_bad_epochs = 0
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def step(self, metrics: Any) -> None:  # type: ignore[override]
         """Go on by one epoch, with what was measured in it."""
@@ -278,7 +297,7 @@ class ReduceLROnPlateau(LRScheduler):
                 lr = max(float(group["lr"]) * self.factor, self.min_lr)
                 group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
 class SequentialLR(LRScheduler):
     """One schedule after the other, the next from each milestone on."""
@@ -306,5 +325,22 @@ class SequentialLR(LRScheduler):
         else:
             now.step()
         self._last_lr = now.get_last_lr()
+
+class ChainedScheduler(LRScheduler):
+    """Several schedules at once, each from the learning rate that the one before it set."""
+
+    _parts = "_schedulers"
+
+    def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
+        refuse(len(schedulers) < 1, "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
+               ValueError)
+        self._schedulers, self.optimizer = schedulers, optimizer or schedulers[0].optimizer
+        self._last_lr = self._rates()
+
+    def step(self) -> None:
+        """Go on by one epoch with all of them."""
+        for one in self._schedulers:
+            one.step()
+        self._last_lr = self._rates()
 
 __getattr__ = absent("torch.optim.lr_scheduler")

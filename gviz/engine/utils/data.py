@@ -244,9 +244,11 @@ def rebuilt(model: Any, items: Any) -> Any:
 
 # ------------------------------------------------------------------ the loader
 BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-PREFETCHED = ("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-              "multiprocessing, otherwise set prefetch_factor to None.")
 STREAM = "DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={}"
+
+WORKERS = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+PREFETCH = ("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
+            "otherwise set prefetch_factor to None.")
 
 class DataLoader(Typed):
     """Batches of a dataset, in order, shuffled, or as a sampler says."""
@@ -262,10 +264,9 @@ class DataLoader(Typed):
         self.persistent_workers = persistent_workers
         self._workers: list[Worker] = []
         self.streams = isinstance(dataset, IterableDataset)
-        refuse(num_workers < 0, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
-               ValueError)
-        refuse(not num_workers and prefetch_factor is not None, PREFETCHED, ValueError)
-        refuse(not num_workers and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
+        refuse(num_workers < 0, WORKERS, ValueError)
+        refuse(num_workers == 0 and prefetch_factor is not None, PREFETCH, ValueError)
+        refuse(num_workers == 0 and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
         refuse(self.streams and shuffle, STREAM.format(shuffle), ValueError)
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
         custom = batch_size != 1 or shuffle or sampler is not None or drop_last
@@ -309,6 +310,9 @@ class DataLoader(Typed):
         return self.collate_fn(order)
 
 # where PyTorch has them: from torch.utils.data.sampler import SubsetRandomSampler
+for kind, file in ((Dataset, "dataset"), (Sampler, "sampler"), (DataLoader, "dataloader")):
+    for own in [one for one in vars().values() if isinstance(one, type) and issubclass(one, kind)]:
+        own.__module__ = f"torch.utils.data.{file}"
 dataloader = dataset = sampler = sys.modules[__name__]
 sys.modules.update((f"{__name__}.{part}", sampler) for part in ("dataloader", "dataset", "sampler"))
 __path__: list[str] = []

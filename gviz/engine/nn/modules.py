@@ -1,0 +1,23 @@
+"""``torch.nn.modules``: the layers by the files that PyTorch has them in, and what else programs take there."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gviz.engine import nn
+from gviz.engine.device import module
+from gviz.engine.nn.declared import _Loss
+from gviz.engine.nn.layers import Convolution
+from gviz.engine.nn.options import each
+from gviz.numbers.words import absent
+
+FILES: dict[str, dict[str, Any]] = {
+    "utils": {name: partial(each, count=n) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)}
+}
+for kind in (*nn.HELD.values(), nn.Module):
+    globals()[kind.__name__] = FILES.setdefault(kind.__module__.rpartition(".")[2], {})[kind.__name__] = kind
+FILES["loss"]["_Loss"], FILES["conv"]["_ConvNd"] = _Loss, Convolution
+globals().update((file, module(f"nn.modules.{file}", **held)) for file, held in FILES.items())
+__path__: list[str] = []
+__getattr__ = absent("torch.nn.modules")
