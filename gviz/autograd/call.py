@@ -54,7 +54,8 @@ def call(row: Row, *args: Any) -> Any:
     except TypeError as error:  # numpy has no loop for this dtype
         if not any(sign in str(error) for sign in ("for the input types", "numpy boolean", "No loop")):
             raise
-        raise dtypes.no_kernel(row.key, arrays[row.inputs[0]].dtype) from None
+        broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs))
+        raise dtypes.no_kernel(f"{row.key}_cpu", arrays[row.inputs[0]].dtype) from None
     return results(row, args, data)
 
 

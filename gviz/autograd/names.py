@@ -9,6 +9,7 @@ fits no form is refused here, for all names alike.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from inspect import CO_VARARGS, CO_VARKEYWORDS, signature
 from operator import index
@@ -24,6 +25,7 @@ from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import OF_PYTHON, as_dtype
 from gviz.numbers.dtypes import dtype as DtypeClass
 from gviz.numbers.random import Generator
+from gviz.numbers.words import warn_once
 
 NO: Any = object()
 """No value: what a kind gives for a value that it does not take, and the default of a parameter that has none."""
@@ -94,6 +96,12 @@ KINDS: dict[str, tuple[str, Any]] = {
 }
 """By annotation: what messages call it, and the value as a row takes it."""
 
+IN_C = re.compile(
+    r"adaptive_avg_pool1d|avg_pool\dd|bilinear|channel_shuffle|conv_?\w*\dd|cosine_similarity|gelu|hardshrink|linear|logsigmoid"
+    "|one_hot|pairwise_distance|pixel_(un)?shuffle|prelu|softplus|softshrink|scaled_dot_product_attention"
+)
+"""The functions of nn.functional that are not Python's in PyTorch."""
+OLD = "This overload of {} is deprecated:\n\t{}\nConsider using one of the following signatures instead:\n\t{}"
 ALIASES = {
     "input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "a": "self", "x1": "self", "x2": "other",
     "tensor": "self", "split_size": "split_size_or_sections", "axis0": "dim0", "axis1": "dim1", "from": "low", "to": "high",
@@ -152,6 +160,7 @@ class Form:
             by_name = one.kind is one.KEYWORD_ONLY
             self.parameters.append(Parameter(one.name, kind, bool(none) or default is None, default, by_name))
         self.places = sum(not parameter.keyword for parameter in self.parameters)
+        self.least, self.old = sum(p.default is NO for p in self.parameters), function.__name__.startswith("old_")
         if inplace:
             self.call = switched(call, self.places)
             self.parameters.insert(self.places, Parameter("inplace", "Any", True, False, False))
@@ -181,28 +190,49 @@ class Form:
             args = (*args[:last], args[last:])
         return args, kwargs and {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()}
 
-    def fault(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Return what is wrong with a call that is not of this form: an argument of another kind, one too few or too many."""
-        args, words = self.given(args, kwargs)
-        given = words | dict(zip((parameter.name for parameter in self.parameters[: self.places]), args, strict=False))
-        for i, parameter in enumerate(self.parameters):
-            if parameter.name in given and parameter.take(value := given[parameter.name]) is NO:
-                place = f" (position {i + 1})" if i < len(args) else ""
-                return f"(): argument '{parameter.shown}'{place} must be {KINDS[parameter.kind][0]}, not {type_text(value)}"
-        missing = [f'"{p.shown}"' for p in self.parameters if p.default is NO and p.name not in given]
-        if missing:
-            return f"() missing {len(missing)} required positional arguments: {', '.join(missing)}"
-        if len(args) > self.places:
-            return f"() takes {self.places} positional argument{'s' * (self.places > 1)} but {len(args)} were given"
-        unknown = [key for key in words if key not in self.names]
-        return f"() got an unexpected keyword argument '{unknown[0]}'" if unknown else "() got multiple values for an argument"
+    def fault(self, given: tuple[Any, ...], kwargs: dict[str, Any], own: int) -> str:
+        """Return what is wrong with a call that is not of this form, from left to right as PyTorch's parser looks for it.
 
-    def __str__(self) -> str:
-        """Return it as PyTorch's messages write it."""
-        parts = [str(parameter) for parameter in self.parameters]
-        if self.places < len(parts):
-            parts.insert(self.places, "*")
-        return f"({', '.join(parts)})"
+        The first ``own`` arguments are not counted: a method's tensor, which stands before the dot.
+        """
+        args, words = self.given(given, kwargs)
+        places, count = self.places - own, len(given) - own
+        takes = f"takes from {self.least - own} to {places}" if self.least < self.places else f"takes {places}"
+        plural, was = "s" * (takes != "takes 1"), "was" if count == 1 else "were"
+        surplus = f"() {takes} positional argument{plural} but {count} {was} given"
+        if len(args) > self.places:
+            return surplus
+        for i, parameter in enumerate(self.parameters):
+            if (placed := i < len(args)) or parameter.name in words:
+                if parameter.take(args[i] if placed else words[parameter.name]) is NO:
+                    value = type_text(given[i] if placed else words[parameter.name])
+                    place = f" (position {i + 1 - own})" if placed else ""
+                    told = f"(): argument '{parameter.shown}'{place} must be {KINDS[parameter.kind][0]}, not {value}"
+                    return surplus if count > places else told
+            elif parameter.default is NO:
+                missing = [f'"{p.shown}"' for p in self.parameters[i:] if p.default is NO]
+                plural = "s" * (len(missing) == 1)  # as PyTorch has it
+                return f"() missing {len(missing)} required positional argument{plural}: {', '.join(missing)}"
+        if unknown := [key for key in kwargs if key not in self.names and ALIASES.get(key) not in self.names]:
+            return f"() got an unexpected keyword argument '{unknown[0]}'"
+        return f"() got multiple values for argument '{next(iter(kwargs))}'"
+
+    def of_python(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Return what Python would say of such a call of a function with these parameters; "" if nothing is wrong."""
+        names = ", ".join(p.shown if p.default is NO else f"{p.shown}=None" for p in self.parameters)
+        function = eval(f"lambda {names}: ''")  # noqa: S307 - the table's own
+        function.__qualname__ = name
+        try:
+            return str(function(*args, **kwargs))
+        except TypeError as error:
+            return str(error)
+
+    def told(self, own: int, out: bool) -> str:
+        """Return it as PyTorch's messages write it: a method's without its tensor, a function's with ``out``."""
+        parts = [str(parameter) for parameter in self.parameters[own:]]
+        if self.places - own < len(parts) or out:
+            parts.insert(self.places - own, "*")
+        return f"({', '.join([*parts, 'Tensor out = None'] if out else parts)})"
 
 
 def switched(row: Any, place: int) -> Any:
@@ -222,6 +252,7 @@ class Name:
         space, _, last = word.rpartition(".")
         self.word, self.sign = word, operator(word)
         self.short = self.sign.strip("_") or last
+        self.told = f"{space}_{last}" if space in ("linalg", "special") else self.short
         self.method = self.sign or ("" if space else last)
         self.space = "" if self.sign or word.startswith(".") else space or "torch"
         self.declared: list[tuple[Any, Any]] = []
@@ -234,22 +265,27 @@ class Name:
         loose = self.space != "torch" or bool(self.method)  # sizes one by one are for methods: x.permute(1, 0)
         return [Form(f, call, inplace=inplace and getattr(call, "inplace", False), loose=loose) for f, call in self.declared]
 
-    @cached_property
-    def function(self) -> Any:
-        """The function of the name: it calls the first form that fits; any number of arguments is left to Python."""
+    function = cached_property(lambda self: self.made(0))
+    as_method = cached_property(lambda self: self.made(1))
+
+    def made(self, own: int) -> Any:
+        """Return the function of the name, which calls the first form that fits; or (``own`` is 1) the method.
+
+        Any number of arguments is left to Python. A method has no ``out``, and messages do not count its tensor.
+        """
         if self.declared[0][0].__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
             return self.declared[0][1]
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            out = kwargs.pop("out", None) if kwargs else None
-            operation, values = self.chosen(args, kwargs)
-            return operation(*values) if out is None else write_out(self.short, out, operation, values)
+            out = kwargs.pop("out", None) if kwargs and not own else None
+            operation, values = self.chosen(args, kwargs, own)
+            return operation(*values) if out is None else write_out(self.told, out, operation, values)
 
-        def method(*args: Any, **kwargs: Any) -> Any:
-            operation, values = self.chosen(args, kwargs)  # before anything is said about the tensor that is written
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            operation, values = self.chosen(args, kwargs, own)  # before anything is said about the tensor that is written
             return (reshape_in_place if getattr(operation, "reshapes", False) else in_place)(operation, *values)
 
-        function = method if self.writes else call
+        function = writing if self.writes else call
         function.__name__ = function.__qualname__ = self.short
         function.__doc__ = "\n".join(
             f"({', '.join(f.__code__.co_varnames[: f.__code__.co_argcount])}): {f.__doc__ or getattr(call, 'texts', {})}"
@@ -263,23 +299,34 @@ class Name:
         """Whether it is a method that leaves the result in its tensor: ``add_``, ``+=``."""
         return self.short.endswith("_") or (self.sign.startswith("__i") and self.word not in UNARY)
 
-    def chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
+    def chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any], own: int = 0) -> tuple[Any, list[Any]]:
         """Return what is called, by the first form that fits, and its arguments. TypeError: none fits."""
         for form in self.forms:
             if (values := form.bind(args, kwargs)) is not None:
+                if form.old:
+                    forms = (f"{self.short}{one.told(own, not own)}" for one in (form, self.forms[0]))
+                    warn_once(OLD.format(self.short, *forms))
                 return form.call, values
-        raise TypeError(self.refusal(args, kwargs))
+        raise TypeError(self.refusal(args, kwargs, own))
 
-    def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Return the message for a call that fits no form: what is wrong with it if there is one form, else all forms."""
+    def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any], own: int = 0) -> str:
+        """Return the message for a call that fits no form: what is wrong with it if one form is likely, else all forms.
+
+        The first ``own`` arguments are not counted.
+        """
         if any(is_pytorchs(type(value)) for value in (*args, *kwargs.values())):
-            return f"{self.short}(): {MIXED}"
-        if len(self.forms) == 1:
-            return f"{self.short}{self.forms[0].fault(args, kwargs)}"
-        listed = "".join(f" * {form}\n" for form in self.forms)
-        types = [*map(type_text, args), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
-        got = f"got ({', '.join(types)}), but expected one of:\n{listed}"
-        return f"{self.short}() received an invalid combination of arguments - {got}"
+            return f"{self.told}(): {MIXED}"
+        forms, count = [form for form in self.forms if not form.old], len(args) + len(kwargs)
+        if self.space == "F" and not IN_C.fullmatch(self.short) and (told := forms[0].of_python(self.short, args, kwargs)):
+            return told
+        likely = [form for form in forms if form.least <= count <= len(form.parameters) + (not own)]
+        if len(self.forms) == 1 or len(likely) == 1:
+            return f"{self.told}{(likely or forms)[0].fault(args, kwargs, own)}"
+        out = not own and self.space == "torch"
+        listed = [form.told(own, out) for form in forms]
+        types = [*map(type_text, args[own:]), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
+        form = "one of:\n" + "".join(f" * {one}\n" for one in listed) if len(listed) > 1 else listed[0]
+        return f"{self.told}() received an invalid combination of arguments - got ({', '.join(types)}), but expected {form}"
 
 
 # ------------------------------------------------------------------ binding
@@ -325,8 +372,8 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
             name.declared.append((function, call))
             vars(name).pop("forms", None)
     for word, name in NAMES.items():
-        if name.method and "function" not in vars(name):
-            setattr(Tensor, name.method, as_operator(name.function) if name.sign and word not in UNARY else name.function)
+        if name.method and "as_method" not in vars(name):
+            setattr(Tensor, name.method, as_operator(name.as_method) if name.sign and word not in UNARY else name.as_method)
         if name.space in spaces and not name.bound:
             name.bound = True
             spaces[name.space][name.short] = name.function

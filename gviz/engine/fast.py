@@ -330,17 +330,18 @@ def install(namespace: dict[str, Any]) -> None:
         TENSORS[row.key] = make(row, row)
     for word, name in names.NAMES.items():
         maker: Any = makers.get(name.declared[0][1])
-        if maker is None or len(name.declared) > 1 or word.endswith(("_", "=")) or "." in word[1:]:
+        if maker is None or not all(form.old for form in name.forms[1:]) or word.endswith(("_", "=")) or "." in word[1:]:
             continue
         method = names.operator(word) or name.short
-        usual = vars(Tensor)[method]
-        function = maker(name.declared[0][1], usual)
-        if method == name.short and maker is binary:
-            function = with_words(function, usual)
-        function.__name__, function.__qualname__, function.__doc__ = usual.__name__, usual.__name__, usual.__doc__
-        setattr(Tensor, method, function)
-        if not word.startswith(".") and method == name.short:
-            namespace[method] = function
+        for usual in (vars(Tensor)[method], name.function)[: 1 + (not word.startswith(".") and method == name.short)]:
+            function = maker(name.declared[0][1], usual)
+            if method == name.short and maker is binary:
+                function = with_words(function, usual)
+            function.__name__, function.__qualname__, function.__doc__ = usual.__name__, usual.__name__, usual.__doc__
+            if usual is name.function:
+                namespace[method] = function
+            else:
+                setattr(Tensor, method, function)
     Pass.run = run  # type: ignore[method-assign]
 
 

@@ -9,7 +9,7 @@ from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.ops.checks import check_one_dtype, lacks, refuse
-from gviz.ops.rows import brief, fact, formula, function, row
+from gviz.ops.rows import brief, called, fact, formula, function, row
 
 
 def check_sub(*operands):
@@ -100,6 +100,16 @@ def addcmul(self, tensor1, tensor2, *, value: Number = 1):
     tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
 def addcdiv(self, tensor1, tensor2, *, value: Number = 1):
     return self + value * tensor1 / tensor2
+def old(key, function):
+    """Register the form of a name that PyTorch calls deprecated: the scale stands before what it scales."""
+    form = called(f"old_{key}", function)
+    form.__annotations__ = {"value": "Number", "alpha": "Number", "other": "Operand"}
+    named(f"{key} .{key}_")(form)
+
+old("add", lambda self, alpha, other: add(self, other, alpha))
+old("sub", lambda self, alpha, other: sub(self, other, alpha))
+old("addcmul", lambda self, value, tensor1, tensor2: addcmul(self, tensor1, tensor2, value))
+old("addcdiv", lambda self, value, tensor1, tensor2: addcdiv(self, tensor1, tensor2, value))
 
 def check_lerp(self, end, weight=None):
     lacks("lerp_kernel_scalar")(self)

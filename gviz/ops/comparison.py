@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import TENSORS, named, op
+from gviz.numbers import dtypes
 from gviz.ops.checks import check_one_dtype
 from gviz.ops.rows import brief, row
 
@@ -13,11 +14,20 @@ BOTH = ("self", "other")
 def as_number(compare):
     return lambda self, other: compare(self, other).astype(self.dtype)
 
+def ordered(name, compare):
+    """Return the function that compares operands which have an order: complex numbers have none."""
+    def compared(self, other):
+        if np.iscomplexobj(self) or np.iscomplexobj(other):
+            raise dtypes.no_kernel(f"{name}_cpu", dtypes.result_type(self, other))
+        return compare(self, other)
+    return compared
+
 for key, short, sign in (
     ("equal", "eq", "=="), ("not_equal", "ne", "!="), ("less", "lt", "<"), ("less_equal", "le", "<="), ("greater", "gt", ">"),
     ("greater_equal", "ge", ">="),
 ):
     compare, long = getattr(np, key), "" if key == "equal" else key
+    compare = compare if short in ("eq", "ne") else ordered(short, compare)
     row(key, None, compare, f"{short} {long} {sign}", numbers="other", nondiff=BOTH, promote="pointwise")
     words, node = f".{short}_ {long and f'.{long}_'}", f"{short.title()}Backward"
     flat = {"promote": "none", "self": "zeros_like(grad)"}
@@ -41,11 +51,12 @@ named("is_same_size")(lambda self, other: self._array.shape == other._array.shap
 
 # ------------------------------------------------------------------ bits
 for key, sign, forward in (
-    ("bitwise_and", "& r& &=", np.bitwise_and), ("bitwise_or", "| r| |=", np.bitwise_or),
-    ("bitwise_xor", "^ r^ ^=", np.bitwise_xor), ("bitwise_left_shift", "<< <<=", np.left_shift),
-    ("bitwise_right_shift", ">> >>=", np.right_shift),
+    ("bitwise_and", "& r& &= {0} .{0}_", np.bitwise_and), ("bitwise_or", "| r| |= {0} .{0}_", np.bitwise_or),
+    ("bitwise_xor", "^ r^ ^= {0} .{0}_", np.bitwise_xor),
+    ("lshift", "<< <<= bitwise_left_shift .bitwise_left_shift_", np.left_shift),
+    ("rshift", ">> >>= bitwise_right_shift .bitwise_right_shift_", np.right_shift),
 ):
-    row(key, None, forward, f"{key} .{key}_ {sign}", numbers=True, nondiff=BOTH, promote="pointwise")
+    row(key, None, forward, sign.format(key), numbers=True, nondiff=BOTH, promote="pointwise")
 row("bitwise_not", None, np.invert, "bitwise_not .bitwise_not_ ~x", nondiff=("self",))
-brief("r<<", lambda self, other: bitwise_left_shift(other, self), other="Operand")
-brief("r>>", lambda self, other: bitwise_right_shift(other, self), other="Operand")
+brief("r<<", lambda self, other: lshift(other, self), other="Operand")
+brief("r>>", lambda self, other: rshift(other, self), other="Operand")
