@@ -119,9 +119,10 @@ cuda = module("cuda", is_available=lambda: False, device_count=lambda: 0, manual
 vars(cuda).update(dict.fromkeys(NO_CUDA, lambda *_: check_device("cuda")) | dict.fromkeys(NO_MEMORY, lambda device=None: 0))
 vars(cuda).update(is_initialized=lambda: False, empty_cache=lambda: None, get_rng_state_all=list[Any])
 vars(cuda).update(is_bf16_supported=lambda including_emulation=True: False)
-cudnn = module("backends.cudnn", is_available=lambda: False, enabled=True, deterministic=False, benchmark=False, allow_tf32=True)
-vars(cudnn).update(version=lambda: None)
+flags = {"enabled": True, "deterministic": False, "benchmark": False, "allow_tf32": True}
+cudnn = module("backends.cudnn", is_available=lambda: False, version=lambda: None, **flags)
 matmul = module("backends.cuda.matmul", allow_tf32=False)
 flash = dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp"), lambda enabled: None)
 mps = module("backends.mps", is_available=lambda: False, is_built=lambda: False)
-backends = module("backends", cuda=module("backends.cuda", is_built=lambda: False, matmul=matmul, **flash), cudnn=cudnn, mps=mps)
+of_cuda = module("backends.cuda", is_built=lambda: False, matmul=matmul, **flash)
+backends = module("backends", cuda=of_cuda, cudnn=cudnn, mps=mps)
