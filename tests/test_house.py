@@ -75,7 +75,7 @@ BUDGETS = {
     "sources/static.py": 154,
     "sources/order.py": 111,
     "sources/notebook.py": 190,
-    "sources/script": 2170,
+    "sources/script": 2169,
     "sources/pasted.py": 176,
     "layout": 850,
     "passes": 1211,

@@ -150,8 +150,7 @@ def calls_watched(
 
         return function
 
-    module, method = engine.autograd, engine.Tensor.backward
-    of_several, asked = module.backward, module.grad
+    module, method, of_several, asked = engine.autograd, engine.Tensor.backward, engine.autograd.backward, engine.autograd.grad
     engine.Tensor.backward, module.backward, module.grad = watched(method), watched(of_several), _noted(asked, engine, last)
     finder.watch = lambda make_dot: watched(make_dot, "var")
     try:
