@@ -75,7 +75,7 @@ BUDGETS = {
     "sources/static.py": 154,
     "sources/order.py": 111,
     "sources/notebook.py": 192,
-    "sources/script": 2211,
+    "sources/script": 2234,
     "sources/pasted.py": 203,
     "layout": 850,
     "passes": 1211,

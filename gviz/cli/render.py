@@ -11,7 +11,6 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import makes_picture, title_of
 from gviz.cli.reading import read_source
-from gviz.render import find
 
 if TYPE_CHECKING:
     from gviz.cli.output import Output
@@ -59,10 +58,11 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.with_first_names(reading.aliases)
     picture.write(reading.graph)
     boxes = len(reading.graph.nodes)
-    if boxes > MANY and look.by == "operation" and find(picture.format).__name__ == "gviz.render.image":
+    if boxes > MANY and look.by == "operation":
+        from gviz.render import image
         from gviz.sources.options import Note
 
-        streams.say(
-            Note(f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text")
-        )
+        less = f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text"
+        if picture.format in (*image.SUFFIXES, *image.ALSO):
+            streams.say(Note(less))
     return reading.status

@@ -167,7 +167,7 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     names = named({**space, **stop.local}, libraries)
     return Left(
         parsed.tree, names, call, then, None if is_early else error, line, static, lines, parsed.text,
-        isinstance(raised, KeyboardInterrupt), _status(raised), changes,
+        isinstance(raised, KeyboardInterrupt), _status(raised), changes, last["grad"].names if "grad" in last else {},
     )  # fmt: skip
 
 
@@ -312,6 +312,10 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
     is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
+    inside = graph_nodes(roots.values()).values() if left.gone else ()
+    unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, names.values()))
+    gone = {name: leaf for name, leaf in left.gone.items() if name not in names and id(leaf) in unnamed}
+    names = {**names, **gone}
     if options.flow:
         from gviz.sources.lines import leaves_below, unnamed_leaves
 
@@ -338,7 +342,7 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
         from gviz.explain.local import with_formula
 
         graph = with_formula(graph)
-    listed = left.names or names  # of a script that does all in functions, what these functions held
+    listed = {**(left.names or names), **gone}  # of a script that does all in functions, what these functions held
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
     tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
     if left.lines is None:

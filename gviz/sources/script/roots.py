@@ -46,6 +46,7 @@ class Left:
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
+        gone: the leaves that the function had which called ``autograd.grad()`` last.
     """
 
     tree: ast.Module
@@ -60,6 +61,7 @@ class Left:
     interrupted: bool = False
     status: int = 0
     changes: Changes | None = None
+    gone: Mapping[str, Any] = field(default_factory=dict)
 
 
 def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]:

@@ -88,8 +88,8 @@ def calls_watched(
         trace: what counts the runs of lines, if they are asked for.
 
     Yields:
-        The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan`` is the
-        first of the last calls that all have left something that is not finite.
+        The last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names alone.
+        For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite.
     """
     last: dict[str, Call] = {}
     running, count, earlier = False, 0, 0
@@ -150,13 +150,26 @@ def calls_watched(
 
         return function
 
-    method, of_several = engine.Tensor.backward, engine.autograd.backward
-    engine.Tensor.backward, engine.autograd.backward = watched(method), watched(of_several)
+    module, method, of_several, asked = engine.autograd, engine.Tensor.backward, engine.autograd.backward, engine.autograd.grad
+    engine.Tensor.backward, module.backward, module.grad = watched(method), watched(of_several), _noted(asked, engine, last)
     finder.watch = lambda make_dot: watched(make_dot, "var")
     try:
         yield last
     finally:
-        engine.Tensor.backward, engine.autograd.backward = method, of_several
+        engine.Tensor.backward, module.backward, module.grad = method, of_several, asked
+
+
+def _noted(asked: Callable[..., Any], engine: Any, last: dict[str, Call]) -> Callable[..., Any]:
+    """Return ``autograd.grad`` that remembers what its caller calls the leaves that it has: their graph may outlive it."""
+
+    @functools.wraps(asked)
+    def grad(*args: Any, **kwargs: Any) -> Any:
+        local = _caller()[1].items()
+        leaves = {name: one for name, one in local if type(one) is engine.Tensor and one.requires_grad and one.is_leaf}
+        last.update({"grad": Call("grad", (), None, leaves)} if leaves else {})
+        return asked(*args, **kwargs)
+
+    return grad
 
 
 def _flow(
@@ -196,11 +209,15 @@ def _is_finite(engine: Any, call: Call) -> bool:
 
 def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any]) -> Call:
     """Return what there is to remember of a call that is about to be made."""
+    frame, local = _caller()
+    while frame is not None and frame.f_code.co_filename != script:
+        frame = frame.f_back
+    return Call(function, tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local})
+
+
+def _caller() -> tuple[FrameType | None, Mapping[str, Any]]:
+    """Return the frame that gviz was called from, and its local variables; none for those of a module."""
     caller: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
     while caller is not None and caller.f_code.co_filename.startswith(GVIZ):
         caller = caller.f_back
-    frame = caller
-    while frame is not None and frame.f_code.co_filename != script:
-        frame = frame.f_back
-    local = caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
-    return Call(function, tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local})
+    return caller, caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,18 @@ def test_a_root_that_is_a_leaf_of_its_own_is_drawn_alone(folder: Folder) -> None
     reading = folder.run(HEAD + "x.backward()\n")
     assert [(node.kind, node.name) for node in reading.graph.nodes] == [("output", "x")]
     assert rows(reading)["x"].grad == 1
+
+
+def test_a_leaf_of_a_function_that_has_asked_for_gradients_keeps_its_name(folder: Folder) -> None:
+    function = """
+    def penalty(r):
+        between = (r * x).detach().requires_grad_(True)
+        other = torch.ones(2, requires_grad=True)
+        g = torch.autograd.grad((between * x).pow(2).sum(), between, create_graph=True)[0]
+        return (g.norm() - 1) ** 2
+    gp = penalty(torch.tensor([1.0, 2.0]))
+    gp.backward()
+    """
+    graph = folder.run(f"{HEAD}{textwrap.dedent(function)}").graph
+    assert {node.name for node in graph.nodes if node.kind == "leaf"} == {"between", "x"}
+    assert [row.name for row in graph.tensors] == ["x", "gp", "between"]  # what is not in the picture is gone
