@@ -130,6 +130,8 @@ def _explained(error: Exception) -> str:
         reason = str(error).strip().rpartition("\n")[2].removeprefix("Original error was: ")  # numpy's is a page long
         return f"a library that gviz needs cannot be loaded: {reason}\nIs it installed as a whole, and is there memory?"
     if isinstance(error, OSError):
+        if error.errno in {errno.EMFILE, errno.ENFILE}:
+            return "gviz can open no more files: close those that a script has left open, or raise the limit (ulimit -n)"
         if error.filename is not None:
             return f"{error.filename}: {error.strerror or error}"
         streams.abandon(sys.stdout)

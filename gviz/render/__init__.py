@@ -133,13 +133,14 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
         RenderError: an unknown format, or a picture that cannot be made.
         FileError: the file cannot be written.
     """
-    from gviz.files import write
+    from gviz.files import for_file, write
     from gviz.graph import Graph
 
     drawn = graph if isinstance(graph, Graph) else graph.graph
     suffix = options.format if options is not None and options.format else suffix_of(path)
     module = find(suffix, any_word=bool(options and options.format))
-    return str(getattr(module, "save", write)(path, render(drawn, suffix, options)))
+    with for_file(os.fspath(path)):  # Graphviz has a file of its own for a moment
+        return str(getattr(module, "save", write)(path, render(drawn, suffix, options)))
 
 
 def formats() -> tuple[FormatRow, ...]:
