@@ -137,6 +137,8 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
         SourceError: it is not a notebook, or has no code.
     """
     hint = "a notebook is JSON with a list of cells, as Jupyter has saved it since 2015"
+    if not text.strip():
+        raise SourceError(f"{file} is empty: there is nothing to run")
     notebook: Any = parse_json(text, file, hint)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) and _is_text(cell.get("source", "")) for cell in cells):
