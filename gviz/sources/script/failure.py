@@ -154,7 +154,7 @@ def _message(error: BaseException) -> str:
     except BaseException as other:  # noqa: BLE001 - the error's own __str__ is the program's code, and may raise anything
         text = f"<its text cannot be shown: {type(other).__name__}>"
     if isinstance(error, SystemExit):
-        return f"the script ended itself with {'exit status ' if isinstance(error.code, int) else ''}{text}"
+        return f"the script ended itself with {f'exit status {error.code:d}' if isinstance(error.code, int) else text}"
     text = _in_torchs_names("\n".join([text, *getattr(error, "__notes__", ())]))
     text = NO_IMPORT.sub(r"cannot import name '\g<name>' from '\g<home>'", text).strip()
     text = shorten(text, MAX_TEXT, mark=f"... ({len(text):,} characters in all)")
