@@ -260,7 +260,9 @@ class Graph:
             if node.id in ids:
                 raise ValueError(f"two nodes have the id {excerpt(repr(node.id))}")
             if node.kind not in KINDS:
-                raise ValueError(f"node {excerpt(repr(node.id))} has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}")
+                raise ValueError(
+                    f"node {excerpt(repr(node.id))} has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}"
+                )
             if node.slots < 0:
                 raise ValueError(f"node {excerpt(repr(node.id))} has {node.slots} slots")
             ids.add(node.id)

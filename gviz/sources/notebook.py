@@ -156,9 +156,9 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
 
 
 def display(*things: object, **_: object) -> None:
-    """Print each thing in a line, as a cell's display(x) shows it where there are no pictures."""
+    """Show each thing in a line, as Jupyter's function of that name does where there are no pictures."""
     for thing in things:
-        print(repr(thing))
+        print(repr(thing))  # noqa: T201 - it is what the cell asks for
 
 
 def places(graph: Graph) -> Iterator[str]:

@@ -129,7 +129,9 @@ def test_output_that_is_cut_short_is_an_error(gviz: Program, unbuffered: str) ->
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["ops", "--json"], ["render", "y=x*w*w*w*w", "--scale", "3", "-o", "/dev/stdout", "--format", "png"]])
+@pytest.mark.parametrize(
+    "words", [["ops", "--json"], ["render", "y=x*w*w*w*w", "--scale", "3", "-o", "/dev/stdout", "--format", "png"]]
+)
 def test_a_pipe_that_does_not_block_gets_all(gviz: Program, words: list[str], unbuffered: str) -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

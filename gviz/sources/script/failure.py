@@ -44,6 +44,7 @@ USUAL = {
     "torch": "import torch", "nn": "from torch import nn", "F": "import torch.nn.functional as F",
     "optim": "from torch import optim", "np": "import numpy as np", "Variable": "from torch.autograd import Variable",
     "make_dot": "from torchviz import make_dot",
+    "get_ipython": "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out",
 }  # fmt: skip
 """Names that articles leave out the import of."""
 
@@ -168,10 +169,8 @@ def _in_torchs_names(text: str) -> str:
 def _other_name(error: BaseException, message: str, script: Script) -> str | None:
     """Return what to write instead of a name that does not exist: an import, another name, or another engine for it."""
     if isinstance(error, NameError) and error.name:
-        if error.name == "get_ipython":
-            return "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"
         if error.name in USUAL:
-            return f"write `{USUAL[error.name]}` first"
+            return USUAL[error.name] if error.name == "get_ipython" else f"write `{USUAL[error.name]}` first"
         *_, (frame, _) = walk_tb(error.__traceback__)
         return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
     home, name = _name_of_torch(error, message)
