@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO, TextIO
 
-__all__ = ["STDIN", "check_name", "decode", "explained", "parse_json", "read_file", "read_stdin", "write", "write_all"]
+__all__ = [
+    "STDIN",
+    "check_name",
+    "decode",
+    "explained",
+    "for_file",
+    "parse_json",
+    "read_file",
+    "read_stdin",
+    "write",
+    "write_all",
+]
 
 STDIN = "<stdin>"
 """The name of standard input in messages, as Python has it."""
@@ -188,7 +199,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     """
     name = os.fspath(path)
     raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-    try:
+    with for_file(name):
         if name not in OPEN:
             _check(name)
         if name not in OPEN and (os.path.isfile(name) or not os.path.exists(name)):
@@ -196,11 +207,18 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
         else:
             with open(os.dup(OPEN[name]) if name in OPEN else name, "wb") as there:
                 write_all(there, raw)
+    return name
+
+
+@contextmanager
+def for_file(name: str) -> Iterator[None]:
+    """Let the system's error of a block that makes this file be a FileError which names it; but for a reader who left."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
         raise explained(name, error) from None
-    return name
 
 
 def write_all(stream: BinaryIO, data: bytes) -> None:

@@ -256,24 +256,28 @@ class Graph:
         ids: set[str] = set()
         for node in self.nodes:
             if not node.id or not isinstance(node.id, str):
-                raise ValueError(f"a node needs a text as id, not {node.id!r}")
+                raise ValueError(f"a node needs a text as id, not {excerpt(repr(node.id))}")
             if node.id in ids:
-                raise ValueError(f"two nodes have the id {node.id!r}")
+                raise ValueError(f"two nodes have the id {excerpt(repr(node.id))}")
             if node.kind not in KINDS:
-                raise ValueError(f"node {node.id!r} has the unknown kind {node.kind!r}; one of {', '.join(KINDS)}")
+                raise ValueError(
+                    f"node {excerpt(repr(node.id))} has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}"
+                )
             if node.slots < 0:
-                raise ValueError(f"node {node.id!r} has {node.slots} slots")
+                raise ValueError(f"node {excerpt(repr(node.id))} has {node.slots} slots")
             ids.add(node.id)
         for source, target, slot, _, kind, output, *_ in self.edges:
             if source not in ids or target not in ids:
-                raise ValueError(f"edge {source} -> {target}: there is no node {target if source in ids else source!r}")
+                missing = excerpt(repr(target if source in ids else source))
+                raise ValueError(f"{_arrow(source, target)}: there is no node {missing}")
             if kind not in EDGE_KINDS:
-                raise ValueError(f"edge {source} -> {target} has the unknown kind {kind!r}; one of {', '.join(EDGE_KINDS)}")
+                word = excerpt(repr(kind))
+                raise ValueError(f"{_arrow(source, target)} has the unknown kind {word}; one of {', '.join(EDGE_KINDS)}")
             if slot < 0 or output < 0:
-                raise ValueError(f"edge {source} -> {target} has a negative slot or output")
+                raise ValueError(f"{_arrow(source, target)} has a negative slot or output")
         for root in self.roots:
             if root not in ids:
-                raise ValueError(f"there is no node {root!r} to be a root")
+                raise ValueError(f"there is no node {excerpt(repr(root))} to be a root")
 
     def __repr__(self) -> str:
         """Return the title and the size: ``<Graph y: 8 boxes, 7 arrows>``."""
@@ -428,6 +432,11 @@ def to_value(nested: object) -> Value:
 
 _ALWAYS = {"slot", "kind", "grad", "expression"}
 """Fields that a record has even where they hold their default: programs look for them."""
+
+
+def _arrow(source: object, target: object) -> str:
+    """Return what an error calls an edge."""
+    return f"edge {excerpt(str(source))} -> {excerpt(str(target))}"
 
 
 def _record(item: Node | Edge | TensorRow | Cut) -> dict[str, Any]:

@@ -68,14 +68,14 @@ BUDGETS = {
     "ops": 4884,
     "engine": 8006,
     "engine/fast.py": 350,
-    "static": 3491,
-    "cli": 2609,
+    "static": 3492,
+    "cli": 2619,
     "compare": 593,
     "sources/expression": 2773,
     "sources/static.py": 154,
     "sources/order.py": 111,
-    "sources/notebook.py": 192,
-    "sources/script": 2234,
+    "sources/notebook.py": 194,
+    "sources/script": 2236,
     "sources/pasted.py": 203,
     "layout": 850,
     "passes": 1211,
@@ -86,7 +86,7 @@ BUDGETS = {
     "pictures": 4305,
     "render": 1600,
     "text.py": 160,
-    "files.py": 290,
+    "files.py": 308,
 }
 """The lines that a room, or a file, may have at most: a number that is lowered, and raised only for what users get with it.
 

@@ -31,6 +31,8 @@ MODULES = {"run": "running"}
 MEANT = {"render": "draw graph make_dot plot show view", "steps": "animate play", "inspect": "list print table"}
 """Words for the commands that people try."""
 
+MANY_FILES = "gviz can open no more files: close those that a script has left open, or raise the limit (ulimit -n)"
+
 EXIT_ERROR = 1
 EXIT_USAGE = 2
 
@@ -130,8 +132,8 @@ def _explained(error: Exception) -> str:
         reason = str(error).strip().rpartition("\n")[2].removeprefix("Original error was: ")  # numpy's is a page long
         return f"a library that gviz needs cannot be loaded: {reason}\nIs it installed as a whole, and is there memory?"
     if isinstance(error, OSError):
-        if error.filename is not None:
-            return f"{error.filename}: {error.strerror or error}"
+        if error.filename is not None or error.errno == errno.EMFILE:
+            return MANY_FILES if error.errno == errno.EMFILE else f"{error.filename}: {error.strerror or error}"
         streams.abandon(sys.stdout)
         is_full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         return f"{'cannot write to standard output: ' if is_full else ''}{error.strerror or error}"

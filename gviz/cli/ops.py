@@ -144,7 +144,13 @@ def _print_missing(source: str, *, as_json: bool) -> int:
         uses = of_script(source)
         lines = [(use.place, use.name, "" if use.is_sure else "if that is a tensor") for use in uses]
         missing = [
-            {"name": use.name, "file": use.file, **({"cell": use.cell} if use.cell else {}), "line": use.line, "sure": use.is_sure}
+            {
+                "name": use.name,
+                "file": use.file,
+                **({"cell": use.cell} if use.cell else {}),
+                "line": use.line,
+                "sure": use.is_sure,
+            }
             for use in uses
         ]
         record = {"file": source, "missing": missing}

@@ -16,6 +16,7 @@ from gviz.cli.options import OneOf, SourceCommand, takes_source
 from gviz.cli.output import default_stem, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import FileError, SourceError
+from gviz.files import for_file
 from gviz.layout import RenderWarning
 from gviz.pictures.options import ENGINES, EVERY, THEMES, RenderOptions
 
@@ -108,7 +109,8 @@ class Series(NamedTuple):
                 file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
                 if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
                     raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
-                written = series.save(graph, file, self.options, wanted, self.seconds)
+                with for_file(file):
+                    written = series.save(graph, file, self.options, wanted, self.seconds)
                 if (not name or written != [file]) and "-" not in self.files:
                     streams.write_product("".join(f"{one}\n" for one in written))
                 warnings.simplefilter("ignore", RenderWarning)  # it would be said of each file

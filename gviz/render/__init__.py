@@ -133,13 +133,18 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
         RenderError: an unknown format, or a picture that cannot be made.
         FileError: the file cannot be written.
     """
-    from gviz.files import write
+    from gviz.files import explained, write
     from gviz.graph import Graph
 
     drawn = graph if isinstance(graph, Graph) else graph.graph
     suffix = options.format if options is not None and options.format else suffix_of(path)
     module = find(suffix, any_word=bool(options and options.format))
-    return str(getattr(module, "save", write)(path, render(drawn, suffix, options)))
+    try:
+        return str(getattr(module, "save", write)(path, render(drawn, suffix, options)))
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # Graphviz has a file of its own for a moment
+        raise explained(os.fspath(path), error) from None
 
 
 def formats() -> tuple[FormatRow, ...]:

@@ -137,6 +137,8 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
         SourceError: it is not a notebook, or has no code.
     """
     hint = "a notebook is JSON with a list of cells, as Jupyter has saved it since 2015"
+    if not text.strip():
+        raise SourceError(f"{file} is empty: there is nothing to run")
     notebook: Any = parse_json(text, file, hint)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) and _is_text(cell.get("source", "")) for cell in cells):
@@ -154,9 +156,9 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
 
 
 def display(*things: object, **_: object) -> None:
-    """Print each thing in a line, as a cell's display(x) shows it where there are no pictures."""
+    """Show each thing in a line, as Jupyter's function of that name does where there are no pictures."""
     for thing in things:
-        print(repr(thing))
+        print(repr(thing))  # noqa: T201 - it is what the cell asks for
 
 
 def places(graph: Graph) -> Iterator[str]:

@@ -30,6 +30,9 @@ WRAPPED = re.compile(r"\A\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`)|^\s*(?:`{3}|~{3})", r
 JSON = re.compile(r"[\ufeff\s]*(?:\{|\[\s*\{)")
 """The beginning of a graph, or of other JSON: no expression begins so."""
 
+DOT = re.compile(r"(?:\s|//.*|#.*)*(?:strict\s+)?(?:di)?graph\b[^={(]*\{")
+"""The beginning of a graph in Graphviz's language."""
+
 SCRIPT_SIGNS = re.compile(
     r"""^\s*(?:import|from|def|class|for|while|if|with|try|async|del|global|return|assert|raise|@\w)\b
       | \bprint\s*\(
@@ -91,6 +94,9 @@ class Source:
 
             text, notes, cells = read_notebook(text, file)
             return cls("script", text, file, notes, cells)
+        if DOT.match(text):
+            hint = "gviz writes DOT and reads JSON: save the graph with -o y.json as well"
+            raise SourceError(f"{file or 'this'} is a picture in DOT, not a graph that gviz reads", hint=hint)
         kind: Kind = "expression" if file is None else kind_of(text, file)
         if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
             from gviz.sources.expression.latex import read_latex

@@ -105,7 +105,8 @@ def as_value(value: object, dtype: DType | None) -> NDArray[Any]:
     if other is not None and not isinstance(other, int):
         raise TypeError(f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type.")
     if other is not None and not (dtype and dtype.is_floating):
-        raise TypeError(f"{float(other)!r} is written as an integer, and is too large for one of 64 bits: write it as a float")
+        number = str(other) if other.bit_length() < 100 else f"a number of {other.bit_length()} bits"
+        raise TypeError(f"{number} is too large for an integer of 64 bits: write it as a float")
     letter = letter if other is None else "u"
     if dtype is None:
         if letter == "i" and array.size and not np.array_equal(array, array.astype(np.int32)):

@@ -154,3 +154,24 @@ def test_a_pipe_that_does_not_block_gets_all(gviz: Program, words: list[str], un
     assert program.wait(60) == 0
     assert len(out) > 2**16
     assert out == gviz(*words).raw
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("ulimit -f 1; gviz render y=x x=1 -o y.svg", "cannot write y.svg: File too large"),
+        ("ulimit -f 1; gviz steps y=x*w x=1 w=1 -o y.html", "cannot write y.html: File too large"),
+        ("ulimit -f 1; gviz render y=x x=1 -o y.png", "cannot write y.png: File too large"),
+    ],
+)
+def test_a_picture_that_the_system_takes_no_more_of_is_named(gviz: Program, line: str, error: str) -> None:
+    done = shell(gviz, f"({line})")
+    assert (done.status, done.err, done.files()) == (1, f"error: {error}\n", [])
+
+
+def test_too_many_open_files_are_said_in_a_sentence(gviz: Program) -> None:
+    done = shell(gviz, "gviz render net.py -o y.svg", "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))")
+    assert (done.status, done.files()) == (1, ["net.py"])
+    assert done.err.endswith(
+        "error: gviz can open no more files: close those that a script has left open, or raise the limit (ulimit -n)\n"
+    )

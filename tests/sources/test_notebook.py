@@ -177,6 +177,7 @@ def test_a_timed_line_that_gives_a_name_its_value_runs() -> None:
         ('{"nbformat": 3, "worksheets": []}', "net.ipynb is not a notebook\n"),
         ("[]", "net.ipynb is not a notebook\n"),
         ("{", "net.ipynb"),
+        (" ", "net.ipynb is empty: there is nothing to run"),
         ('{"cells": [{"cell_type": "code", "source": 5}]}', "net.ipynb is not a notebook\n"),
         ('{"cells": [{"cell_type": "code", "source": ["x = 2", null]}]}', "net.ipynb is not a notebook\n"),
     ],

@@ -410,3 +410,15 @@ def test_a_coding_line_that_is_wrong_is_refused(folder: Folder) -> None:
     with pytest.raises(FileError) as caught:
         folder.run("# a\n# -*- coding: no-such -*-\nx = 1\n")
     assert str(caught.value).startswith("net.py: unknown encoding: no-such\nsave it as UTF-8, or name its encoding")
+
+
+@pytest.mark.parametrize(
+    "text", ['digraph "y" {\n n0 -> n1\n}', "// made\n# so\nstrict  digraph{a->b}", "graph { a [label=torch.relu] }"]
+)
+@pytest.mark.parametrize("name", ["y.dot", "y.gv", "y", "-"])
+def test_dot_is_written_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("y.dot" if name == "-" else name).write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError, match=f"{'<stdin>' if name == '-' else name} is a picture in DOT") as caught:
+        read(name, stdin=io.StringIO(text))
+    assert caught.value.hint == "gviz writes DOT and reads JSON: save the graph with -o y.json as well"

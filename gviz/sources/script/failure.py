@@ -43,6 +43,7 @@ USUAL = {
     "torch": "import torch", "nn": "from torch import nn", "F": "import torch.nn.functional as F",
     "optim": "from torch import optim", "np": "import numpy as np", "Variable": "from torch.autograd import Variable",
     "make_dot": "from torchviz import make_dot",
+    "get_ipython": "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out",
 }  # fmt: skip
 """Names that articles leave out the import of."""
 
@@ -155,7 +156,7 @@ def _message(error: BaseException) -> str:
     except BaseException as other:  # noqa: BLE001 - the error's own __str__ is the program's code, and may raise anything
         text = f"<its text cannot be shown: {type(other).__name__}>"
     if isinstance(error, SystemExit):
-        return f"the script ended itself with {'exit status ' if isinstance(error.code, int) else ''}{text}"
+        return f"the script ended itself with {f'exit status {error.code:d}' if isinstance(error.code, int) else text}"
     text = _in_torchs_names("\n".join([text, *getattr(error, "__notes__", ())]))
     text = NO_IMPORT.sub(r"cannot import name '\g<name>' from '\g<home>'", text).strip()
     text = shorten(text, MAX_TEXT, mark=f"... ({len(text):,} characters in all)")
@@ -169,10 +170,8 @@ def _in_torchs_names(text: str) -> str:
 def _other_name(error: BaseException, message: str, script: Script) -> str | None:
     """Return what to write instead of a name that does not exist: an import, another name, or another engine for it."""
     if isinstance(error, NameError) and error.name:
-        if error.name == "get_ipython":
-            return "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"
         if error.name in USUAL:
-            return f"write `{USUAL[error.name]}` first"
+            return USUAL[error.name] if error.name == "get_ipython" else f"write `{USUAL[error.name]}` first"
         *_, (frame, _) = walk_tb(error.__traceback__)
         return did_you_mean(error.name, {*frame.f_locals, *map(str, frame.f_globals)}) or None
     home, name = _name_of_torch(error, message)

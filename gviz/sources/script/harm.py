@@ -1,4 +1,7 @@
-"""What a script has replaced in Python's own modules and in torch, and the memory that it has filled: gviz goes on in the same process."""
+"""What a script has replaced in Python's own modules and in torch, and the memory that it has filled.
+
+gviz goes on in the same process.
+"""
 
 from __future__ import annotations
 

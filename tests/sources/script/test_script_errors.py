@@ -112,7 +112,7 @@ def test_a_table_is_shown_as_far_as_the_script_came(folder: Folder) -> None:
     [
         ("3", "exit status 3"),
         ("'no data'", "no data"),
-        ("True", "exit status True"),
+        ("True", "exit status 1"),
         ("0.0", "0.0"),
         ("torch.ones(2)", "tensor([1., 1.])"),
         ("torch.zeros(1)", "tensor([0.])"),
