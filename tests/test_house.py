@@ -63,10 +63,10 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "numbers": 1108,
+    "numbers": 1124,
     "autograd": 2656,
     "ops": 4804,
-    "engine": 7695,
+    "engine": 7970,
     "engine/fast.py": 350,
     "static": 3491,
     "cli": 2600,
