@@ -290,8 +290,8 @@ def kl_divergence(p: Any, q: Any) -> Any:
     raise NotImplementedError(f"No KL(p || q) is implemented for {names}")
 
 # where PyTorch has them: from torch.distributions.normal import Normal
-for kind in [Distribution, *Distribution.__subclasses__()]:
-    kind.__module__ = f"torch.distributions.{kind.__name__.lower()}"
+for made in (name for name in __all__ if name != "kl_divergence"):
+    globals()[made].__module__ = f"torch.distributions.{made.lower()}"
 PARTS = ("bernoulli", "categorical", "distribution", "kl", "multinomial", "normal", "uniform")
 globals().update(dict.fromkeys(PARTS, sys.modules[__name__]))
 sys.modules.update((f"{__name__}.{part}", sys.modules[__name__]) for part in PARTS)

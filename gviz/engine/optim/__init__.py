@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from copy import deepcopy
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -257,13 +258,67 @@ class Adadelta(Optimizer, first="lr rho eps weight_decay maximize capturable",
         steps[...] = steps * rho + step * step * (1 - rho)
         value -= step * lr
 
+class Point(NamedTuple):
+    """A place on the way down: the size of the step to it, the loss, the gradient, and its part along the way."""
+
+    t: Any
+    loss: float
+    grad: Any
+    slope: Any
+
+    def high(self, start: Point) -> bool:
+        """Return whether the loss has come down too little for so far a step."""
+        return bool(self.loss > start.loss + 1e-4 * self.t * start.slope)
+
+    def flat(self, start: Point) -> bool:
+        """Return whether it goes down less steeply than at the start."""
+        return bool(abs(self.slope) <= -0.9 * start.slope)
+
+def lowest(a: Point, b: Point, ends: Any = None) -> Any:
+    """Return the size of step with the least loss on the cubic through two points, between these, or other ends."""
+    low, high = ends or sorted((a.t, b.t))
+    bend = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
+    if not (square := bend**2 - a.slope * b.slope) >= 0:
+        return (low + high) / 2.0
+    root, (near, far) = np.sqrt(square), (a, b) if a.t <= b.t else (b, a)
+    found = far.t - (far.t - near.t) * ((far.slope + root - bend) / (far.slope - near.slope + 2 * root))
+    return min(max(found, low), high)
+
+def strong_wolfe(at: Any, start: Point, t: Any, width: Any, change: float, most: int) -> tuple[Point, int]:
+    """Return a point that is low and flat enough, as Wolfe's conditions say, and how many were tried: ``at(t)`` tries one."""
+    before, now, turn, stuck = start, at(t), 0, False
+    while turn < most:
+        up = now.high(start) or (turn > 1 and now.loss >= before.loss)
+        done = not up and now.flat(start)
+        if up or done or now.slope >= 0:
+            break
+        before, now, turn = now, at(lowest(before, now, (now.t + 0.01 * (now.t - before.t), now.t * 10))), turn + 1
+    else:
+        before, done = start, False
+    ends = [now if done else before, now]
+    low = int(ends[0].loss > ends[1].loss)
+    while not done and turn < most and not abs(ends[1].t - ends[0].t) * width < change:
+        t, (left, right) = lowest(*ends), sorted(end.t for end in ends)
+        margin = 0.1 * (right - left)
+        stuck, was = bool(min(right - t, t - left) < margin), stuck
+        if stuck and (was or t >= right or t <= left):  # away from the end, where nothing is gained
+            t, stuck = right - margin if abs(t - right) < abs(t - left) else left + margin, False
+        now, turn = at(t), turn + 1
+        if now.high(start) or now.loss >= ends[low].loss:
+            ends[1 - low] = now
+            low = int(ends[0].loss > ends[1].loss)
+            continue
+        done = now.flat(start)
+        if not done and now.slope * (ends[1 - low].t - ends[low].t) >= 0:
+            ends[1 - low] = ends[low]
+        ends[low] = now
+    return ends[low], turn + 1
+
 class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, "
             "line_search_fn=None"):
     """Newton's method with what the last gradients tell of the curvature; ``step`` calls its closure several times."""
 
     def _begin(self, given: dict[str, Any]) -> None:
-        if given["line_search_fn"] is not None:
-            raise NotImplementedError("the line search of LBFGS is not in gviz's engine; run with --engine torch")
         most = given["max_iter"] * 5 // 4 if given["max_eval"] is None else given["max_eval"]
         super()._begin({**given, "max_eval": most})
         refuse(len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError)
@@ -287,16 +342,22 @@ class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1
             way = self._direction(grad, kept, group["history_size"])
             size = group["lr"] * (min(1.0, 1.0 / float(np.abs(grad).sum())) if kept["n_iter"] == 1 else 1)
             kept.update(way=way, size=size, grad=grad)
-            if float(grad @ way) > -group["tolerance_change"]:
+            before, change = loss, group["tolerance_change"]
+            if float(grad @ way) > -change:
                 break
+            if group["line_search_fn"] is not None:
+                refuse(group["line_search_fn"] != "strong_wolfe", "only 'strong_wolfe' is supported")
+                start = Point(0, loss, grad, grad @ way)
+                (size, loss, grad, _), used = strong_wolfe(partial(self._try, closure, way), start, size, np.abs(way).max(),
+                                                           change, group["max_eval"] - calls)
+                kept["size"], calls = size, calls + used
             self._move(way * size)
             if turn == group["max_iter"]:
                 break
-            with enable_grad():
-                again = closure()
-            before, loss = loss, float(getattr(again, "_array", again))
-            grad, calls = self._slope(), calls + 1
-            change = group["tolerance_change"]
+            if group["line_search_fn"] is None:
+                with enable_grad():
+                    again = closure()
+                loss, grad, calls = float(getattr(again, "_array", again)), self._slope(), calls + 1
             if calls >= group["max_eval"] or np.abs(way * size).max() <= change or abs(loss - before) < change:
                 break
         kept["func_evals"] += calls
@@ -318,6 +379,18 @@ class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1
         for (change, moved, inverse), share in zip(kept["pairs"], reversed(shares), strict=True):
             way = way + moved * (share - change @ way * inverse)
         return way
+
+    def _try(self, closure: Any, way: Any, size: Any) -> Point:
+        """Return what is found after a step of that size, and go back."""
+        before = [tensor._array.copy() for tensor in self._tensors()]
+        self._move(way * size)
+        with enable_grad():
+            found = closure()
+        grad = self._slope()
+        for tensor, array in zip(self._tensors(), before, strict=True):
+            tensor._array[...] = array
+            tensor.version_cell().count += 1
+        return Point(size, float(getattr(found, "_array", found)), grad, grad @ way)
 
     def _move(self, step: Any) -> None:
         for tensor in self._tensors():
