@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gviz.errors import GvizError, Place, SourceError
+from gviz.files import STDIN
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, engine_module
