@@ -118,7 +118,7 @@ class Tensor:
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: Any = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
         if not isinstance(requires_grad, bool):
             wrong = type_text(requires_grad)
