@@ -36,7 +36,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     values = result._array
     if values.shape != array.shape:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}")
-    if values.dtype != array.dtype and args and args[-1] and "dtype" in getattr(operation, "parameters", ()):
+    if values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None:
         names = f"input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype {dtypes.of(values.dtype).c_name}"
         raise RuntimeError(f"Bad in-place call: {names} should match")
     refuse_cast(values.dtype, array.dtype)
