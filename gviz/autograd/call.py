@@ -51,6 +51,8 @@ def call(row: Row, *args: Any) -> Any:
         if f"{row.key}()" in str(error):  # the row's own word, not numpy's or Python's
             raise
         raise RuntimeError(f"{row.key}(): {error}") from None
+    except IndexError as error:
+        raise IndexError(str(error).replace("for axis", "for dimension")) from None
     except TypeError as error:  # numpy has no loop for this dtype
         if not any(sign in str(error) for sign in ("for the input types", "numpy boolean", "No loop")):
             raise
@@ -111,14 +113,14 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     """Return the tensor, or the tensors, that a call gives; without what the forward made only for the derivatives."""
     arrays = [own_memory(row, args, array) for array in (data if row.outputs or row.extras else (data,))]
     shown = arrays[: max(len(row.outputs), 1)] if row.extras else arrays
-    flows = len(shown) if row.outputs == ("...",) else sum(array is None or array.dtype.kind in "fc" for array in shown)
-    node = record(row, args, arrays, flows) if mode.on and flows else None
+    flows = len(shown) if row.outputs == ("...",) else sum(array is None or array.dtype.kind in row.flows for array in shown)
+    node = record(row, args, arrays, flows) if mode.on and (flows or (shown and "?" not in row.flows)) else None
     tensors: list[Any] = []
     for i, array in enumerate(shown):
         if array is None:  # a derivative that nobody wants
             tensors.append(None)
             continue
-        tensors.append(from_array(array, (node, i) if node is not None and array.dtype.kind in "fc" else None))
+        tensors.append(from_array(array, (node, i) if node is not None and array.dtype.kind in row.flows else None))
         if row.view:
             mark_view(tensors[-1], args[row.inputs[0]], "multi" if row.outputs else "")
     return row.several(tensors) if row.outputs else tensors[0]
@@ -146,6 +148,8 @@ def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> No
         return None
     if any(array is not None and array.dtype.kind == "c" for array in arrays[:1]):
         raise NotImplementedError(COMPLEX)
+    if not flows:
+        raise RuntimeError(f"Autograd not support dtype: {dtypes.of(arrays[0].dtype).scalar_name}")
     node: Node = object.__new__(row.cls)
     node._next = edges = tuple([edge_of(value) if isinstance(value, Tensor) else None for value in inputs])
     node._outputs = tuple([((), None) if array is None else (array.shape, array.dtype) for array in arrays[:flows]])

@@ -36,6 +36,9 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     values = result._array
     if values.shape != array.shape:
         raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}")
+    if values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None:
+        names = f"input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype {dtypes.of(values.dtype).c_name}"
+        raise RuntimeError(f"Bad in-place call: {names} should match")
     refuse_cast(values.dtype, array.dtype)
     if array.size > 1 and any(n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides)):  # noqa: B905
         raise RuntimeError(
@@ -69,7 +72,9 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
     args, outs = list(args), list(out) if isinstance(out, list | tuple) else [out]
     if wrong := [value for value in outs if not isinstance(value, Tensor)]:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(wrong[0])}")
-    if mode.on and any(isinstance(value, Tensor) and value.requires_grad for value in (*args, *outs)):
+    flat = [one for value in (*args, *outs) for one in (value if isinstance(value, list) else [value])]
+    recorded = mode.on and getattr(operation, "node", "") is not None
+    if recorded and any(isinstance(value, Tensor) and value.requires_grad for value in flat):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad."
@@ -77,6 +82,7 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
     results = operation(*args)
     for target, result in zip(outs, [results] if isinstance(results, Tensor) else results, strict=True):
         refuse_write(target)
+        refuse_dtype(operation, args, result, target)
         refuse_cast(result._array.dtype, target._array.dtype)
         if target._array.shape != result._array.shape:
             if target._array.size:
@@ -84,7 +90,20 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
             target._array = np.empty(result._array.shape, target._array.dtype)
         target._array[...] = result._array
         written(target)
+        if result.requires_grad:  # a new tensor, for which it was asked
+            target.requires_grad = True
     return out
+
+
+def refuse_dtype(operation: Any, args: list[Any], result: Tensor, out: Tensor) -> None:
+    """Refuse ``out`` of another dtype where PyTorch's kernel does not cast: the signs of numbers, the place of the largest."""
+    have, want, parameters = result.dtype, out.dtype, getattr(operation, "parameters", None)
+    if have is want or parameters is None or operation.promote:
+        return
+    if operation.node is None and "keepdim" in parameters:
+        raise RuntimeError(f"Expected out tensor to have dtype {have.c_name}, but got {want.c_name} instead")
+    if operation.node is not None and parameters == ("self",) and result.shape == args[0].shape:
+        raise RuntimeError(f"Found dtype {want.scalar_name} but expected {have.scalar_name}")
 
 
 def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:

@@ -319,7 +319,7 @@ class Name:
         forms, count = [form for form in self.forms if not form.old], len(args) + len(kwargs)
         if self.space == "F" and not IN_C.fullmatch(self.short) and (told := forms[0].of_python(self.short, args, kwargs)):
             return told
-        likely = [form for form in forms if form.least <= count <= len(form.parameters) + (not own)]
+        likely = [form for form in forms if form.least <= count <= len(form.parameters) + (len(form.parameters) > 1 > own)]
         if len(self.forms) == 1 or len(likely) == 1:
             return f"{self.told}{(likely or forms)[0].fault(args, kwargs, own)}"
         out = not own and self.space == "torch"

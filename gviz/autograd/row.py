@@ -93,6 +93,7 @@ class Row:
     own: tuple[str, ...] = ()  # the last options, if no call of a public name can give them: they stay at their defaults
     sparing: bool = False  # whether an input whose gradient alone is wanted is not saved
     extras: tuple[str, ...] = ()  # names of arrays (or functions that make them, to be looked at) that a forward gives besides
+    flows: str = "fc"  # the kinds of numbers that carry a gradient; others are refused one, or with "?" go without
     check: Any = None  # a function of the operands that refuses some, in PyTorch's words
     __call__: Any  # call.py
     names = ""

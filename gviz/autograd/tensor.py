@@ -93,7 +93,8 @@ class Tensor:
         """Whether gradients flow to this tensor, or to the one it is a view of."""
         if self._edge is not None:
             return True
-        return self._rare is not None and self._rare.base is not None and self._rare.base.requires_grad
+        base = None if self._rare is None else self._rare.base
+        return base is not None and base.requires_grad and base._array.dtype == self._array.dtype
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -117,8 +118,11 @@ class Tensor:
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: Any = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
+        if not isinstance(requires_grad, bool):
+            wrong = type_text(requires_grad)
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {wrong}")
         if requires_grad and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not requires_grad or self.is_leaf:

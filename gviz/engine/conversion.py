@@ -44,7 +44,7 @@ for word, kind in {
 
 
 @named(".type")
-def in_type(self: Tensor, dtype: Any = None) -> Any:
+def in_type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the old name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
         return type_name(self._array.dtype)

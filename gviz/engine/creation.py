@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import get_default_dtype, number, number_type
 from gviz.numbers.printing import Size as Shape
 from gviz.numbers.unpack import check_numpy, infer
-from gviz.numbers.words import warn, warn_once
+from gviz.numbers.words import no_memory, warn, warn_once
 
 MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
@@ -38,18 +38,16 @@ def finish(array: Any, device: Any = None, requires_grad: bool = False) -> Tenso
     return tensor
 
 
-def checked(size: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape; refuse what is not a whole number, a negative dimension, and what has no room in memory."""
+def checked(size: Sequence[int], dtype: Any = None) -> tuple[int, ...]:
+    """Return a shape; refuse what is not a whole number, a negative dimension, and what has no room in memory in that dtype."""
     for n in size:
         if not hasattr(n, "__index__"):
             raise TypeError(f"empty(): argument 'size' must be tuple of ints, not {type_text(n)}")
     if any(n < 0 for n in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
-    if (total := 8 * prod(size)) > MAX_BYTES:
-        raise RuntimeError(
-            f"[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried to allocate {total} "
-            "bytes. Error code 12 (Cannot allocate memory)"
-        )
+    kind = np.dtype(dtype or get_default_dtype().np)
+    if kind.itemsize * prod(size) > MAX_BYTES:
+        raise no_memory(SimpleNamespace(shape=size, dtype=kind))
     return tuple(size)
 
 
@@ -126,7 +124,7 @@ def copied(data: Any, dtype: Any, function: str) -> Any:
     return infer(data, dtype)
 
 
-@named("torch.as_tensor torch.asarray")
+@named("torch.as_tensor")
 def as_tensor(data: Any, *, dtype: Dtype = None, device: Any = None) -> Tensor:
     """Return the tensor itself, a tensor on an array's memory, or a new tensor."""
     if isinstance(data, Tensor):
@@ -134,6 +132,13 @@ def as_tensor(data: Any, *, dtype: Dtype = None, device: Any = None) -> Tensor:
     if isinstance(data, np.ndarray) and dtype in (None, data.dtype):
         return from_numpy(data)
     return finish(infer(data, dtype), device)
+
+
+@named("torch.asarray")
+def asarray(obj: Any, *, dtype: Dtype = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Return the same; a copy if one is wanted."""
+    made = as_tensor(obj, dtype=dtype, device=device)
+    return made.clone() if copy else made
 
 
 @named("torch.from_numpy")
@@ -152,20 +157,20 @@ def from_numpy(array: Any) -> Tensor:
 @creates("torch.zeros torch.zeros_like .new_zeros torch.empty torch.empty_like .new_empty")
 def zeros(size: Size, *, dtype: Dtype = None) -> Any:
     """Return zeros."""
-    return np.zeros(checked(size), dtype or get_default_dtype().np)
+    return np.zeros(checked(size, dtype), dtype or get_default_dtype().np)
 
 
 @creates("torch.ones torch.ones_like .new_ones")
 def ones(size: Size, *, dtype: Dtype = None) -> Any:
     """Return ones."""
-    return np.ones(checked(size), dtype or get_default_dtype().np)
+    return np.ones(checked(size, dtype), dtype or get_default_dtype().np)
 
 
 @creates("torch.full torch.full_like .new_full")
 def full(size: Size, fill_value: Number, *, dtype: Dtype = None) -> Any:
     """Return one value everywhere; its kind decides the dtype."""
     dtype = dtype or number_type(fill_value)
-    return np.full(checked(size), number(fill_value, dtype), dtype)
+    return np.full(checked(size, dtype), number(fill_value, dtype), dtype)
 
 
 def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -177,7 +182,7 @@ def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
 @creates("torch.eye")
 def eye(n: int, m: int | None = None, *, dtype: Dtype = None) -> Any:
     """Return the identity matrix."""
-    return np.eye(*checked((n, n if m is None else m)), dtype=dtype or get_default_dtype().np)
+    return np.eye(*checked((n, n if m is None else m), dtype), dtype=dtype or get_default_dtype().np)
 
 
 def indices(find: Any) -> Any:
@@ -209,7 +214,7 @@ def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None)
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
-    values = start + np.arange(*checked((count,))) * step
+    values = start + np.arange(*checked((count,), np.int64)) * step
     return values.astype(dtype or (np.int64 if whole else get_default_dtype().np))
 
 
@@ -269,7 +274,7 @@ def new(cls: Any, *data: Any) -> Tensor:
     elif data and not isinstance(first, Shape) and not all(hasattr(one, "__index__") for one in data):
         raise TypeError(f"new(): data must be a sequence (got {type_text(data[0])})")
     else:
-        array = np.zeros(checked(first if isinstance(first, Shape) else data or (0,)), dtype.np)
+        array = np.zeros(checked(first if isinstance(first, Shape) else data or (0,), dtype.np), dtype.np)
     tensor: Tensor = object.__new__(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
     tensor._array, tensor._edge, tensor._rare, tensor._version_cell = array, None, None, None
     return tensor

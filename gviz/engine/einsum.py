@@ -119,6 +119,9 @@ def grouped(tensor: Any, *groups: Any) -> Any:
 @named("torch.tensordot")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
     """Return the products summed over the last dims of one and the first of the other, or over pairs of dims."""
+    if isinstance(dims, float):
+        wanted = "int or tuple[list[int], list[int]] or list[list[int]] containing two lists"
+        raise RuntimeError(f"tensordot expects dims to be {wanted}, but got dims={dims}")  # noqa: TRY004
     if isinstance(dims, int):
         if not 0 <= dims <= min(a.ndim, b.ndim):
             wanted = "dims >= 0" if dims < 0 else "dims < ndim_a or ndim_b"

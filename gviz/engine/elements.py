@@ -193,6 +193,8 @@ def number_of(tensor: Tensor, *, warned: bool = True) -> Any:
 for name, method in list(vars(Elements).items()):
     if name not in {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slotnames__"}:
         setattr(Tensor, name, method)
+        if getattr(method, "__name__", "") == "method":
+            method.__name__, method.__qualname__ = name, f"TensorBase.{name}"
 
 
 # ------------------------------------------------------------------ functions

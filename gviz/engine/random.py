@@ -60,13 +60,13 @@ def randn(size: Size, *, generator: Generator | None = None, dtype: Dtype = None
 @creates("torch.randint torch.randint_like")
 def randint_to(high: int, size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return integers from 0 up to, not including, high."""
-    return random.randint(0, high, checked(size), dtype, generator)
+    return random.randint(0, high, checked(size, dtype), dtype, generator)
 
 
 @creates("torch.randint torch.randint_like")
 def randint(low: int, high: int, size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
     """Return integers from low up to, not including, high."""
-    return random.randint(low, high, checked(size), dtype, generator)
+    return random.randint(low, high, checked(size, dtype), dtype, generator)
 
 
 @creates("torch.randperm")

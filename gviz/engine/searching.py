@@ -72,6 +72,8 @@ def searchsorted(
         text = f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
         wanted = "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor"
         raise RuntimeError(f"torch.searchsorted(): boundaries tensor {wanted} {text}")
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
     for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
         places[at or ...] = np.searchsorted(rows[at], values[at or ...], "right" if right or side == "right" else "left")
@@ -95,13 +97,18 @@ def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = Fal
 @named("torch.trapezoid torch.trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     """Return the area under a line through points along a dim: all at one distance, or at places ``x``."""
-    dim = wrap_dim(dim, y.ndim)
+    dim, told = wrap_dim(dim, y.ndim), "`y`" if x is None else "`x` or `y`"
+    if any(one is not None and one._array.dtype.kind == "b" for one in (x, y)):
+        raise RuntimeError(f"trapezoid: received a bool input for {told}, but bool is not supported")
     if x is None:
         last = y.select(dim, -1)  # PyTorch's order of making them
         ends = TENSORS["mul_scalar"](y.select(dim, 0) + last, 0.5)
         return TENSORS["mul_scalar"](y.sum((dim,)) - ends, float(dx))
     if x.ndim == 1:
+        if len(x) != y.shape[dim]:
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
         x = x.view([-1 if i == dim else 1 for i in range(y.ndim)])
+    x = x if x.ndim >= y.ndim else x.view((*(1,) * (y.ndim - x.ndim), *x.shape))
     slices = TENSORS["slice_row"]
     (x0, x1), (y0, y1) = ((slices(one, dim, 0, -1, 1), slices(one, dim, 1, None, 1)) for one in (x, y))
     return TENSORS["div_scalar"](((y0 + y1) * (x1 - x0)).sum((dim,)), 2.0)

@@ -21,7 +21,7 @@ def threshold_backward(grad_output, self, threshold):
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient
 row("maximum", "MaximumBackward0", np.maximum, "max maximum", self=HALVED.format("less"), other=HALVED.format("greater"))
 row("minimum", "MinimumBackward0", np.minimum, "min minimum", self=HALVED.format("greater"), other=HALVED.format("less"))
-MORE, LESS = "first_is_more(self, other)", "first_is_more(neg(self), neg(other))"
+MORE, LESS = "first_is(greater_equal, self, other)", "first_is(less_equal, self, other)"
 row("fmax", "FmaxBackward0", np.fmax, "fmax",
     self=f"masked_fill(grad, logical_not({MORE}), 0)", other=f"masked_fill(grad, {MORE}, 0)")
 row("fmin", "FminBackward0", np.fmin, "fmin",
@@ -29,7 +29,7 @@ row("fmin", "FminBackward0", np.fmin, "fmin",
 row("heaviside", "NotImplemented", lambda self, values: np.where(self == 0, values, self > 0).astype(self.dtype, copy=False),
     "heaviside .heaviside_", check=lambda self, values: check_one_dtype(self, values, "heaviside: dtypes differ, {} and {}"),
     self__values='refuse_derivative("heaviside")')
-formula("first_is_more", lambda self, other: logical_or(greater_equal(self, other), isnan(other)))
+formula("first_is", lambda compare, self, other: logical_or(compare(self, other), isnan(other)))
 
 # ------------------------------------------------------------------ clamp
 def bounded(array, low, high):

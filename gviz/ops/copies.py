@@ -40,10 +40,11 @@ def fill_tensor(self, value):
 @op("FillBackward2", "fill_", self="zeros_like(grad)")
 def fill(self, value: Number):
     return repeated(number(value, self.dtype), self)
-@op("CopyBackwards", ".copy_", promote="none", self="zeros_like(grad)", src="grad")
-def copy_into(self, src, non_blocking: bool = False):
-    result = np.empty(broadcast_shape(self.shape, src.shape), self.dtype)
-    result[...] = real_of(src, self.dtype)
+@op("CopyBackwards", ".copy_", flows="fc?", promote="none", numbers="other", self="zeros_like(grad)", other="grad")
+def copy_into(self, other, non_blocking: bool = False):
+    other = np.asarray(other)
+    result = np.empty(broadcast_shape(self.shape, other.shape), self.dtype)
+    result[...] = real_of(other, self.dtype)
     return result
 
 def real_of(array, kind):
@@ -53,7 +54,7 @@ def real_of(array, kind):
     warn_once("Casting complex values to real discards the imaginary part")
     return array.real
 
-@op("ToCopyBackward0", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
+@op("ToCopyBackward0", flows="fc?", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 def to_dtype(self, dtype):
     return real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K")
 @composite

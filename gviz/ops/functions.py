@@ -47,7 +47,7 @@ row("tanh_backward", "TanhBackwardBackward0", lambda grad_output, output: grad_o
 # ------------------------------------------------------------------ sigmoid and its inverse, sinc
 function("sigmoid", "SigmoidBackward0", lambda self: 1 / (1 + np.exp(-self)), "sigmoid sigmoid_ special.expit F.sigmoid",
     self="sigmoid_backward(grad, result)")
-function("sinc", "SincBackward0", lambda self: np.sinc(self).astype(self.dtype), "sinc sinc_ special.sinc",
+function("sinc", "SincBackward0", lambda self: np.sinc(self * np.float32(1)).astype(self.dtype), "sinc sinc_ special.sinc",
     self="sinc_backward(grad, self)")
 row("sigmoid_backward", "SigmoidBackwardBackward0", lambda grad_output, output: (grad_output - grad_output * output) * output,
     grad_output="sigmoid_backward(grad, output)", output="grad * grad_output * (-2 * output + 1)")

@@ -172,6 +172,10 @@ def evenly_split(self, cuts, name, dim, rank):
         raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
                            f"{self.shape[dim]} is not divisible by the split_size {cuts}!")
     return tensor_split(self, cuts, dim)
-brief("hsplit", lambda self, sections: evenly_split(self, sections, "hsplit", 1, 1), sections="Any")
-brief("vsplit", lambda self, sections: evenly_split(self, sections, "vsplit", 0, 2), sections="Any")
-brief("dsplit", lambda self, sections: evenly_split(self, sections, "dsplit", 2, 3), sections="Any")
+def even(name, dim, rank):
+    names = f".{name} torch.{name}"  # sizes one by one are for the method
+    brief(names, lambda self, sections: evenly_split(self, sections, name, dim, rank), sections="int")
+    brief(names, lambda self, indices: evenly_split(self, indices, name, dim, rank), f"{name}_at", indices="Size")
+
+for name, dim, rank in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):
+    even(name, dim, rank)

@@ -14,6 +14,7 @@ from gviz.ops.rows import row
     self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, *, dim: int = -1):
     axis = wrap_dim(dim, self.ndim)
+    refuse(self.ndim != other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     ours, theirs = self.shape[axis], other.shape[axis]
     refuse((ours, theirs) != (3, 3), f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)

@@ -48,7 +48,8 @@ def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size
     spread = clone(expand(unsqueeze(self, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :])))
     return view(spread, (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
 row("places_repeated", None, lambda repeats, *, output_size=None:
-    np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats), "torch.repeat_interleave", nondiff=("repeats",))
+    np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats), "torch.repeat_interleave",
+    check=lacks("repeat_interleave_cpu", "bfc"), nondiff=("repeats",))
 
 # ------------------------------------------------------------------ turned round
 @op("FlipBackward0", ".flip torch.flip", self="flip(grad, dims)")

@@ -105,7 +105,7 @@ def find_extremes(kind, title):
         refuse_nothing(kind, self, axes_of(self, dim))
         return searched(self, dim, lambda lines, axis: getattr(np, f"arg{kind}")(lines, axis, keepdims=True), keepdim)
 
-    def extreme_dims(self, dim: Ints = (), keepdim: bool = False):
+    def extreme_dims(self, dim: Ints | None = (), keepdim: bool = False):
         return extreme(f"a{kind}", self, dim, keepdim)
 
     def place(self, dim: int | None = None, keepdim: bool = False):
@@ -125,7 +125,7 @@ def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
 
 def truth(find):
     def found(self, dim: Ints | None = None, keepdim: bool = False):
-        told = np.asarray(find(self, axis=axes_of(self, dim), keepdims=keepdim))
+        told = np.asarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
         return told.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
     return found
 

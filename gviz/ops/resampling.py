@@ -101,6 +101,8 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 
 def blocks_of(space, *sizes: Any):
     """Return how many windows there are along each dimension."""
+    high, wide = sizes[-1]
+    refuse(min(high, wide) < 1, f"stride should be greater than zero, but got stride_height: {high} stride_width: {wide}")
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *sizes, strict=True))
 
 @named("F.unfold")
@@ -126,6 +128,8 @@ def pixel_shuffle(self, upscale_factor: int):
 
 @op("PixelUnshuffleBackward0", "F.pixel_unshuffle torch.pixel_unshuffle", self="pixel_shuffle(grad, downscale_factor)")
 def pixel_unshuffle(self, downscale_factor: int):
+    refuse(self.ndim < 3, f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} "
+           "dimension(s)")
     r, (channels, height, width) = downscale_factor, self.shape[-3:]
     for side, size, place in (("height", height, 2), ("width", width, 1)):
         refuse(size % r, f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but "

@@ -40,7 +40,7 @@ def floor_divide(self, other):
     return np.floor_divide(self, other)
 
 def check_divisor(kernel, self, other):
-    if self.dtype.kind == "b":
+    if np.result_type(self, other).kind == "b":
         raise no_kernel(kernel, self.dtype)
     refuse(self.dtype.kind in "iu" and not np.all(other), "ZeroDivisionError")
 @composite

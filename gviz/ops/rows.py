@@ -16,7 +16,7 @@ CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, oth
 def called(key: str, function: Any, names: tuple[str, ...] | None = None) -> Any:
     """Return a copy of a function under another name, and with other names of globals."""
     code = function.__code__ if names is None else function.__code__.replace(co_names=names)
-    copy = FunctionType(code, function.__globals__, key, function.__defaults__, function.__closure__)
+    copy = FunctionType(code.replace(co_qualname=key), function.__globals__, key, function.__defaults__, function.__closure__)
     copy.__annotations__, copy.__kwdefaults__ = function.__annotations__, function.__kwdefaults__
     return copy
 

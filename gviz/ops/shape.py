@@ -68,7 +68,8 @@ brief(".reshape_as", lambda self, other: reshape(self, tuple(other.shape)))
 brief(".view_as", lambda self, other: view(self, tuple(other.shape)))
 brief(".expand_as", lambda self, other: expand(self, tuple(other.shape)))
 brief("ravel", lambda self: view(as_contiguous(self), (-1,)))
-brief("adjoint", lambda self: transpose(self, -2, -1))
+brief("adjoint", lambda self: transpose(self, -2, -1) if len(self.shape) > 1 else self if not self.shape else
+    refuse(True, "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."))
 @composite("flatten")
 def flatten(self, start_dim: int = 0, end_dim: int = -1):
     shape = tuple(self.shape)
@@ -116,8 +117,10 @@ def permute(self, dims: Size):
 def inverse_order(dims):
     order = [d % len(dims) for d in dims]
     return tuple(order.index(i) for i in range(len(order)))
+brief("movedim moveaxis", lambda self, source, destination: movedim(self, (source,), (destination,)), key="movedim_one",
+    source="int", destination="int")
 @composite("movedim moveaxis")
-def movedim(self, source: Ints, destination: Ints):
+def movedim(self, source: Size, destination: Size):
     ndim = len(self.shape)
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: source {list(source)} and destination {list(destination)} should have as many dims")

@@ -104,9 +104,9 @@ def slogdet_backward(grads, A):
     return linalg_solve(transpose(A, -2, -1), sides, True)
 
 @composite("logdet")
-def logdet(A):
+def logdet(self):
     """Return the logarithm of a determinant; nan where that is negative."""
-    sign, size = linalg_slogdet(A)
+    sign, size = linalg_slogdet(self)
     return where(equal(sign, -1.0), float("nan"), size)
 
 # ------------------------------------------------------------------ systems of equations

@@ -89,7 +89,7 @@ def var_backward(grad, self, dim, correction, keepdim):
     whole = not self.shape or dim is None
     if not whole and len(self.shape) > 1:
         grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
-    free = (numel_of(self) if whole else reduced_count(tuple(self.shape), dim)) - (1 if correction is None else correction)
+    free = (numel_of(self) if whole else count_of([self.shape[at] for at in dim])) - (1 if correction is None else correction)
     away = self - (mean_all(self) if whole else mean_dim(self, dim, True))
     return (2.0 / free if free > 0 else float("inf")) * grad * away
 formula("root_grad", lambda grad, result: None if grad is None else masked_fill(grad / (result * 2), equal(result, 0), 0))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tested import IS_GVIZ, torch
 
-from gviz.autograd.names import KINDS, NAMES
+from gviz.autograd.names import KINDS, NAMES, NO
 
 VALUES = {
     "Tensor": torch.ones(2), "Operand": torch.ones(2), "Tensors": [torch.ones(2)], "int": 0, "Ints": (0,), "Ints1": (1,),
@@ -26,17 +26,19 @@ def test_a_wrong_kind_is_refused_by_the_names_of_the_function_the_argument_and_t
     if any(declared.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS) for declared, _ in name.declared):
         pytest.skip("takes whatever it is called with")
     function = name.function
-    for form in name.forms:
+    for form in (form for form in name.forms if not form.old):
+        words = {one.name: VALUES[one.kind] for one in form.parameters if one.keyword and one.default is NO}
         for i, parameter in enumerate(form.parameters):
             if parameter.kind == "Any":
                 continue
             before = [VALUES[one.kind] for one in form.parameters[: min(i, form.places)]]
-            wrong: Any = {parameter.name: object()} if parameter.keyword else {}
+            wrong: Any = words | {parameter.name: object()} if parameter.keyword else {}
+            rest = [VALUES[one.kind] for one in form.parameters[i + 1 : form.places] if one.default is NO]
             with pytest.raises(TypeError) as error:
-                function(*before, **wrong) if wrong else function(*before, object())
+                function(*before, **wrong) if wrong else function(*before, object(), *rest)
             argument = "input" if parameter.name == "self" else parameter.name
             message = str(error.value)
-            assert message.startswith(f"{name.short}()")
+            assert message.startswith(f"{name.told}()")
             assert argument in message
             assert KINDS[parameter.kind][0] in message
 

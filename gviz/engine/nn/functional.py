@@ -232,7 +232,11 @@ DEPRECATED = (
 ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
     DEPRECATED[DEPRECATED.index("Note"):].replace("dimensions,", "dimension,"))
 
-@named("F.dropout torch.dropout")
+@named("torch.dropout")
+def dropout_told(input, p: float, train: bool):
+    return dropped(input, p, train, False, input.shape)
+
+@named("F.dropout")
 def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
     """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""
     return dropped(input, p, training, inplace, input.shape)
@@ -287,6 +291,7 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
            f"length {len(sizes)} and input of dimension {rank}")
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)
+    refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
     refuse(mode not in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
     if rank not in (dims + 1, dims + 2):
         raise NotImplementedError(f"Padding size {len(sizes)} is not supported for {rank}D input tensor.")

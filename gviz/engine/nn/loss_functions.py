@@ -14,6 +14,7 @@ from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.row import NAMED, named, native
 from gviz.autograd.row import TENSORS as call
+from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import warn
 from gviz.ops.checks import check_one_dtype, refuse
@@ -233,6 +234,10 @@ def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 
 @native
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8):
     """Return the cosine of the angle between vectors."""
+    dtype = dtypes.of(dtypes.result_type(x1._array, x2._array))
+    told = f"expected common dtype to be floating point, yet common dtype is {dtype.scalar_name}"
+    refuse(not dtype.is_floating_point, told)
+    x1, x2 = (x if x.is_floating_point() else x.to(dtype) for x in (x1, x2))
     if x1.shape != x2.shape:
         shape = broadcast_shape(x1.shape, x2.shape)
         x2, x1 = x2.expand(shape), x1.expand(shape)  # last operands are made first, as in PyTorch
@@ -256,6 +261,9 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
 def margin_ranking_loss(input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None,
                         reduction: Any = "mean"):
     """Return how far the first falls short of being more than the second (target 1), or less (-1)."""
+    if not input1.ndim == input2.ndim == target.ndim:
+        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes}")
     more = input1 - input2
     return reduced((-target * more + margin).clamp_min_(0), reduction)
 
