@@ -319,7 +319,8 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
         return Text(f"-{within(parts[0], MINUS)}", MINUS)
     if name == "T":
         return Text(f"{within(parts[0], WHOLE)}.T")
-    if name not in SIGNS or any("=" in option for option in options_of(node)):  # a sign has none
+    is_plain = options.get("alpha", "1") == "1" and options.get("rounding_mode", "None") == "None"
+    if name not in SIGNS or not is_plain:  # a sign has no options
         return Text(called(node, [part.text for part in parts]))
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
