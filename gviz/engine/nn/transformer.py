@@ -214,9 +214,9 @@ class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
         return self.added(x, 3, self._ff_block)
 
 # ------------------------------------------------------------------ stacks of them
-def square_mask(size: int, device: Any = None, dtype: Any = None) -> Any:
+def square_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
     """Return a mask that lets each step see those before it: minus infinity above the diagonal."""
-    return empty((size, size), dtype, device).fill_(-np.inf).triu(1)
+    return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
 
 def is_square(mask: Any, told: bool | None, x: Any, layer: Any) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""

@@ -21,12 +21,12 @@ __all__ = [
 
 
 class PackedSequence(NamedTuple):
-    """Sequences one behind the other, step by step: how many of them reach each step, and how they were sorted."""
+    """Sequences one behind the other, step by step: how many of them reach each step, and how they were sorted, if they were."""
 
     data: Any
     batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
+    sorted_indices: Any = None
+    unsorted_indices: Any = None
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return it with the data of another type."""
@@ -59,17 +59,19 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     out, lengths = out.transpose(0, 1) if batch_first else out, constant((sizes[:, None] > np.arange(sizes[0])).sum(0))
     return (out, lengths) if order is None else (out.index_select(0 if batch_first else 1, order), lengths[order])
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0) -> Any:
-    """Return sequences of several lengths as one tensor, with a value where one is shorter."""
+def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+    """Return sequences of several lengths as one tensor, with a value after (or before) one that is shorter."""
+    refuse(padding_side not in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}.")
     sequences = list(sequences)
     first, longest, cut = sequences[0], max(map(len, sequences)), call["slice_row"]
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     out = empty((*shape, *first.shape[1:]), first.dtype).fill_(padding_value)
     for number, one in enumerate(sequences):
+        start = longest - len(one) if padding_side == "left" else 0
         if batch_first:
-            cut(out.select(0, number), 0, 0, len(one), 1).copy_(one)
+            cut(out.select(0, number), 0, start, start + len(one), 1).copy_(one)
         else:
-            cut(out, 0, 0, len(one), 1).select(1, number).copy_(one)
+            cut(out, 0, start, start + len(one), 1).select(1, number).copy_(one)
     return out
 
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
