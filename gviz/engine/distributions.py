@@ -21,9 +21,10 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", 
 torch: Any = engine
 
 # ------------------------------------------------------------------ what values have to satisfy: a name and a check
-def interval(low: Any, high: Any, text: str = "Interval") -> Any:
-    """Return the constraint to lie between two values, both included."""
-    return f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high)
+def interval(low: Any, high: Any, whole: bool = False) -> Any:
+    """Return the constraint to lie between two values, both included, and to be a whole number."""
+    text = f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})"
+    return text, lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0)
 
 real = "Real()", lambda x: ~x.isnan()
 positive = "GreaterThan(lower_bound=0.0)", lambda x: x > 0
@@ -184,7 +185,7 @@ class Categorical(Distribution):
     arg_constraints = {"probs": simplex, "logits": real_vector}  # noqa: RUF012 - as PyTorch's
     probs = cached_property(enable_grad()(lambda self: torch.nn.functional.softmax(self.logits, dim=-1)))
     logits = cached_property(lambda self: logarithms(self.probs))
-    support = property(lambda self: interval(0, self._num_events - 1, "IntegerInterval"))
+    support = property(lambda self: interval(0, self._num_events - 1, True))
     mean = variance = property(lambda self: torch.full(self.batch_shape, math.nan, dtype=self.probs.dtype))
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
