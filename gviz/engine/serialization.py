@@ -122,8 +122,14 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
     dispatch: ClassVar[Any] = {**pickle._Pickler.dispatch, FunctionType: save_global}
 
 
-def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True,
-         _disable_byteorder_record: bool = False) -> None:
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
     """Write an object to a file, which is written whole or not at all, or to a stream; always as a zip archive.
 
     RuntimeError: the folder is not there, or the file cannot be written.
@@ -192,11 +198,18 @@ class Reader(pickle.Unpickler):
         return self.memory[key].view(storage.kind)
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
-         mmap: bool | None = None, encoding: str = "utf-8") -> Any:
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    encoding: str = "utf-8",
+) -> Any:
     """Return the object in a file or a stream: of tensors, numbers, texts and collections, or of anything if it is trusted.
 
-    UnpicklingError: it is no such file, not whole, or names what is not allowed. The file is read whole, whatever ``mmap`` says.
+    UnpicklingError: it is no such file, not whole, or names what is not allowed. It is read whole, whatever ``mmap`` says.
     """
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as stream:

@@ -25,7 +25,7 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
-    """Return all windows of an array (..., c, *space), with ``fill`` (None: what is next to it) around it, as (n, c, *out, *kernel)."""
+    """Return all windows of an array (..., c, *space) as (n, c, *out, *kernel), with ``fill`` (None: its edge) around it."""
     sizes = array.shape[-len(kernel) :]
     for p, k, d, s in zip(padding, kernel, dilation, stride, strict=True):
         if min(k, d, s) < 1 or p < 0:

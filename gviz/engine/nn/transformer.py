@@ -71,7 +71,7 @@ class MultiheadAttention(Layer, home="activation", shown="",
         """Return the attention (as the query), and the shares of the keys (N, L, S), means over the heads, if ``need_weights``.
 
         The query is (L, N, embed_dim), or (N, L, embed_dim) if ``batch_first``, or (L, embed_dim); keys and values likewise, of
-        length S. ``key_padding_mask`` is (N, S), ``attn_mask`` (L, S) or (N * num_heads, L, S): true, or minus infinity, forbids.
+        length S. ``key_padding_mask`` is (N, S), ``attn_mask`` (L, S) or (N * num_heads, L, S): true or minus infinity forbids.
         """
         alone, turned = query.dim() == 2, self.batch_first and query.dim() == 3
         refuse(query.dim() not in (2, 3), "query should be unbatched 2D or batched 3D tensor but received "
@@ -83,9 +83,8 @@ class MultiheadAttention(Layer, home="activation", shown="",
         padding = added_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
         mask = added_mask(attn_mask, "attn_mask", None, "", query.dtype)
         if padding is not None and padding.dim() != query.dim() - 1:
-            ranks = f"{query.dim() - 1}-D but found {padding.dim()}-D tensor instead"
-            raise AssertionError(f"For {'un' * alone}batched ({query.dim()}-D) `query`, expected `key_padding_mask` to be `None` "
-                                 f"or {ranks}")
+            raise AssertionError(f"For {'un' * alone}batched ({query.dim()}-D) `query`, expected `key_padding_mask` to be "
+                                 f"`None` or {query.dim() - 1}-D but found {padding.dim()}-D tensor instead")
         if turned:  # what is the same tensor stays so
             once = {id(one): one.transpose(1, 0) for one in {id(one): one for one in (query, key, value)}.values()}
             query, key, value = once[id(query)], once[id(key)], once[id(value)]

@@ -6,7 +6,7 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from gviz.autograd.modes import no_grad
@@ -55,7 +55,7 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    with suppress(() if needed else NotImplementedError):
+                    with nullcontext() if needed else suppress(NotImplementedError):
                         value = module.right_inverse(value)
                 elif needed:
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class PackedSequence(NamedTuple):
-    """Sequences one behind the other, step by step: how many of them reach each step, and how they were sorted, if they were."""
+    """Sequences one behind the other, step by step: how many of them reach each step, how they were sorted (if at all)."""
 
     data: Any
     batch_sizes: Any
