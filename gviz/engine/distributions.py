@@ -34,11 +34,11 @@ real_vector = "IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1)
 
 # ------------------------------------------------------------------ the base
 def draws(method: Any) -> Any:
-    """Return a method that takes the shape of a sample, and gives another one that of all that is drawn."""
+    """Return a method of ``sample_shape``, from one of the whole shape that is drawn: (*sample, *batch, *event)."""
     return lambda self, sample_shape=(): method(self, Size((*sample_shape, *self.batch_shape, *self.event_shape)))
 
 def scores(method: Any) -> Any:
-    """Return a method that checks the value that it is given."""
+    """Return a method that checks its value (*sample, *batch, *event) before it computes."""
     return lambda self, value: self._validate_sample(value) or method(self, value)
 
 class Distribution:
@@ -275,7 +275,7 @@ def kl_categorical(p: Any, q: Any) -> Any:
 DIVERGENCES = {Normal: kl_normal, Uniform: kl_uniform, Bernoulli: kl_bernoulli, Categorical: kl_categorical}
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """Return how much p diverges from q (Kullback and Leibler)."""
+    """Return the Kullback-Leibler divergence of p from q. NotImplementedError: they are not of one of these kinds."""
     for kind, divergence in DIVERGENCES.items():
         if isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)

@@ -65,7 +65,7 @@ class Cell(Remembering):
         if alone:
             input, states = input.unsqueeze(0), None if states is None else [state.unsqueeze(0) for state in states]
         wanted = len(input), self.hidden_size
-        states = [empty(wanted, input.dtype)] * self.states if states is None else states
+        states = [empty(wanted, input.dtype)] * self.states if states is None else states  # empty() gives zeros here
         if any(state.shape != wanted for state in states):
             raise RuntimeError(f"Expected hidden size {wanted}, got {[list(state.shape) for state in states]}")
         found = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)

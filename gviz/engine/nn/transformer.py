@@ -154,7 +154,7 @@ BLOCK = ("d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', 
          f"norm_first=False, bias=True, {MADE}")
 
 class Block(Layer, shown=""):
-    """Base of both: attentions and two linear maps, each with a dropout, added to its input and normalized."""
+    """Base of encoder and decoder layers: attentions, then two linear maps, each added to its input and normalized."""
 
     attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 
@@ -232,10 +232,10 @@ UNNESTED = (
     (".activation_relu_or_gelu was not True", lambda one: one.activation not in (F.relu, F.gelu)),
     (".self_attn.num_heads is odd", lambda one: one.self_attn.num_heads % 2),
 )
-"""Why PyTorch would not leave out what is padded in evaluation, which it says when an encoder is made."""
+"""Why PyTorch cannot leave out padded elements in evaluation: it warns of that when an encoder is made."""
 
 class Stack(Layer, shown=""):
-    """Base of both: copies of a layer, one after the other, and a norm."""
+    """Base of encoder and decoder: copies of a layer, one after the other, and a norm."""
 
     def _take(self, values: dict[str, Any]) -> None:
         layer, self.num_layers = values.pop(self._options[0]), values["num_layers"]
