@@ -29,9 +29,10 @@ class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
     def __repr__(self) -> str:
         return str(self.name)
 
-def interval(low: Any, high: Any, text: str = "Interval") -> Any:
-    """Return the constraint to lie between two values, both included."""
-    return Constraint(f"{text}(lower_bound={low}, upper_bound={high})", lambda x: (low <= x) & (x <= high))
+def interval(low: Any, high: Any, whole: bool = False) -> Any:
+    """Return the constraint to lie between two values, both included, and to be a whole number."""
+    text = f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})"
+    return Constraint(text, lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0))
 
 real = Constraint("Real()", lambda x: ~x.isnan())
 positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
@@ -41,11 +42,11 @@ real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: ~x.isnan(
 
 # ------------------------------------------------------------------ the base
 def draws(method: Any) -> Any:
-    """Return a method that takes the shape of a sample, and gives another one that of all that is drawn."""
+    """Return a method of ``sample_shape``, from one of the whole shape that is drawn: (*sample, *batch, *event)."""
     return lambda self, sample_shape=(): method(self, Size((*sample_shape, *self.batch_shape, *self.event_shape)))
 
 def scores(method: Any) -> Any:
-    """Return a method that checks the value that it is given."""
+    """Return a method that checks its value (*sample, *batch, *event) before it computes."""
     return lambda self, value: self._validate_sample(value) or method(self, value)
 
 class Distribution:
@@ -192,7 +193,7 @@ class Categorical(Distribution):
     arg_constraints = {"probs": simplex, "logits": real_vector}  # noqa: RUF012 - as PyTorch's
     probs = cached_property(enable_grad()(lambda self: torch.nn.functional.softmax(self.logits, dim=-1)))
     logits = cached_property(lambda self: logarithms(self.probs))
-    support = property(lambda self: interval(0, self._num_events - 1, "IntegerInterval"))
+    support = property(lambda self: interval(0, self._num_events - 1, True))
     mean = variance = property(lambda self: torch.full(self.batch_shape, math.nan, dtype=self.probs.dtype))
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
@@ -282,7 +283,7 @@ def kl_categorical(p: Any, q: Any) -> Any:
 DIVERGENCES = {Normal: kl_normal, Uniform: kl_uniform, Bernoulli: kl_bernoulli, Categorical: kl_categorical}
 
 def kl_divergence(p: Any, q: Any) -> Any:
-    """Return how much p diverges from q (Kullback and Leibler)."""
+    """Return the Kullback-Leibler divergence of p from q. NotImplementedError: they are not of one of these kinds."""
     for kind, divergence in DIVERGENCES.items():
         if isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)

@@ -122,8 +122,18 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
     dispatch: ClassVar[Any] = {**pickle._Pickler.dispatch, FunctionType: save_global}
 
 
-def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
-    """Write an object to a file, which is written whole or not at all, or to a stream."""
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Write an object to a file, which is written whole or not at all, or to a stream; always as a zip archive.
+
+    RuntimeError: the folder is not there, or the file cannot be written.
+    """
     is_path = isinstance(f, str | os.PathLike)
     folder, name = os.path.split(os.fspath(f)) if is_path else ("", "archive")
     if folder and not os.path.isdir(folder):
@@ -191,8 +201,19 @@ class Reader(pickle.Unpickler):
         return self.memory[key].view(storage.kind)
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, **_: Any) -> Any:
-    """Return the object in a file or a stream: of tensors, numbers, texts and collections, or of anything if it is trusted."""
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    encoding: str = "utf-8",
+) -> Any:
+    """Return the object in a file or a stream: of tensors, numbers, texts and collections, or of anything if it is trusted.
+
+    UnpicklingError: it is no such file, not whole, or names what is not allowed. It is read whole, whatever ``mmap`` says.
+    """
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as stream:
             data = stream.read()
@@ -200,11 +221,11 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         data = f.read()
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except zipfile.BadZipFile:
+        prefix = next(name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl"))
+        return Reader(archive, prefix, weights_only is not False, map_location).load()
+    except (zipfile.BadZipFile, StopIteration):
         hint = "gviz's engine reads the zip archives that torch.save writes since PyTorch 1.6, if they are whole"
-        raise pickle.UnpicklingError(f"{f if isinstance(f, str) else 'this'} is not such a file: {hint}") from None
-    prefix = next((name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl")), "")
-    return Reader(archive, prefix, weights_only is not False, map_location).load()
+        raise pickle.UnpicklingError(f"{'this' if hasattr(f, 'read') else f} is not such a file: {hint}") from None
 
 
 __getattr__ = absent("torch.serialization")

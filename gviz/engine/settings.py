@@ -1,4 +1,4 @@
-"""Functions of torch that set what there is one of here: the device, the threads; and the default dtype by its old name."""
+"""Settings of torch that have one value here (device, number of threads), and the default dtype by its old name."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Change nothing: all are."""
+    """Change nothing: all operations here give the same result each time."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.words import LinAlgError
+from gviz.ops.checks import refuse
 from gviz.ops.rows import brief, formula
 from gviz.ops.solving import by_columns, check_matrix, of_batch
 
@@ -16,6 +17,7 @@ formula("on_diagonal", lambda value, operation, operand: overwritten(value, oper
     self="eigh_backward(grad[0], grad[1], eigenvalues, eigenvectors)")
 def linalg_eigh(self, UPLO: str = "L"):
     check_matrix(self, "linalg.eigh")
+    refuse(UPLO.upper() not in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     values, vectors = np.linalg.eigh(self, UPLO)
     return values, by_columns(vectors)
 
@@ -91,6 +93,8 @@ formula("antisymmetric", lambda value: value - transpose(value, -2, -1))
 @op("LinalgQrBackward0", "linalg.qr", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
 def linalg_qr(A, mode: str = "reduced"):
     check_matrix(A, "linalg.qr", square=False)
+    refuse(mode not in ("reduced", "r", "complete"), f"qr received unrecognized mode '{mode}' but expected one of 'reduced' "
+           "(default), 'r', or 'complete'")
     if mode == "r":
         return np.zeros((0,), A.dtype), by_columns(np.linalg.qr(A, "r"))
     return tuple(by_columns(factor) for factor in np.linalg.qr(A, mode))
@@ -128,7 +132,11 @@ def linalg_pinv(self, rcond: Number = None, hermitian: bool = False, *, rtol: Nu
 @op(None, "linalg.matrix_rank", nondiff=("self",))
 def linalg_matrix_rank(self, tol: Number = None, hermitian: bool = False, *, atol: Number = None, rtol: Number = None):
     check_matrix(self, "linalg.matrix_rank", square=False)
-    return np.linalg.matrix_rank(self, atol if tol is None else tol, hermitian, rtol=rtol)
+    least = atol if tol is None else tol
+    if least is None or rtol is None:
+        return np.linalg.matrix_rank(self, least, hermitian, rtol=rtol)
+    values = np.abs(np.linalg.eigvalsh(self)) if hermitian else np.linalg.svd(self, compute_uv=False)
+    return (values > np.maximum(least, rtol * values.max(-1, initial=0, keepdims=True))).sum(-1)
 
 @composite
 def pinv_backward(grad, inverse, A):

@@ -25,7 +25,7 @@ def pooled_size(size, kernel, stride, padding, dilation, ceil_mode):
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
-    """Return all windows of an array (..., c, *space), with ``fill`` around it, as (n, c, *out, *kernel)."""
+    """Return all windows of an array (..., c, *space) as (n, c, *out, *kernel), with ``fill`` (None: its edge) around it."""
     sizes = array.shape[-len(kernel) :]
     for p, k, d, s in zip(padding, kernel, dilation, stride, strict=True):
         if min(k, d, s) < 1 or p < 0:
@@ -40,7 +40,8 @@ def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
     reach = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     ends = [(p, max(r - n - p, 0)) for r, n, p in zip(reach, sizes, padding, strict=True)]
     full = array.reshape(-1, *array.shape[-len(kernel) - 1 :])
-    full = np.pad(full, [(0, 0), (0, 0), *ends], constant_values=fill) if any(map(any, ends)) else full
+    if any(map(any, ends)):
+        full = np.pad(full, [(0, 0), (0, 0), *ends], **({"mode": "edge"} if fill is None else {"constant_values": fill}))
     return windows(full[(..., *map(slice, reach))], kernel, stride, dilation)
 
 def scattered(grad, indices, shape, dims):
@@ -61,7 +62,7 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
     """Return the largest element of each window, and its place in the input."""
     dims, options = len(kernel_size), (kernel_size, stride or kernel_size, padding, dilation, ceil_mode)
     numbers, low = np.arange(prod(self.shape[-dims:])), -np.inf if self.dtype.kind == "f" else np.iinfo(self.dtype).min
-    seen, places = seen_in(self, *options, low), seen_in(numbers.reshape(1, *self.shape[-dims:]), *options, 0)
+    seen, places = seen_in(self, *options, low), seen_in(numbers.reshape(1, *self.shape[-dims:]), *options, None)
     shape = (*self.shape[:-dims], *seen.shape[2:-dims])
     if prod(kernel_size) > SMALL:
         flat, places = (one.reshape(*one.shape[:-dims], prod(kernel_size)) for one in (seen, places))

@@ -148,7 +148,20 @@ def linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitrian
     triangle = np.triu(self) if upper else np.tril(self)
     if unitriangular:
         triangle[..., np.eye(self.shape[-1], dtype=bool)] = 1
-    return solved(triangle, B, left)
+    try:
+        return solved(triangle, B, left)
+    except np.linalg.LinAlgError:  # PyTorch divides by the zeros on the diagonal
+        return by_columns(substituted(triangle, B, upper)) if left else substituted(triangle.mT, B.mT, not upper).mT
+
+def substituted(triangle, B, upper):
+    """Return the solution of ``A X = B`` for a triangle, row by row: infinite or nan where the diagonal is zero."""
+    X = np.array(np.broadcast_to(B, (*np.broadcast_shapes(triangle.shape[:-2], B.shape[:-2]), *B.shape[-2:])))
+    order = range(X.shape[-2])
+    for i in reversed(order) if upper else order:
+        X[..., i, :] /= triangle[..., i, i, None]
+        rest = slice(0, i) if upper else slice(i + 1, None)
+        X[..., rest, :] -= triangle[..., rest, i, None] * X[..., None, i, :]
+    return X
 
 @composite
 def solve_triangular_backward(grad, self, result, upper, left, unitriangular, wanted):

@@ -1,4 +1,4 @@
-"""Special functions, which numpy lacks (Python's, or series here, in double precision): gamma, error function, x log y."""
+"""Special functions, which numpy lacks: the error function (from values of Python's), gamma (series of doubles), x log y."""
 
 from __future__ import annotations
 

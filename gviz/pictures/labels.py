@@ -34,10 +34,11 @@ MOST_VALUES = 4
 LONGEST_NAME, LONGEST_EXPRESSION = 60, 36
 """Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
+LONGEST_STATEMENT = 40
+"""Characters of a name with its value in one line."""
+
 REPEATED, USED = "repeated", "used"
 """States of a leaf's boxes: one that is drawn again beside a later use, and the first, which says how often it is used."""
-
-"""How PyTorch's getters tell a small negative number, such as a dim of -1."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
@@ -374,7 +375,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     found: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if has_numbers(node.value) else "error"
-        if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_NAME or not head:
+        if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_STATEMENT or not head:
             found = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
             found = [tuple(head), (Span(f"= {text}", ink), *dtype)]

@@ -88,6 +88,7 @@ def one_hot(tensor, num_classes: int = -1):
     """Return a one at each class's place, zeros elsewhere."""
     array = tensor._array
     refuse(array.dtype != np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    refuse(not array.size and num_classes <= 0, "Can not infer total number of classes from empty tensor.")
     refuse(array.size and array.min() < 0, "Class values must be non-negative.")
     classes = int(array.max()) + 1 if num_classes == -1 else num_classes
     refuse(array.size and array.max() >= classes, "Class values must be smaller than num_classes.")
@@ -96,7 +97,7 @@ def one_hot(tensor, num_classes: int = -1):
 
 # ------------------------------------------------------------------ normalizations
 @named("F.normalize")
-def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None):
+def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
@@ -206,6 +207,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: f
     """Return values mixed by how well their keys fit each query: of heads (4 dimensions) in one operation, as in PyTorch."""
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        raise NotImplementedError("enable_gqa is not in gviz's engine; run with --engine torch")
     q, k, v = (t._array for t in (query, key, value))
     if attn_mask is not None and attn_mask._array.dtype.kind == "b":
         attn_mask = from_array(np.where(attn_mask._array, 0, -np.inf).astype(q.dtype), None)
@@ -295,6 +298,7 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
     refuse(mode not in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
     if rank not in (dims + 1, dims + 2):
         raise NotImplementedError(f"Padding size {len(sizes)} is not supported for {rank}D input tensor.")
+    refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode == "circular":
         return around(input, sizes)
     return call[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"](input, sizes)

@@ -112,6 +112,7 @@ class EmbeddingBag(Embedding, home="sparse", function=F.embedding_bag, less="_we
 
 BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {
+    "groups must be a positive integer": lambda groups, **_: groups <= 0,
     "in_channels must be divisible by groups": lambda in_channels, groups, **_: in_channels % groups,
     "out_channels must be divisible by groups": lambda out_channels, groups, **_: out_channels % groups,
     "Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}":

@@ -32,7 +32,7 @@ def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
     return function.__code__.co_varnames[1:]
 
 class Layer(Module):
-    """A function as a module: its options become attributes; what it has learnt, or weighs with, is among the parameters."""
+    """A function as a module: its options become attributes, the tensors that it learns become parameters."""
 
     _takes: ClassVar[str] = ""
     _options: ClassVar[tuple[str, ...]] = ()
@@ -57,8 +57,8 @@ class Layer(Module):
             facts: ``takes``: the options as parameters of a Python function. ``shapes``: the parameters, with the names of the
                 options that are their sizes. ``shown``: the text in the brackets, if it is not all options, and ``usual``:
                 options that follow it where they are something else. ``tuples``: options that are kept as tuples, of how many
-                numbers where one is given. ``refused``: messages about the options, with when they are due: of a ValueError,
-                unless that says AssertionError.
+                numbers where one is given. ``refused``: messages, each with a function of the options that is true if
+                it is due; the error is a ValueError, or an AssertionError if the function returns that class.
         """
         for name, value in facts.items():
             setattr(cls, f"_{name}", value)

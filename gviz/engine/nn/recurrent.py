@@ -65,7 +65,7 @@ class Cell(Remembering):
         if alone:
             input, states = input.unsqueeze(0), None if states is None else [state.unsqueeze(0) for state in states]
         wanted = len(input), self.hidden_size
-        states = [empty(wanted, input.dtype)] * self.states if states is None else states
+        states = [empty(wanted, input.dtype)] * self.states if states is None else states  # empty() gives zeros here
         if any(state.shape != wanted for state in states):
             raise RuntimeError(f"Expected hidden size {wanted}, got {[list(state.shape) for state in states]}")
         found = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)
@@ -110,7 +110,12 @@ def parts(value: Any, count: int) -> Any:
     """Return equal parts of the last dimension, as PyTorch's ``unsafe_chunk``."""
     return call["unsafe_split"](value, value.shape[-1] // count, value.dim() - 1)
 
-class Recurrent(Remembering):
+IN_VAIN = {"dropout should be a number in range [0, 1] representing the probability of an element being zeroed":
+           lambda dropout, **_: not 0 <= dropout <= 1}
+IN_VAIN |= {f"{name} must be greater than zero": lambda name=name, **values: values[name] <= 0
+            for name in ("input_size", "hidden_size", "num_layers")}
+
+class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
 
     states = 1

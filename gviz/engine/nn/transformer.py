@@ -44,6 +44,8 @@ class MultiheadAttention(Layer, home="activation", shown="",
 
     def _take(self, values: dict[str, Any]) -> None:
         size, heads = values["embed_dim"], values["num_heads"]
+        refuse(size <= 0 or heads <= 0, f"embed_dim and num_heads must be greater than 0, got embed_dim={size} and "
+               f"num_heads={heads} instead", ValueError)
         refuse(size % heads, "embed_dim must be divisible by num_heads", AssertionError)
         refuse(values["add_bias_kv"] or values["add_zero_attn"],
                "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch", NotImplementedError)
@@ -66,7 +68,11 @@ class MultiheadAttention(Layer, home="activation", shown="",
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
                 attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
-        """Return the attention, and the shares of the keys, the means over the heads, if ``need_weights``."""
+        """Return the attention (as the query), and the shares of the keys (N, L, S), means over the heads, if ``need_weights``.
+
+        The query is (L, N, embed_dim), or (N, L, embed_dim) if ``batch_first``, or (L, embed_dim); keys and values likewise, of
+        length S. ``key_padding_mask`` is (N, S), ``attn_mask`` (L, S) or (N * num_heads, L, S): true or minus infinity forbids.
+        """
         alone, turned = query.dim() == 2, self.batch_first and query.dim() == 3
         refuse(query.dim() not in (2, 3), "query should be unbatched 2D or batched 3D tensor but received "
                f"{query.dim()}-D query tensor", AssertionError)
@@ -76,6 +82,9 @@ class MultiheadAttention(Layer, home="activation", shown="",
                "module method `generate_square_subsequent_mask` to create this mask.")
         padding = added_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
         mask = added_mask(attn_mask, "attn_mask", None, "", query.dtype)
+        if padding is not None and padding.dim() != query.dim() - 1:
+            raise AssertionError(f"For {'un' * alone}batched ({query.dim()}-D) `query`, expected `key_padding_mask` to be "
+                                 f"`None` or {query.dim() - 1}-D but found {padding.dim()}-D tensor instead")
         if turned:  # what is the same tensor stays so
             once = {id(one): one.transpose(1, 0) for one in {id(one): one for one in (query, key, value)}.values()}
             query, key, value = once[id(query)], once[id(key)], once[id(value)]
@@ -115,6 +124,9 @@ class MultiheadAttention(Layer, home="activation", shown="",
             mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
         if padding is None:
             return mask
+        for dim, size in enumerate((batch, seen)):
+            refuse(padding.shape[dim] != size,
+                   f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.shape[dim]}", AssertionError)
         padding = padding.view(batch, 1, 1, seen).expand(-1, heads, -1, -1).reshape(batch * heads, 1, seen)
         return padding if mask is None else mask + padding
 
@@ -142,7 +154,7 @@ BLOCK = ("d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', 
          f"norm_first=False, bias=True, {MADE}")
 
 class Block(Layer, shown=""):
-    """Base of both: attentions and two linear maps, each with a dropout, added to its input and normalized."""
+    """Base of encoder and decoder layers: attentions, then two linear maps, each added to its input and normalized."""
 
     attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 
@@ -201,9 +213,9 @@ class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
         return self.added(x, 3, self._ff_block)
 
 # ------------------------------------------------------------------ stacks of them
-def square_mask(size: int, device: Any = None, dtype: Any = None) -> Any:
+def square_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
     """Return a mask that lets each step see those before it: minus infinity above the diagonal."""
-    return empty((size, size), dtype, device).fill_(-np.inf).triu(1)
+    return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
 
 def is_square(mask: Any, told: bool | None, x: Any, layer: Any) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""
@@ -220,10 +232,10 @@ UNNESTED = (
     (".activation_relu_or_gelu was not True", lambda one: one.activation not in (F.relu, F.gelu)),
     (".self_attn.num_heads is odd", lambda one: one.self_attn.num_heads % 2),
 )
-"""Why PyTorch would not leave out what is padded in evaluation, which it says when an encoder is made."""
+"""Why PyTorch cannot leave out padded elements in evaluation: it warns of that when an encoder is made."""
 
 class Stack(Layer, shown=""):
-    """Base of both: copies of a layer, one after the other, and a norm."""
+    """Base of encoder and decoder: copies of a layer, one after the other, and a norm."""
 
     def _take(self, values: dict[str, Any]) -> None:
         layer, self.num_layers = values.pop(self._options[0]), values["num_layers"]

@@ -121,7 +121,7 @@ class LRScheduler(Portable):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there, with the own parts."""
+        """Take over what ``state_dict`` returned; the parts stay the same objects and take over theirs."""
         vars(self).update({name: value for name, value in state_dict.items() if name != self._parts})
         for own, kept in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
             (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(kept or {})

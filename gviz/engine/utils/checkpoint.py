@@ -12,7 +12,7 @@ from math import inf
 from types import SimpleNamespace
 from typing import Any
 
-from gviz.autograd.modes import enable_grad, mode, no_grad
+from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.requests import backward
 from gviz.autograd.saved import Saved, keep, unpack
 from gviz.autograd.tensor import Tensor
@@ -114,15 +114,14 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, function: Any, state: Any, *args: Any) -> Any:
-        """Run it, unrecorded."""
+        """Run it; as of every Function, nothing in it is recorded."""
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if not any(tensor.requires_grad for tensor in tensors):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
         ctx.call = function, state
         ctx.inputs = [None if isinstance(arg, Tensor) else (arg,) for arg in args]
         ctx.save_for_backward(*tensors)
-        with no_grad():
-            return function(*args)
+        return function(*args)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:

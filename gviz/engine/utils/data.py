@@ -74,6 +74,7 @@ class ConcatDataset(Dataset):
 
     def __init__(self, datasets: Any) -> None:
         self.datasets = list(datasets)
+        refuse(not self.datasets, "datasets should not be an empty iterable", AssertionError)
         self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
 
     def __getitem__(self, index: Any) -> Any:
@@ -119,9 +120,13 @@ def random_split(dataset: Any, lengths: Any, generator: Any = None) -> list[Subs
     """Divide a dataset at random into parts of these lengths, or of these fractions of it."""
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
+        for i, part in enumerate(sizes):
+            refuse(not 0 <= part <= 1, f"Fraction at index {i} is not between 0 and 1", ValueError)
         sizes = [math.floor(len(dataset) * part) for part in sizes]
         for i in range(len(dataset) - sum(sizes)):
             sizes[i % len(sizes)] += 1
+        for i in (i for i, size in enumerate(sizes) if not size):
+            warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     refuse(sum(sizes) != len(dataset), "Sum of input lengths does not equal the length of the input dataset!", ValueError)
     order = random.randperm(sum(sizes), generator).tolist()
     return [Subset(dataset, order[end - size : end]) for end, size in zip(accumulate(sizes), sizes, strict=True)]
@@ -244,7 +249,7 @@ def rebuilt(model: Any, items: Any) -> Any:
 
 # ------------------------------------------------------------------ the loader
 BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-STREAM = "DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={}"
+STREAM = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
 
 WORKERS = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
 PREFETCH = ("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
@@ -267,10 +272,14 @@ class DataLoader(Typed):
         refuse(num_workers < 0, WORKERS, ValueError)
         refuse(num_workers == 0 and prefetch_factor is not None, PREFETCH, ValueError)
         refuse(num_workers == 0 and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
-        refuse(self.streams and shuffle, STREAM.format(shuffle), ValueError)
+        refuse(timeout < 0, "timeout option should be non-negative", ValueError)
+        for name, given in {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}.items():
+            refuse(self.streams and given is not None, STREAM.format(name, given), ValueError)
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
         custom = batch_size != 1 or shuffle or sampler is not None or drop_last
         refuse(batch_sampler is not None and custom, BATCHES, ValueError)
+        refuse(batch_sampler is None and batch_size is None and drop_last,
+               "batch_size=None option disables auto-batching and is mutually exclusive with drop_last", ValueError)
         if sampler is None and not self.streams:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.sampler, self.batch_sampler = dataset if self.streams else sampler, batch_sampler

@@ -6,10 +6,11 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from gviz.autograd.modes import no_grad
+from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.containers import ModuleDict, ModuleList
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import absent
@@ -41,21 +42,25 @@ def keep(module: Any, name: str, tensor: Any) -> None:
 class ParametrizationList(ModuleList):
     """The modules that make a tensor one after the other, and what they make it of: ``original``."""
 
-    def __init__(self, modules: Any, original: Any) -> None:
+    def __init__(self, modules: Any, original: Any, unsafe: bool = False) -> None:
         super().__init__(modules)
         shape, dtype = original.shape, original.dtype
         keep(self, "original", original)
         self.right_inverse(original, needed=False)
-        compare(self(), shape, dtype)
+        if not unsafe:
+            compare(self(), shape, dtype)
 
     def right_inverse(self, value: Any, needed: bool = True) -> None:
         """Let the tensor become a value: write what makes it; a module that cannot go back is ``needed`` or left out."""
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    value = module.right_inverse(value)
+                    with nullcontext() if needed else suppress(NotImplementedError):
+                        value = module.right_inverse(value)
                 elif needed:
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+        refuse(not isinstance(value, Tensor), "a right_inverse that gives several tensors is not in gviz's engine; run with "
+               "--engine torch", NotImplementedError)
         self.original.data = value.data
 
     def forward(self) -> Any:
@@ -81,17 +86,21 @@ def inject(module: Any, name: str) -> None:
 
     setattr(type(module), name, property(found, lambda self, value: self.parametrizations[name].right_inverse(value)))
 
-def register_parametrization(module: Any, tensor_name: str, parametrization: Any) -> Any:
-    """Let a module compute a parameter or a buffer of another one, from what it was or from its right inverse."""
+def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
+    """Let a module compute a parameter or a buffer of another one, from what it was or from its right inverse.
+
+    ValueError: there is no such tensor, or its shape or dtype would change and ``unsafe`` is false.
+    """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         before = getattr(module, tensor_name)
-        compare(parametrization(before), before.shape, before.dtype)
+        if not unsafe:
+            compare(parametrization(before), before.shape, before.dtype)
         module.parametrizations[tensor_name].append(parametrization)
         return module
     refuse(tensor_name not in {**module._parameters, **module._buffers}, f"Module '{module}' does not have a parameter, a "
            f"buffer, or a parametrized element with name '{tensor_name}'", ValueError)
-    made = ParametrizationList([parametrization], getattr(module, tensor_name))
+    made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
         module.__class__ = type(f"Parametrized{type(module).__name__}", (type(module),), {})

@@ -21,12 +21,12 @@ __all__ = [
 
 
 class PackedSequence(NamedTuple):
-    """Sequences one behind the other, step by step: how many of them reach each step, and how they were sorted."""
+    """Sequences one behind the other, step by step: how many of them reach each step, how they were sorted (if at all)."""
 
     data: Any
     batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
+    sorted_indices: Any = None
+    unsorted_indices: Any = None
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return it with the data of another type."""
@@ -60,7 +60,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return (out, lengths) if order is None else (out.index_select(0 if batch_first else 1, order), lengths[order])
 
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
-    """Return sequences of several lengths as one tensor, with a value where one is shorter."""
+    """Return sequences of several lengths as one tensor, with a value after (or before) one that is shorter."""
     sequences = list(sequences)
     refuse(padding_side not in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}.")
     first, longest, cut = sequences[0], max(map(len, sequences)), call["slice_row"]
