@@ -222,8 +222,8 @@ def operations() -> tuple[Operation, ...]:
         rows = rows_in(called)
         for key in rows:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
-            if called is ROWS[key]:
-                takes[key][str(form)] = None
+            if called is ROWS[key] and not form.old:
+                takes[key][form.told(0, False)] = None
     return tuple(
         Operation(
             key, row.node, tuple(sorted(forms[key], key=place)), tuple(takes[key]),
