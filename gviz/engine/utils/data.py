@@ -268,21 +268,21 @@ class DataLoader(Typed):
         self.worker_init_fn, self.prefetch_factor, self.timeout = worker_init_fn, prefetch_factor, timeout
         self.persistent_workers = persistent_workers
         self._workers: list[Worker] = []
-        self.streams = isinstance(dataset, IterableDataset)
+        self._streams = isinstance(dataset, IterableDataset)
         refuse(num_workers < 0, WORKERS, ValueError)
         refuse(num_workers == 0 and prefetch_factor is not None, PREFETCH, ValueError)
         refuse(num_workers == 0 and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
         refuse(timeout < 0, "timeout option should be non-negative", ValueError)
         for name, given in {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}.items():
-            refuse(self.streams and given is not None, STREAM.format(name, given), ValueError)
+            refuse(self._streams and given is not None, STREAM.format(name, given), ValueError)
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
         custom = batch_size != 1 or shuffle or sampler is not None or drop_last
         refuse(batch_sampler is not None and custom, BATCHES, ValueError)
         refuse(batch_sampler is None and batch_size is None and drop_last,
                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last", ValueError)
-        if sampler is None and not self.streams:
+        if sampler is None and not self._streams:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
-        self.sampler, self.batch_sampler = dataset if self.streams else sampler, batch_sampler
+        self.sampler, self.batch_sampler = dataset if self._streams else sampler, batch_sampler
         if self.batch_size is not None:
             self.batch_sampler = BatchSampler(self.sampler, self.batch_size, drop_last)
         self.collate_fn = collate_fn or (default_convert if self.batch_sampler is None else default_collate)
@@ -293,28 +293,28 @@ class DataLoader(Typed):
     def __iter__(self) -> Any:
         if self.pin_memory:
             warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
-        is_read_by_workers = self.streams and self.num_workers
+        is_read_by_workers = self._streams and self.num_workers
         order = iter(() if is_read_by_workers else self.sampler if self.batch_sampler is None else self.batch_sampler)
         if self._workers and self.persistent_workers:
             return batches_by(self._workers, self, order)
         base = seed(self.generator)
         self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
-        return batches_by(self._workers, self, order) if self._workers else map(partial(self.batch, self.dataset), order)
+        return batches_by(self._workers, self, order) if self._workers else map(partial(self._batch, self.dataset), order)
 
-    def parts(self, stream: Any) -> Any:
+    def _parts(self, stream: Any) -> Any:
         """Return an iterator over the samples of a stream, or over lists of them."""
         return iter(stream if self.batch_size is None else BatchSampler(stream, self.batch_size, self.drop_last))
 
-    def rows(self, order: Any) -> Any:
+    def _rows(self, order: Any) -> Any:
         """Return the batch of those indices, if it is rows of tensors; None if samples have to be made."""
-        is_plain = self.batch_sampler is not None and self.collate_fn is default_collate and not self.streams
+        is_plain = self.batch_sampler is not None and self.collate_fn is default_collate and not self._streams
         return stacked(self.dataset, order) if is_plain else None
 
-    def batch(self, dataset: Any, order: Any) -> Any:
+    def _batch(self, dataset: Any, order: Any) -> Any:
         """Return the batch of those indices, or the sample of one; of a stream, of those samples."""
-        if (rows := self.rows(order)) is not None:
+        if (rows := self._rows(order)) is not None:
             return rows
-        if not self.streams:
+        if not self._streams:
             order = dataset[order] if self.batch_sampler is None else fetched(dataset, order)
         return self.collate_fn(order)
 
