@@ -235,10 +235,6 @@ DEPRECATED = (
 ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
     DEPRECATED[DEPRECATED.index("Note"):].replace("dimensions,", "dimension,"))
 
-@named("torch.dropout")
-def dropout_told(input, p: float, train: bool):
-    return dropped(input, p, train, False, input.shape)
-
 @named("F.dropout")
 def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
     """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""

@@ -487,7 +487,7 @@ def test_finite_numbers_with_an_infinite_sum_are_finite() -> None:
         ("y=x[5]", "index 5 is out of bounds for dimension 0 with size 2", "x[5]"),
         ("y=A.sum(dim=7)", "Dimension out of range (expected to be in range of [-2, 1], but got 7)", "A.sum(dim=7)"),
         ("y=A.item()", "a Tensor with 6 elements cannot be converted to Scalar", "A.item()"),
-        ("y=log(2, 3)", "log(): argument 'input' (position 1) must be Tensor, not int", "log(2, 3)"),
+        ("y=log(2, 3)", "log() takes 1 positional argument but 2 were given", "log(2, 3)"),
         ("y=matmul(A, 2)", "matmul(): argument 'other' (position 2) must be Tensor, not int", "matmul(A, 2)"),
         ("y=where(x>0, 1)", "where() received an invalid combination of arguments - got (Tensor, int)", "where(x>0, 1)"),
         ("y=x*10**30", "int too big to convert", "x*10**30"),
