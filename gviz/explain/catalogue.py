@@ -150,7 +150,7 @@ def written(word: str) -> list[str]:
     return [f"{owner}.{name}" for owner in owners]
 
 
-def public() -> Iterator[tuple[str, Any, object]]:
+def public() -> Iterator[tuple[str, Any, Any]]:
     """Return every public name: (as people write it, the function that it calls, the form of the call)."""
     for module in iter_modules(ops.__path__):  # some rows are stored when their module is named
         import_module(f"gviz.ops.{module.name}")
