@@ -63,9 +63,9 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "numbers": 1124,
+    "numbers": 1128,
     "autograd": 2732,
-    "ops": 4920,
+    "ops": 4931,
     "engine": 8170,
     "engine/fast.py": 350,
     "static": 3492,

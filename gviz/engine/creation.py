@@ -62,6 +62,7 @@ def creates(names: str) -> Callable[[Any], Any]:
     """Give a function that makes an array its public names, for calls that also take the options and give a tensor.
 
     A name that ends in ``_like`` takes a tensor in place of the size; one in ``.new_`` a tensor and a size: the dtype is its.
+    ``is_turned`` is no option: it says that the tensor does not lie in the order of its indices.
     """
 
     def store(function: Any) -> Any:
@@ -76,7 +77,8 @@ def declare(word: str, function: Any, is_like: bool, is_method: bool) -> None:
     """Store one public name of a function that makes an array; its signature is written out for that."""
     code = function.__code__
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    own = (*["self"] * is_method, *(name for name in own if not (is_like and name == "size")))
+    asks = "is_turned" in own
+    own = (*["self"] * is_method, *(name for name in own if name != "is_turned" and not (is_like and name == "size")))
     takes, count = (*own, *options.__code__.co_varnames), code.co_argcount + is_method - is_like
 
     def made(*values: Any) -> Tensor:
@@ -87,6 +89,8 @@ def declare(word: str, function: Any, is_like: bool, is_method: bool) -> None:
         given["dtype"] = given["dtype"] or model.dtype
         if is_like:  # made as it lies in memory, for the numbers of a random one are drawn in that order
             order = sorted(range(model.ndim), key=lambda dim: -model.strides[dim] if 0 not in model.strides else 0)
+            if asks:
+                given["is_turned"] = order != sorted(order)
             array = function(**given, size=[model.shape[dim] for dim in order]).transpose(np.argsort(order))
         return finish(array if is_like else function(**given), *values[len(own) : len(own) + 2])
 

@@ -52,9 +52,9 @@ def rand(size: Size, *, generator: Generator | None = None, dtype: Dtype = None)
 
 
 @creates("torch.randn torch.randn_like")
-def randn(size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
+def randn(size: Size, *, generator: Generator | None = None, dtype: Dtype = None, is_turned: bool = False) -> Any:
     """Return standard normal numbers."""
-    return random.normal(checked(size), dtype=dtype, generator=generator)
+    return random.normal(checked(size), dtype=dtype, generator=generator, one_by_one=is_turned)
 
 
 @creates("torch.randint torch.randint_like")

@@ -171,16 +171,20 @@ def uniform(
 
 
 def normal(
-    shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
-) -> Array:
-    """Return normal numbers with that mean and standard deviation (``torch.randn``, ``Tensor.normal_``)."""
+    shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None,
+    one_by_one: bool = False,
+) -> Array:  # fmt: skip
+    """Return normal numbers with that mean and standard deviation (``torch.randn``, ``Tensor.normal_``).
+
+    One by one they are drawn for few, and for a tensor that does not lie in the order of its indices; else in blocks.
+    """
     wanted, source, count = float_type(dtype, "normal_kernel_cpu"), generator or default_generator, math.prod(shape)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if wanted.kind == "c":
-        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator).view(wanted)
+        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator, one_by_one).view(wanted)
         return parts[..., 0] + np.full((), mean, wanted)
-    if count < BLOCK:
+    if count < BLOCK or one_by_one:
         return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(shape)
     whole = count - count % BLOCK
     # the rest is drawn and forgotten but for float16: PyTorch makes the last block anew, over what is there

@@ -16,30 +16,41 @@ def drawn(key, node, names, forward, kinds=(), **declared):
     forward.__annotations__ = dict(kinds, generator="Generator")
     row(key, node, forward, names, **declared)
 
+def in_memory(self):
+    """Return the dims in the order in which a tensor lies in memory: PyTorch fills it so."""
+    return sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
+
+def over(self, draw):
+    """Return what a function draws for sizes, those of a tensor, in the order in which it lies in memory."""
+    order = in_memory(self)
+    return draw([self.shape[dim] for dim in order]).transpose(np.argsort(order))
+
 drawn("uniform_fill", "UniformBackward0", ".uniform_", lambda self, low=0.0, high=1.0, *, generator=None:
-      random.uniform(self.shape, low, high, self.dtype, generator), self=NONE)
+      over(self, lambda size: random.uniform(size, low, high, self.dtype, generator)), self=NONE)
 drawn("normal_fill", "NormalBackward0", ".normal_", lambda self, mean=0.0, std=1.0, *, generator=None:
-      random.normal(self.shape, mean, std, self.dtype, generator), self=NONE)
+      over(self, lambda size: random.normal(size, mean, std, self.dtype, generator, not self.flags.c_contiguous)), self=NONE)
 drawn("exponential_fill", "ExponentialBackward0", ".exponential_", lambda self, lambd=1.0, *, generator=None:
       exponential(self, lambd, generator), check=lacks("", message="Exponential distribution: dtype must be floating point"),
       self=NONE)
 drawn("bernoulli_each", "BernoulliBackward1", ".bernoulli_", lambda self, p, *, generator=None:
-      random.bernoulli(np.broadcast_to(p, self.shape), (), self.dtype, generator), promote="none", self=NONE, p=NONE)
+      over(self, lambda _: random.bernoulli(
+          np.broadcast_to(p, self.shape).transpose(in_memory(self)), (), self.dtype, generator)),
+      promote="none", self=NONE, p=NONE)
 drawn("bernoulli_one", "BernoulliBackward2", ".bernoulli_", lambda self, p=0.5, *, generator=None:
-      random.bernoulli(p, self.shape, self.dtype, generator), self=NONE)
+      over(self, lambda size: random.bernoulli(p, size, self.dtype, generator)), self=NONE)
 drawn("bernoulli", "BernoulliBackward0", "bernoulli", lambda self, *, generator=None:
       random.bernoulli(self, generator=generator), check=lacks("bernoulli_tensor_cpu_p_"), self=NONE)
 alike("bernoulli_of", "NotImplemented", "bernoulli_one", "bernoulli", self='refuse_derivative("bernoulli")')
 drawn("random_all", "RandomBackward2", ".random_", lambda self, *, generator=None:
-      random.integers(self.shape, self.dtype, generator), self=NONE)
+      over(self, lambda size: random.integers(size, self.dtype, generator)), self=NONE)
 drawn("random_to", "RandomBackward1", ".random_", lambda self, high, *, generator=None:
-      random.randint(0, high, self.shape, self.dtype, generator), {"high": "int"}, self=NONE)
+      over(self, lambda size: random.randint(0, high, size, self.dtype, generator)), {"high": "int"}, self=NONE)
 drawn("random_from", "RandomBackward0", ".random_", lambda self, low, high, *, generator=None:
-      random.randint(low, high, self.shape, self.dtype, generator), {"low": "int", "high": "int"}, self=NONE)
+      over(self, lambda size: random.randint(low, high, size, self.dtype, generator)), {"low": "int", "high": "int"}, self=NONE)
 
 def exponential(self, lambd, generator):
     refuse(lambd <= 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return random.exponential(self.shape, lambd, generator).astype(self.dtype)
+    return over(self, lambda size: random.exponential(size, lambd, generator)).astype(self.dtype)
 
 def spread(shape, std, dtype, generator):
     """Return normal numbers around 0 with deviations; refuse negative ones."""
