@@ -59,8 +59,8 @@ KEYWORDS = (
 UNEXPECTED = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
 
 PACKAGES = {
-    "PIL": "pillow", "cv2": "opencv-python", "matplotlib": "matplotlib", "networkx": "networkx", "pandas": "pandas",
-    "scipy": "scipy", "seaborn": "seaborn", "sklearn": "scikit-learn", "sympy": "sympy", "tqdm": "tqdm",
+    "IPython": "ipython", "PIL": "pillow", "cv2": "opencv-python", "matplotlib": "matplotlib", "networkx": "networkx",
+    "pandas": "pandas", "scipy": "scipy", "seaborn": "seaborn", "sklearn": "scikit-learn", "sympy": "sympy", "tqdm": "tqdm",
 } | {name: name.replace("_", "-") for name in torch_names.BUILT_ON_TORCH}  # fmt: skip
 """What scripts import, and what it is installed by; only these are named, since any package can have a mistyped name."""
 
