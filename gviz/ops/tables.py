@@ -9,8 +9,10 @@ from gviz.numbers.words import type_name
 from gviz.ops.checks import refuse
 from gviz.ops.indexing import add_at
 
-SUM, MEAN, MAX = range(3)
-"""What becomes of a bag, by PyTorch's numbers."""
+BAGS = ("sum", "mean", "max")
+"""What becomes of a bag, in the order of PyTorch's numbers."""
+
+SUM, MEAN, MAX = range(len(BAGS))
 
 def check_indices(indices, function):
     """Refuse indices that are no integers."""

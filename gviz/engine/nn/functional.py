@@ -24,9 +24,9 @@ from gviz.numbers.words import absent, warn
 from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
 from gviz.ops import normalization
 from gviz.ops import resizing as _resizing  # noqa: F401 - stores its rows, and those of resampling
-from gviz.ops import tables as _tables  # noqa: F401 - stores its rows
 from gviz.ops.checks import refuse
 from gviz.ops.pooling import adaptive_means
+from gviz.ops.tables import BAGS
 
 
 # ------------------------------------------------------------------ tables of vectors
@@ -37,9 +37,6 @@ def embedding(input, weight, padding_idx: int | None = None, max_norm: float | N
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight.shape[0])
     prepare(input, weight, max_norm, norm_type, sparse)
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
-
-BAGS = ("sum", "mean", "max")
-"""What becomes of a bag, in the order of PyTorch's numbers."""
 
 @named("F.embedding_bag")
 def embedding_bag(input, weight, offsets=None, max_norm: float | None = None, norm_type: float = 2.0,
