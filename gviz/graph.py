@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -212,7 +213,7 @@ class Cut(NamedTuple):
     is_number: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
     """A computational graph, ready to be drawn, listed or saved.
 
@@ -289,16 +290,42 @@ class Graph:
         arrows = "1 arrow" if len(self.edges) == 1 else f"{len(self.edges)} arrows"
         return f"{' '.join(filter(None, [word, excerpt(self.title)]))}: {boxes}, {arrows}"
 
-    def node(self, node_id: str) -> Node:
-        """Return the node of that id.
+    @cached_property
+    def by_id(self) -> dict[str, Node]:
+        """The nodes by their ids, in their order."""
+        return {node.id: node for node in self.nodes}
 
-        Raises:
-            KeyError: there is none.
-        """
-        for node in self.nodes:
-            if node.id == node_id:
-                return node
-        raise KeyError(node_id)
+    @cached_property
+    def inputs(self) -> dict[str, list[Edge]]:
+        """For each node the edges that lead to it, in the order of the walk."""
+        inputs: dict[str, list[Edge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            inputs[edge.target].append(edge)
+        return inputs
+
+    @cached_property
+    def uses(self) -> dict[str, list[Edge]]:
+        """For each node the edges that lead from it, likewise."""
+        uses: dict[str, list[Edge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            uses[edge.source].append(edge)
+        return uses
+
+    def node(self, node_id: str) -> Node:
+        """Return the node of that id; KeyError if there is none."""
+        return self.by_id[node_id]
+
+    def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> Iterator[Node]:
+        """Yield the nodes, each after those that edges of these kinds lead from; none of those on a circle."""
+        waiting = {node: sum(edge.kind in kinds for edge in edges) for node, edges in self.inputs.items()}
+        ready = [node for node, count in waiting.items() if not count]
+        for node in ready:  # grows while it is read
+            yield self.by_id[node]
+            for edge in self.uses[node]:
+                if edge.kind in kinds:
+                    waiting[edge.target] -= 1
+                    if not waiting[edge.target]:
+                        ready.append(edge.target)
 
     def code_of(self, line: int, file: str = "") -> str:
         """Return the code of a line that something in the graph names, without its indent; "" if it is not known.

@@ -12,7 +12,7 @@ from gviz.text import line_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Edge, Graph, Node, TensorRow, Value
+    from gviz.graph import Graph, Node, TensorRow, Value
 
 __all__ = ["FINE", "Case", "Cause", "Lines", "Stop", "sign_of"]
 
@@ -64,13 +64,9 @@ class Case:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.shown = graph, dataflow(graph) if graph.nodes else graph
         self.rows = {row.name: row for row in graph.tensors}
-        self.nodes = {node.id: node for node in self.shown.nodes}
+        self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
-        self.uses: dict[str, list[Edge]] = {node: [] for node in self.nodes}
-        self.inputs: dict[str, list[str]] = {node: [] for node in self.nodes}
-        for edge in self.shown.edges:
-            self.uses[edge.source].append(edge)
-            self.inputs[edge.target].append(edge.source)
+        self.inputs = {node: [edge.source for edge in edges] for node, edges in self.shown.inputs.items()}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
 
     # ---------------------------------------------------------------- lines of the program

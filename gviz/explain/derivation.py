@@ -11,7 +11,7 @@ from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree
-from gviz.passes.expressions import UNKNOWN, inputs_first
+from gviz.passes.expressions import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING
 
@@ -97,11 +97,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         replace(completed(chain, has_tensors=has_tensors), before=before.get(chain.wrt), absent=absence(chain, shown))
         for chain in found
     )
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in shown.nodes}
-    for edge in shown.edges:
-        inputs[edge.target].append(edge)
-    order = list(inputs_first(shown, inputs))
-    listed = on_paths_and_beside({target for chain in chains for target, _ in chain.edges}, order, inputs)
+    order = list(shown.inputs_first())
+    listed = on_paths_and_beside({target for chain in chains for target, _ in chain.edges}, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
     used = {edge.source for edge in shown.edges if edge.target in listed} - listed
     given = [node for node in shown.nodes if node.id in used and node.name and node.kind != "constant"]

@@ -272,7 +272,7 @@ def with_symbols(graph: Graph) -> Graph:
     is a factor for each element.
     """
     words = words_of(graph)
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
 
     def named(edge: Edge) -> Edge:
         node, said = nodes[edge.target], words.get(edge.target)

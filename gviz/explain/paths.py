@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.errors import SourceError
 from gviz.passes.elements import agree, largest, plus, sum_to, through, times
-from gviz.passes.expressions import inputs_first, operator_of
+from gviz.passes.expressions import operator_of
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 if TYPE_CHECKING:
@@ -113,17 +113,13 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
         SourceError: there is no such tensor below the roots, or no gradient goes to it.
     """
     node = target_of(graph, name)
-    inputs: dict[str, list[Edge]] = {each.id: [] for each in graph.nodes}
-    users: dict[str, list[Edge]] = {each.id: [] for each in graph.nodes}
-    for edge in graph.edges:
-        inputs[edge.target].append(edge)
-        users[edge.source].append(edge)
+    inputs, users = graph.inputs, graph.uses
     above = {node.id}
     todo = [node.id]
     for here in todo:  # grows while it is read
         todo += [edge.target for edge in users[here] if edge.target not in above]
         above.update(edge.target for edge in users[here])
-    order = [each for each in inputs_first(graph, inputs) if each.id in above]
+    order = [each for each in graph.inputs_first() if each.id in above]
     kept = {here: [edge for edge in inputs[here] if edge.source in above] for here in above - {node.id}} | {node.id: []}
     counts = dict.fromkeys(above, 0) | {root: 1 for root in graph.roots if root in above}
     for step in reversed(order):

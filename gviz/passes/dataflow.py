@@ -33,7 +33,7 @@ def dataflow(graph: Graph) -> Graph:
     >>> [(node.kind, node.label, node.name) for node in dataflow(Graph(nodes, edges, ("n0",))).nodes]
     [('operation', 'MulBackward0', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
     """
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     words, rows = words_of(graph), {row.name: row for row in graph.tensors}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     data = [edge for edge in graph.edges if edge.kind == "data"]

@@ -79,18 +79,13 @@ def words_of(graph: Graph) -> dict[str, Words]:
     >>> words_of(Graph(nodes, (Edge("n1", "n0"),)))
     {'n0': Words(expression='x + □', operands=('x', '□'), result='a')}
     """
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    outputs: dict[str, str] = {}
-    kinds = {node.id: node for node in graph.nodes}
-    for edge in graph.edges:
-        if edge.kind == "data":
-            inputs[edge.target].append(edge)
-            if kinds[edge.target].kind == "output":
-                outputs[edge.source] = kinds[edge.target].name or ""
+    kinds = graph.by_id
+    inputs = {node: [edge for edge in edges if edge.kind == "data"] for node, edges in graph.inputs.items()}
+    outputs = {edge.source: node.name or "" for node in graph.nodes if node.kind == "output" for edge in inputs[node.id]}
     texts: dict[str, Text] = {}
     words: dict[str, Words] = {}
     pieces = pieces_of(graph, inputs)
-    for each in inputs_first(graph, inputs):
+    for each in graph.inputs_first(("data",)):
         node = each._replace(expression=each.expression or pieces.get(each.id, ""))
         operands = {edge.slot: named(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         text = Text(node.name or "")
@@ -124,7 +119,7 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     >>> pieces_of(Graph(nodes, tuple(edges)), {"n0": edges[:2], "n1": edges[2:], "n2": [], "n3": []})
     {'n1': 'w * x'}
     """
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     found: dict[str, str] = {}
     operations = [node for node in graph.nodes if node.kind == "operation"]
     if not any(len(inputs[node.id]) < node.slots and not node.expression for node in operations):
@@ -272,34 +267,14 @@ def letters() -> Iterator[str]:
 
 def with_letters(graph: Graph) -> Graph:
     """Return the graph with a letter for each operation whose result has no name, as formulas need one."""
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = dict(graph.by_id)
     taken = {node.name for node in graph.nodes} | {row.name for row in graph.tensors}
     named = {edge.source for edge in graph.edges if edge.kind == "data" and nodes[edge.target].kind == "output"}
     free = (letter for letter in letters() if letter not in taken)
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    for edge in graph.edges:
-        inputs[edge.target].append(edge)
-    for node in inputs_first(graph, inputs):
+    for node in graph.inputs_first():
         if node.kind == "operation" and node.name is None and node.id not in named:
             nodes[node.id] = node._replace(name=next(free), is_letter=True)
     return replace(graph, nodes=tuple(nodes.values()))
-
-
-def inputs_first(graph: Graph, inputs: dict[str, list[Edge]]) -> Iterator[Node]:
-    """Yield the nodes, each after those that it is made from."""
-    nodes = {node.id: node for node in graph.nodes}
-    waiting = {node: len(edges) for node, edges in inputs.items()}
-    users: dict[str, list[str]] = {node: [] for node in nodes}
-    for edges in inputs.values():
-        for edge in edges:
-            users[edge.source].append(edge.target)
-    ready = [node for node, count in waiting.items() if not count]
-    for node in ready:  # grows while it is read
-        yield nodes[node]
-        for user in users[node]:
-            waiting[user] -= 1
-            if not waiting[user]:
-                ready.append(user)
 
 
 def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]) -> Text:

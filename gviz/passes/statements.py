@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.graph import Edge
 from gviz.passes.elements import agree, plus, times
-from gviz.passes.expressions import UNKNOWN, inputs_first
+from gviz.passes.expressions import UNKNOWN
 from gviz.passes.formulas import product, read, replaced, total, written
 
 if TYPE_CHECKING:
@@ -62,13 +62,8 @@ def by_statement(graph: Graph) -> Graph:
     Args:
         graph: what :func:`gviz.passes.dataflow.dataflow` returns.
     """
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    users: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    for edge in graph.edges:
-        inputs[edge.target].append(edge)
-        users[edge.source].append(edge)
-    order = list(inputs_first(graph, inputs))
-    owner = owners(order, users, graph.roots)
+    order = list(graph.inputs_first())
+    owner = owners(order, graph.uses, graph.roots)
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)
     parts = {node.id: Part(ast.Constant(1), True, 1.0, node.arrives) for node in order if node.id not in inner}
@@ -76,7 +71,7 @@ def by_statement(graph: Graph) -> Graph:
     position = {node.id: number for number, node in enumerate(graph.nodes)}
     places: dict[tuple[str, int, str], tuple[int, int]] = {}
     for node in reversed(order):
-        for edge in inputs[node.id]:
+        for edge in graph.inputs[node.id]:
             part = along(parts[node.id], edge)
             if edge.source in inner:
                 parts[edge.source] = part if edge.source not in parts else added(parts[edge.source], part)
@@ -84,7 +79,7 @@ def by_statement(graph: Graph) -> Graph:
                 key = (edge.source, edge.output, owner[node.id])
                 found[key] = part if key not in found else added(found[key], part)
                 places[key] = min(places.get(key, (len(order), 0)), (position[node.id], edge.slot))
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     slots: dict[str, int] = {}
     edges = []
     for key in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them

@@ -33,7 +33,7 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     if options.repeat_leaves == "never" or len(graph.nodes) > LARGE:
         return graph
     always = options.repeat_leaves == "always"
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = dict(graph.by_id)
     leaf_of = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     leaf_of |= {node.id: node.id for node in graph.nodes if node.kind == "leaf" and node.id not in leaf_of.values()}
     uses = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)

@@ -184,7 +184,7 @@ class _Scene:
 
     def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step], *, compact: bool = False) -> None:
         self.graph, self.options, self.steps, self.theme = with_repeats(graph, options), options, steps, THEMES[options.theme]
-        self.nodes = {node.id: node for node in self.graph.nodes}
+        self.nodes = self.graph.by_id
         self.leaf_of = [edge.source for edge in graph.edges]
         self.lines = lines_at(graph, options, steps, compact=compact)
         self.plates = {} if compact else dict(self.texts_on_lines())

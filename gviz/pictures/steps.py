@@ -126,7 +126,7 @@ class _Telling:
 
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
         self.graph, self.options = graph, options
-        self.nodes = {node.id: node for node in graph.nodes}
+        self.nodes = graph.by_id
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
         self.uses: dict[Place, list[int]] = {}
         self.ways: Counter[Place] = Counter(place_of(edge) for edge in graph.edges)
@@ -398,7 +398,7 @@ def starts_of(graph: Graph) -> dict[str, Value]:
 
     What arrives at a root that another one is made from consists of that gradient and what the other one hands on.
     """
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     starts: dict[str, Value] = {}
     for root in graph.roots:
         arrives = nodes[root].arrives

@@ -45,7 +45,7 @@ def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
 
     Edges that carry no gradient (views, saved tensors) are control edges, which are dashed.
     """
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     into: dict[str, list[Edge]] = {node_id: [] for node_id in nodes}
     used: dict[str, set[int]] = defaultdict(set)
     for edge in sorted(graph.edges, key=lambda edge: (edge.kind != "data", edge.slot)):
@@ -99,18 +99,7 @@ def _attrs(node: Node, options: RenderOptions) -> dict[str, bytes]:
 
 def _in_order(graph: Graph) -> list[str]:
     """Return the ids of the nodes, each behind those that it uses; a cycle, which a saved graph may hold, comes last."""
-    waiting = {node.id: 0 for node in graph.nodes}
-    users: dict[str, list[str]] = defaultdict(list)
-    for edge in graph.edges:
-        waiting[edge.target] += 1
-        users[edge.source].append(edge.target)
-    order = [node_id for node_id, number in waiting.items() if not number]
-    for node_id in order:
-        for user in users[node_id]:
-            waiting[user] -= 1
-            if not waiting[user]:
-                order.append(user)
-    return list(dict.fromkeys([*order, *waiting]))
+    return list(dict.fromkeys([*(node.id for node in graph.inputs_first()), *graph.by_id]))
 
 
 def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:

@@ -84,15 +84,12 @@ class Tree:
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
         self.options = options
         self.guides = _ASCII if options.ascii else _UNICODE
-        self.nodes = {node.id: node for node in graph.nodes}
+        self.nodes, self.inputs = graph.by_id, graph.inputs
         self.roots = graph.roots
         drawn = dict(zip(self.nodes, boxes(graph, options, table=False), strict=True))
         self.texts = {node: describe(box) for node, box in drawn.items()}
         inks = {node: WRONG if box.is_error else ANSI.get(box.kind) for node, box in drawn.items()}
         self.colours = inks if options.color else {}
-        self.inputs: dict[str, list[Edge]] = {}
-        for edge in graph.edges:
-            self.inputs.setdefault(edge.target, []).append(edge)
         self.deepest = max(options.width - _LEAST_ROOM, 6)
         self.seen: set[str] = set()
         self.numbers: dict[str, int] = {}

@@ -78,10 +78,7 @@ class Drawing:
         self.body = body
         self.roots = graph.roots
         self.max_chars = max_chars
-        self.nodes = {node.id: node for node in graph.nodes}
-        self.into: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-        for edge in graph.edges:
-            self.into[edge.target].append(edge)
+        self.nodes, self.into = graph.by_id, graph.inputs
         self.seen: set[str] = set()
         self.arrows = {kind: _attributes(look) for kind, look in ARROWS.items()}
         self.boxes: dict[tuple[str, str], str] = {}

@@ -7,8 +7,7 @@ import re
 
 from gviz.errors import SourceError
 from gviz.files import parse_json
-from gviz.graph import Edge, Graph
-from gviz.passes.expressions import inputs_first
+from gviz.graph import Graph
 from gviz.text import excerpt
 
 __all__ = ["load"]
@@ -55,14 +54,11 @@ def load(text: str, file: str) -> Graph:
 
 def _impossible(graph: Graph) -> str:
     """Return what no recorded graph has: an input beyond the last one, data that comes back to where it was; "" if nothing."""
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
     slots = {node.id: node.slots for node in graph.nodes if node.kind == "operation"}
     if max(slots.values(), default=0) > MOST_INPUTS:
         return f"an operation has {excerpt(str(max(slots.values())))} inputs; {MOST_INPUTS:,} are drawn"
     for edge in graph.edges:
-        if edge.kind == "data":
-            inputs[edge.target].append(edge)
-            if edge.slot >= slots.get(edge.target, edge.slot + 1):
-                return f"edge {excerpt(edge.source)} -> {excerpt(edge.target)}: there is no input {edge.slot}"
-    is_round = sum(1 for _ in inputs_first(graph, inputs)) < len(graph.nodes)
+        if edge.kind == "data" and edge.slot >= slots.get(edge.target, edge.slot + 1):
+            return f"edge {excerpt(edge.source)} -> {excerpt(edge.target)}: there is no input {edge.slot}"
+    is_round = sum(1 for _ in graph.inputs_first(("data",))) < len(graph.nodes)
     return "the arrows of this graph go round in a circle" if is_round else ""

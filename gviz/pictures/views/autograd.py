@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
-from gviz.passes.expressions import inputs_first, operator_of
+from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Frame, Shape, html
 from gviz.pictures.labels import (
     LONGEST_NAME,
@@ -58,12 +58,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
 def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the tensors, the rows of operations with their grad_fns, and the lines."""
-    nodes = {node.id: node for node in graph.nodes}
-    inputs: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    uses: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
-    for edge in graph.edges:
-        inputs[edge.target].append(edge)
-        uses[edge.source].append(edge)
+    nodes, inputs, uses = graph.by_id, graph.inputs, graph.uses
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
     made = outputs_of(graph)
     for node in graph.nodes:
@@ -73,7 +68,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
             for one in made[node.id].values():
                 is_root = node.id in graph.roots and one.name == node.name
                 yield Shape(one.id, record(one, options, theme, is_root=is_root))
-    rows = rows_of(graph, inputs)
+    rows = rows_of(graph)
     first = {edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]}
     for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
         own = [leaf for leaf in leaves if first.get(leaf.id, 0) == depth]
@@ -102,12 +97,12 @@ def row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Stat
     yield Frame()
 
 
-def rows_of(graph: Graph, inputs: dict[str, list[Edge]]) -> dict[int, list[Node]]:
+def rows_of(graph: Graph) -> dict[int, list[Node]]:
     """Return the operations by the length of the longest way to them from a leaf."""
     depths: dict[str, int] = {}
     rows: dict[int, list[Node]] = {}
-    for node in inputs_first(graph, inputs):
-        depths[node.id] = 1 + max((depths[edge.source] for edge in inputs[node.id]), default=0)
+    for node in graph.inputs_first():
+        depths[node.id] = 1 + max((depths[edge.source] for edge in graph.inputs[node.id]), default=0)
     for node in graph.nodes:
         if node.kind == "operation":
             rows.setdefault(depths[node.id], []).append(node)

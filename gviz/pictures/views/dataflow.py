@@ -92,10 +92,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     shown = with_repeats(graph, options)
-    nodes = {node.id: node for node in shown.nodes}
-    uses: dict[str, list[Edge]] = {}
-    for edge in graph.edges:
-        uses.setdefault(edge.source, []).append(edge)
+    nodes = shown.by_id
     on_path = trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     roots = [nodes[root] for root in graph.roots]
     root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
@@ -104,7 +101,7 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
     for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=""), room),
-            *gradient_lines(node, uses.get(node.id, []), root, room, before.get(node.name or "")),
+            *gradient_lines(node, graph.uses.get(node.id, []), root, room, before.get(node.name or "")),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *place_lines(node, options),
             *uses_line(node),
@@ -266,7 +263,7 @@ def circle(
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
     kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     found = {node.kind for node in graph.nodes}
     told = {kind: text for kind, text in kinds.items() if kind in found}
     derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, nodes, options)}

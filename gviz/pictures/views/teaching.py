@@ -73,14 +73,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines of a graph; ``formula`` has the constants too, which operations may have saved."""
     graph = with_repeats(whole, options)
-    uses: dict[str, list[Edge]] = {}
-    inputs: dict[str, list[Edge]] = {}
-    nodes = {node.id: node for node in graph.nodes}
-    for edge in whole.edges:
-        uses.setdefault(edge.source, []).append(edge)
-    for edge in formula.edges:
-        inputs.setdefault(edge.target, []).append(edge)
-    operands = {node.id: node for node in formula.nodes}
+    nodes = graph.by_id
     for node in graph.nodes:
         is_root = node.id in graph.roots
         look = box_attributes("output" if is_root and node.kind != "leaf" else node.kind, theme)
@@ -91,11 +84,11 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
         if node.kind == "leaf":
             head = [*value_lines(node, options), *uses_line(node)]
             foot: list[Line] = [(Span("AccumulateGrad", "muted"),)]
-            foot += [sum_line(node, uses.get(node.id, []), options)] if "grad" in options.show else []
+            foot += [sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options), *place_lines(node, options)], "")]
-            kept = saved_text(node, inputs.get(node.id, []), operands)
+            kept = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
             parts += [(saved_lines(kept), theme.boxes["saved"].fill)] if kept else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
@@ -164,7 +157,7 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
 
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture."""
-    nodes = {node.id: node for node in graph.nodes}
+    nodes = graph.by_id
     has_saved = any(f">{SAVED}" in one.look.get("label", "") for one in drawn)
     kinds = {node.kind for node in graph.nodes} | ({"saved"} if has_saved else set())
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
