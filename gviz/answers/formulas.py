@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.explain.derivation import begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
-from gviz.passes.elements import agree, elements, is_finite, plus
+from gviz.passes.elements import agree, elements, is_finite, plus, size_of
 from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.passes.formulas import read, written
-from gviz.pictures.labels import decimal, norm, shape_text, size_of, value_text
+from gviz.pictures.labels import decimal, norm, shape_text, value_text
+from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
 
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ PRECISION = 4
 """Decimals of a number."""
 
 MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
-
-COUNTS = ("no", "one", "two", "three", "four")
 
 
 def numbers(value: Value, most: int = 1000) -> str:
@@ -141,7 +140,7 @@ def counted(chain: Chain) -> str:
     >>> counted(Some(count=2, paths=(1, 2))), counted(Some(count=2**60, paths=(1,)))
     ('two paths', '1,152,921,504,606,846,976 paths, of which 1 is listed')
     """
-    count = COUNTS[chain.count] if chain.count < len(COUNTS) else f"{chain.count:,}"
+    count = NUMBERS[chain.count] if chain.count < len(NUMBERS) else f"{chain.count:,}"
     listed = len(chain.paths)
     rest = "" if listed == chain.count else f", of which {listed} {'is' if listed == 1 else 'are'} listed"
     return f"{count} path{'' if chain.count == 1 else 's'}{rest}"

@@ -10,7 +10,7 @@ from gviz.errors import SourceError
 from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree
+from gviz.passes.elements import agree, size_of
 from gviz.passes.expressions import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING
@@ -167,18 +167,10 @@ def without_large(graph: Graph) -> Graph:
     """Return the graph without the numbers on the edges of large tensors."""
 
     def small(edge: Edge) -> Edge:
-        sizes = [count(value) for value in (edge.local, edge.handed)]
+        sizes = [math.prod(size_of(value)) for value in (edge.local, edge.handed)]
         return edge._replace(local=None, handed=None) if max(sizes) > LARGE else edge
 
     return replace(graph, edges=tuple(map(small, graph.edges)))
-
-
-def count(value: Value) -> int:
-    """Return the number of elements."""
-    found = 1
-    while isinstance(value, tuple):
-        found, value = found * len(value), value[0] if value else None
-    return found
 
 
 def completed(chain: Chain, *, has_tensors: bool) -> Chain:

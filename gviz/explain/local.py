@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
-from gviz.passes.elements import sizes
+from gviz.passes.elements import size_of
 from gviz.passes.expressions import UNKNOWN, with_letters, words_of
 from gviz.passes.formulas import written
 from gviz.passes.operands import rows
@@ -283,7 +283,7 @@ def with_symbols(graph: Graph) -> Graph:
         if found is None:
             return edge._replace(local=None)
         local = edge.local if found.is_factor else None
-        is_each = local is not None and sizes(local) == sizes(edge.handed)  # a factor for each element says as much
+        is_each = local is not None and size_of(local) == size_of(edge.handed)  # a factor for each element says as much
         return edge._replace(symbol=found.symbol, local=local, jacobian=None if is_each else edge.jacobian)
 
     return replace(graph, edges=tuple(named(edge) for edge in graph.edges))

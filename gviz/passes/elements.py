@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gviz.graph import Value
 
 __all__ = [
-    "agree", "elements", "has_only", "is_finite", "largest", "plus", "positions", "shaped", "sizes", "sum_to", "through",
+    "agree", "elements", "has_only", "is_finite", "largest", "plus", "positions", "shaped", "size_of", "sum_to", "through",
     "times",
 ]  # fmt: skip
 
@@ -64,7 +64,7 @@ def combined(left: Value, right: Value, function: Callable[[float, float], float
     return None if any(item is None for item in found) else found
 
 
-def sizes(value: Value) -> tuple[int, ...]:
+def size_of(value: Value) -> tuple[int, ...]:
     """Return the sizes of nested values, read off the first of each."""
     found = []
     while isinstance(value, tuple):
@@ -81,7 +81,7 @@ def sum_to(value: Value, like: Value) -> Value:
     """
     if value == () and not isinstance(like, tuple):
         return 0.0
-    while isinstance(value, tuple) and value and len(sizes(value)) > len(sizes(like)):
+    while isinstance(value, tuple) and value and len(size_of(value)) > len(size_of(like)):
         value = reduce(plus, value)
     if not (isinstance(value, tuple) and isinstance(like, tuple)):
         return value
@@ -96,24 +96,15 @@ def through(value: Value, matrix: Value, like: Value) -> Value:
     >>> through((1.0, 10.0), ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)), ((0.0,), (0.0,), (0.0,)))
     ((41.0,), (52.0,), (63.0,))
     """
-    numbers = list(flat(value))
+    numbers = elements(value)
     if not isinstance(matrix, tuple) or len(numbers) != len(matrix):
         return None
     parts = [times(entries, one) for one, entries in zip(numbers, matrix, strict=True)]
     row = reduce(plus, parts)
-    if not isinstance(row, tuple) or len(row) != sum(1 for _ in flat(like)):
+    if not isinstance(row, tuple) or len(row) != len(elements(like)):
         return None
     sizes = [max(map(largest, column)) for column in zip(*parts, strict=True)]
     return shaped((0.0 if largest(one) < EPSILON * size else one for one, size in zip(row, sizes, strict=True)), like)
-
-
-def flat(value: Value) -> Iterator[Value]:
-    """Yield the numbers, first to last."""
-    if not isinstance(value, tuple):
-        yield value
-        return
-    for part in value:
-        yield from flat(part)
 
 
 def shaped(numbers: Iterator[Value], like: Value) -> Value:
@@ -170,8 +161,8 @@ def elements(value: Value) -> list[float | str | None]:
 
 
 def is_finite(value: Value) -> bool:
-    """Return whether none of the numbers is nan or inf."""
-    return not any(item in NOT_FINITE for item in elements(value) if isinstance(item, str))
+    """Return whether none of the numbers is nan or inf; those are texts, so that one float needs no look."""
+    return isinstance(value, float) or not any(item in NOT_FINITE for item in elements(value) if isinstance(item, str))
 
 
 def has_only(value: Value, number: float) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.passes.elements import NOT_FINITE, elements, is_finite
+from gviz.passes.elements import NOT_FINITE, elements, is_finite, size_of
 from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import signed
 from gviz.pictures import LARGE
@@ -114,11 +114,6 @@ def value_text(value: Value, precision: int | None = None) -> str:
     return number(value) if precision is None else decimal(value, precision)
 
 
-def has_numbers(value: Value) -> bool:
-    """Return whether none of the numbers is nan or inf; those are texts, so that one float needs no look."""
-    return isinstance(value, float) or is_finite(value)
-
-
 def shape_text(shape: tuple[int | None, ...]) -> str:
     """Return sizes as TorchViz writes them, ``?`` for an unknown one.
 
@@ -126,15 +121,6 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
     ('(3, ?)', '()')
     """
     return f"({', '.join('?' if size is None else str(size) for size in shape)})"
-
-
-def size_of(value: Value) -> tuple[int, ...]:
-    """Return the sizes of nested values, read off the first of each."""
-    sizes = []
-    while isinstance(value, tuple):
-        sizes.append(len(value))
-        value = value[0] if value else None
-    return tuple(sizes)
 
 
 def is_small(shape: tuple[int | None, ...]) -> bool:
@@ -249,7 +235,7 @@ def uses_line(node: Node) -> list[Line]:
 
 def not_finite_first(graph: Graph) -> set[str]:
     """Return the ids of the operations that make nan or inf out of finite inputs, as far as the values are known."""
-    bad = {node.id for node in graph.nodes if node.value is not None and not has_numbers(node.value)}
+    bad = {node.id for node in graph.nodes if node.value is not None and not is_finite(node.value)}
     if not bad:
         return set()
     known = {node.id for node in graph.nodes if node.value is not None or node.kind == "accumulate"}
@@ -374,7 +360,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
     found: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
-        ink = "" if has_numbers(node.value) else "error"
+        ink = "" if is_finite(node.value) else "error"
         if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_STATEMENT or not head:
             found = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
@@ -387,7 +373,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     if node.grad is None:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
-    if not has_numbers(node.grad):
+    if not is_finite(node.grad):
         text = value_text(node.grad, options.precision) if is_small(size_of(node.grad)) else "not finite"
         return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
     text = value_text(node.grad, options.precision)

@@ -16,7 +16,7 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from gviz.passes.elements import elements, is_finite, plus, times
+from gviz.passes.elements import elements, is_finite, plus, size_of, times
 from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
     Span,
@@ -28,7 +28,6 @@ from gviz.pictures.labels import (
     shape_text,
     short,
     short_value,
-    size_of,
     text_of,
     value_lines,
     value_text,

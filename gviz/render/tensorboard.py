@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from gviz import events
 from gviz.events import write_events as save
-from gviz.pictures.labels import is_small, size_of, value_text
+from gviz.passes.elements import size_of
+from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, plus
+from gviz.passes.elements import agree, plus, size_of
 from gviz.passes.expressions import UNKNOWN, operator_of
 from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Shape, html
@@ -25,7 +25,6 @@ from gviz.pictures.labels import (
     place_lines,
     short,
     short_value,
-    size_of,
     uses_line,
     value_lines,
     value_text,

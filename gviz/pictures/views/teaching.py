@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, is_finite, times
+from gviz.passes.elements import agree, is_finite, size_of, times
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import (
     REPEATED,
@@ -22,7 +22,6 @@ from gviz.pictures.labels import (
     norm_text,
     place_lines,
     short_value,
-    size_of,
     uses_line,
     value_lines,
 )
