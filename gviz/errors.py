@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from gviz.text import display_width
 
-__all__ = ["FileError", "GvizError", "GvizWarning", "MissingError", "Place", "RenderError", "SourceError", "caret"]
-
 MAX_SHOWN = 76
 """Columns of source that an error shows; a longer line is cut around the caret."""
 

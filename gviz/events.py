@@ -25,10 +25,6 @@ from gviz.files import check_name, explained, write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "Op", "crc32c", "dtype_attr", "event_file", "graph_def", "plain_attr", "shape_attr", "tensor_attr", "write_events",
-]  # fmt: skip
-
 Dims: TypeAlias = "Sequence[int | None] | None"
 """Sizes, None for an unknown one; None for an unknown rank."""
 

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO, TextIO
 
-__all__ = [
-    "STDIN",
-    "check_name",
-    "decode",
-    "explained",
-    "for_file",
-    "parse_json",
-    "read_file",
-    "read_stdin",
-    "write",
-    "write_all",
-]
-
 STDIN = "<stdin>"
 """The name of standard input in messages, as Python has it."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.graph import Value
     from gviz.walk import NodeLike, TensorLike
 
-__all__ = ["MOST", "MOST_TO_DIAGNOSE", "engine_of", "flow", "flow_of"]
-
 MOST = MOST_FLOWING
 
 MOST_TO_DIAGNOSE = 10_000

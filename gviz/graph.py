@@ -30,8 +30,6 @@ from gviz.text import excerpt, line_text
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EDGE_KINDS", "KINDS", "Cut", "Edge", "Graph", "Node", "TensorRow", "Value"]
-
 Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""
 

@@ -7,12 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "aligned", "closest", "did_you_mean", "display_width", "excerpt", "joined", "legible", "line_text", "printable",
-    "quotient_of",
-    "shorten", "shorten_lines", "visible",
-]  # fmt: skip
-
 ALIKE = 0.78
 """Two names are alike from here on, as difflib measures: ``lg`` is like ``log`` (0.8), ``foo`` not like ``floor`` (0.75)."""
 

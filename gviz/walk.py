@@ -18,11 +18,6 @@ from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = [
-    "MOST_FLOWING", "Flow", "Line", "NodeLike", "TensorLike", "bytes_kept", "graph", "held_by", "is_tensor", "numbers",
-    "tensor_row", "walk",
-]  # fmt: skip
-
 SAVED = "_saved_"
 FREED = "freed"
 

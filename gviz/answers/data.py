@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gviz.answers import Explanation, Page
 
-__all__ = ["render"]
-
 
 def render(explanation: Explanation, _page: Page) -> str:
     """Return one line: ``{"of", "wrt": [...]}``, ``{"operations": [...]}``, or ``{"error", "meaning", "ways"}``."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gviz.explain.derivation import begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
 from gviz.passes.elements import agree, elements, is_finite, plus, size_of
-from gviz.passes.expressions import UNKNOWN, operator_of
-from gviz.passes.formulas import read, written
+from gviz.passes.expressions import operator_of
+from gviz.passes.formulas import UNKNOWN, read, written
 from gviz.pictures.labels import decimal, norm, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -20,24 +20,6 @@ if TYPE_CHECKING:
     from gviz.explain.derivation import Derivation
     from gviz.explain.paths import Chain, Path, Step
     from gviz.graph import Edge, Node, Value
-
-__all__ = [
-    "UNNAMED",
-    "Section",
-    "StepText",
-    "counted",
-    "forward",
-    "grad_name",
-    "heading",
-    "is_scalar",
-    "is_short",
-    "local_text",
-    "numbers",
-    "remark",
-    "section_of",
-    "steps",
-    "target",
-]
 
 MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""

@@ -10,8 +10,7 @@ from unicodedata import normalize
 from gviz.answers.formulas import UNNAMED, counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
 from gviz.passes.elements import size_of
-from gviz.passes.expressions import UNKNOWN
-from gviz.passes.formulas import read
+from gviz.passes.formulas import UNKNOWN, read
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from gviz.answers.formulas import Section
     from gviz.explain.paths import Chain, Path
     from gviz.graph import Edge, Node, Value
-
-__all__ = ["math", "prose", "render"]
 
 HEAD = r"""\documentclass{article}
 \usepackage[margin=2cm]{geometry}

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from gviz.answers.formulas import Section
     from gviz.explain.paths import Chain, Path
 
-__all__ = ["render"]
-
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})
 """Signs that Markdown would take for its own."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from gviz.explain.paths import Chain, Path
     from gviz.graph import Node
 
-__all__ = ["render"]
-
 LEAST_WIDTH = 40
 """Columns that the text takes at the least; a narrower terminal breaks its lines itself."""
 

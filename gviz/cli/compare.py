@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from gviz.compare import Pair
     from gviz.sources import Source, SourceOptions
 
-__all__ = ["compare"]
-
 MOST_RUNS = 10_000
 RUNS = 50
 WIDEST = 80

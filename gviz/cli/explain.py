@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.cli.options import Command
     from gviz.sources import Source, SourceOptions
 
-__all__ = ["explain"]
-
 FORMS = ("text", "latex", "markdown", "json")
 
 

@@ -6,8 +6,6 @@ import click
 
 from gviz.cli import streams
 
-__all__ = ["formats"]
-
 HEADINGS = ("suffix", "what it is", "made by")
 
 

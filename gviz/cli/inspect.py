@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.graph import TensorRow, Value
     from gviz.sources import Reading, Source, SourceOptions
 
-__all__ = ["inspect"]
-
 
 @click.command(cls=SourceCommand)
 @takes_source()

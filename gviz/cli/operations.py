@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gviz.graph import Graph
 
-__all__ = ["records", "rows", "show_operations"]
-
 HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 """Inputs may be hundreds, as those of an optimizer's step: they come last."""
 

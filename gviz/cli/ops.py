@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from gviz.explain.catalogue import Operation
 
-__all__ = ["ops"]
-
 MOST_IN_FULL = 6
 """Operations that are printed in full; more of them are a table."""
 

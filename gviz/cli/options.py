@@ -11,8 +11,6 @@ import click
 from gviz.errors import GvizError
 from gviz.text import did_you_mean
 
-__all__ = ["READING", "Command", "OneOf", "SourceCommand", "not_blank", "not_one_of", "pairs", "takes_source"]
-
 Command: TypeAlias = Callable[..., int]
 
 

@@ -19,8 +19,9 @@ from gviz.cli import streams
 from gviz.cli.options import NAMES, OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
 from gviz.files import STDIN
-from gviz.layout import RenderWarning
-from gviz.pictures.options import ENGINES, FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, THEMES, VIEWS
+from gviz.layout import ENGINES, RenderWarning
+from gviz.pictures.options import FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
+from gviz.pictures.theme import THEMES
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from gviz.cli.options import Command
     from gviz.graph import Graph
     from gviz.sources import Source
-
-__all__ = ["Output", "default_stem", "makes_picture", "title_of"]
 
 TREE_LINES = 20
 """Lines of the tree that is printed beside a picture on a terminal."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.sources import Reading, Source, SourceOptions
     from gviz.sources.script.changes import Change
 
-__all__ = ["one_thread", "read_source", "ready", "run_script"]
-
 
 def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:
     """Read a source and print its notes.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.cli.output import Output
     from gviz.sources import Source, SourceOptions
 
-__all__ = ["render"]
-
 MANY = 100
 """Boxes above which a picture is larger than a screen, and people look for a smaller one."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
     from gviz.sources.script.changes import Change
 
-__all__ = ["run"]
-
 EACH = 3
 """Runs of one line that are told of each tensor; of later ones only how many there were."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.cli.output import Output
     from gviz.sources import Reading, Source, SourceOptions
 
-__all__ = ["static"]
-
 
 @click.command(cls=SourceCommand)
 @takes_source("values", "root", "dtype", "engine", "on_error")

@@ -17,8 +17,9 @@ from gviz.cli.output import default_stem, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import FileError, SourceError
 from gviz.files import for_file
-from gviz.layout import RenderWarning
-from gviz.pictures.options import ENGINES, EVERY, THEMES, RenderOptions
+from gviz.layout import ENGINES, RenderWarning
+from gviz.pictures.options import EVERY, RenderOptions
+from gviz.pictures.theme import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from gviz.cli.options import Command
     from gviz.graph import Graph
     from gviz.sources import Source, SourceOptions
-
-__all__ = ["steps"]
 
 FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
 SAVED = "gviz render SOURCE --view dataflow -o graph.json saves them with the graph"

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.options import Level, Note
 
-__all__ = [
-    "abandon", "complain", "flush", "hear_warnings", "in_colour", "interruptible", "is_terminal", "product_alone",
-    "say", "takes_unicode", "write_product",
-]  # fmt: skip
-
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["LONGEST_CELL", "console", "cut", "fit", "heading", "print_rows", "ruled"]
-
 LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
 """Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at last."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.graph import Graph, TensorRow, Value
     from gviz.sources import Reading
 
-__all__ = ["print_changes", "print_tensors"]
-
 MOST_ALIASES = 4
 """Second names that are listed below the table; the rest are counted."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.source import Source
 
-__all__ = ["read_feeds", "read_values", "read_words"]
-
 VALUES = 'such a file looks like {"x": 2, "W": [[1, 2], [3, 4]]}'
 FEEDS = 'such a file looks like [{"a": 1, "b": 2}, {"a": 3, "b": 4}]'
 

@@ -14,10 +14,8 @@ from gviz.cli.options import READING, SourceCommand, takes_source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.explain.why import Cause
+    from gviz.explain.case import Cause
     from gviz.sources import Source, SourceOptions
-
-__all__ = ["why"]
 
 INKS = {"bold": "1", "good": "32;1", "bad": "31;1", "dim": "2"}
 """ANSI's styles of the parts of an answer."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from gviz.compare import Comparison
 
-__all__ = ["bars", "caption", "seconds", "side_by_side"]
-
 BARS = 44
 """Columns of the bars in a picture."""
 

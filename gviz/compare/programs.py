@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.options import Note
 
-__all__ = ["articles", "of_expression", "power"]
-
 POWER, SIZE = 100, 10
 """The program of TensorFlow's guide: the power of the matrix, and its rows and columns."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from gviz.compare import Comparison
 
-__all__ = ["as_json", "as_text"]
-
 HOW = (
     "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",
     "Python's garbage collector is on.",

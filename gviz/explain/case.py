@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from gviz.graph import Graph, Node, TensorRow, Value
 
-__all__ = ["FINE", "Case", "Cause", "Lines", "Stop", "sign_of"]
-
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
 

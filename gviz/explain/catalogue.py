@@ -27,8 +27,6 @@ from gviz.text import joined
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Operation", "matching", "operations"]
-
 Texts = tuple[str, ...]
 
 MOST_NAMED = 8

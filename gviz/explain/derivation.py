@@ -11,7 +11,7 @@ from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, size_of
-from gviz.passes.expressions import UNKNOWN
+from gviz.passes.formulas import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from gviz.explain.paths import Chain, Path
     from gviz.graph import Edge, Graph, Node, Value
-
-__all__ = ["MOST_LISTED", "MOST_PATHS", "Derivation", "begins_with_one", "derive", "is_retained", "kind_of", "single"]
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""

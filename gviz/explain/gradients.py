@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.explain.case import Case
     from gviz.graph import Edge, Node, TensorRow, Value
 
-__all__ = ["not_finite_root", "of_gradient"]
-
 MOST = 3
 """Places that are listed."""
 

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
 from gviz.passes.elements import size_of
-from gviz.passes.expressions import UNKNOWN, with_letters, words_of
-from gviz.passes.formulas import written
+from gviz.passes.expressions import with_letters, words_of
+from gviz.passes.formulas import UNKNOWN, written
 from gviz.passes.operands import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gviz.graph import Edge, Graph
-
-__all__ = ["Local", "local_derivative", "with_formula", "with_symbols"]
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",

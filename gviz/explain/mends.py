@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["assigned_in", "in_place", "out_of_place", "requiring", "retaining_leaf", "within_graph"]
-
 CUTS = {"detach", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a call or as an attribute."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from gviz.explain.catalogue import Operation
 
-__all__ = ["Named", "looks_like_a_node", "named"]
-
 WRAPPED = re.compile(r"\s*(?:\w+\s*=\s*)?<?\s*((?:\w+(?:\.|::))*)(\w+)(?:\s+object(?: at 0x[0-9a-fA-F]+)?)?\s*>?\)?\s*")
 """A name with what print() puts around it: ``grad_fn=<AddBackward0>``, ``<AddBackward0 object at 0x7f3c>``."""
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from gviz.explain.case import Case
     from gviz.graph import TensorRow
 
-__all__ = ["CUTS", "MENDS", "cut_off", "false_cure", "never_required", "outside"]
-
 CUTS = {
     "frozen": "{it} does not require a gradient any more",
     "detached": "{it} was cut off{source} by {by}()",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph, Node, TensorRow, Value
 
-__all__ = ["Chain", "Path", "Step", "find_paths"]
-
 MOST = 4
 """Paths that are listed."""
 

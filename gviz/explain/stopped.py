@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from gviz.explain.case import Case, Lines, Stop
     from gviz.graph import Edge, TensorRow
 
-__all__ = ["is_about", "stopped"]
-
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
 CHANGED = "modified by an inplace operation"

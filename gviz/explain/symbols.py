@@ -12,8 +12,6 @@ from gviz import ops
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import COMPOSITES
 
-__all__ = ["formula_text", "location", "meaning"]
-
 SIGNS: dict[str, Any] = {
     "neg": ast.USub(), "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(), "power": ast.Pow(),
     "less": ast.Lt(), "less_equal": ast.LtE(), "greater": ast.Gt(), "greater_equal": ast.GtE(), "equal": ast.Eq(),

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from gviz.errors import SourceError
 from gviz.text import excerpt
 
-__all__ = ["TROUBLES", "Trouble", "begins_as_an_error", "explained", "looks_like_an_error", "trouble_in"]
-
 
 class Trouble(NamedTuple):
     """An error, or a warning, of PyTorch's.

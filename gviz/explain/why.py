@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
 from gviz.explain import mends
-from gviz.explain.case import FINE, Case, Cause
+from gviz.explain.case import Case, Cause
 from gviz.explain.gradients import not_finite_root, of_gradient
 from gviz.explain.outside import CUTS, false_cure, never_required, outside
 from gviz.explain.stopped import is_about, is_without_graph, stopped
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gviz.graph import Graph, Node, TensorRow
-
-__all__ = ["FINE", "Cause", "why", "why_all"]
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""

@@ -14,8 +14,6 @@ from gviz.layout import DrawingError
 from gviz.layout.embedded import NAME, draw_here
 from gviz.layout.talk import pass_on, refusal
 
-__all__ = ["draw_in_child", "main"]
-
 _REFUSED = 3
 """Exit status where Graphviz has said what is wrong; all others but 0 mean that the process broke down."""
 

@@ -21,8 +21,6 @@ from gviz.layout.talk import overheard, pass_on, refusal, scratch_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["NAME", "draw", "draw_here", "is_narrow", "version"]
-
 NAME = "the embedded Graphviz"
 
 _COMPILED = "pygraphviz._graphviz"

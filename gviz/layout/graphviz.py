@@ -14,8 +14,6 @@ from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, emb
 from gviz.layout.child import draw_in_child
 from gviz.layout.fonts import needs_more, warn_of_missing
 
-__all__ = ["DrawingError", "NoEngineError", "draw", "engines"]
-
 _WITHOUT = "DOT, JSON and the tree need no Graphviz: graph.dot"
 
 _INKED = frozenset(("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd", "gd2", "wbmp", "webp", "tif", "tiff", "bmp"))

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Plan", "make_plan", "spans"]
-
 _MOST_PLACES = 4_000
 """Place holders that any graph may have; a larger graph may have one per node."""
 

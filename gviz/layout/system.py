@@ -10,8 +10,6 @@ from gviz.layout import NoEngineError
 from gviz.layout.fonts import drawing_environment
 from gviz.layout.talk import pass_on, refusal
 
-__all__ = ["draw", "version"]
-
 _INSTALL = "install Graphviz itself (apt-get install graphviz, brew install graphviz, https://graphviz.org/download)"
 
 _GIVEN = {"nop": 1, "nop2": 2}

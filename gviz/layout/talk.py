@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from gviz.errors import RenderError
 
-__all__ = ["overheard", "pass_on", "refusal", "scratch_file"]
-
 _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
 """Lines about how this machine's fonts are configured: they change nothing in a picture that has its own font."""
 

@@ -11,8 +11,6 @@ from gviz.graph import Edge, Graph, Node
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["collapse", "scopes_of"]
-
 
 def scopes_of(graph: Graph) -> list[str]:
     """Return all name scopes in it, outer ones first.

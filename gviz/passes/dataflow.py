@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from gviz.graph import Edge, Node
 from gviz.passes.elements import plus
-from gviz.passes.expressions import UNKNOWN, constant_of, output_name, words_of
-from gviz.passes.formulas import read
+from gviz.passes.expressions import constant_of, output_name, words_of
+from gviz.passes.formulas import UNKNOWN, read
 from gviz.text import line_text
 
 if TYPE_CHECKING:
     from gviz.graph import Graph, TensorRow, Value
-
-__all__ = ["dataflow", "outputs_of", "outside"]
 
 
 def dataflow(graph: Graph) -> Graph:

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 
     from gviz.graph import Value
 
-__all__ = [
-    "agree", "elements", "has_only", "is_finite", "largest", "plus", "positions", "shaped", "size_of", "sum_to", "through",
-    "times",
-]  # fmt: skip
-
 NOT_FINITE = ("nan", "inf", "-inf")
 """The texts for what is no finite number."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from gviz.graph import Edge, Graph, Node
 
-__all__ = ["UNKNOWN", "Words", "called", "constant_of", "letters", "operator_of", "output_name", "with_letters", "words_of"]
-
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
     "Dot": ("@", 2), "Bmm": ("@", 2), "Pow": ("**", 4),

@@ -10,8 +10,6 @@ from gviz.passes.dataflow import dataflow
 if TYPE_CHECKING:
     from gviz.graph import Graph
 
-__all__ = ["with_ghosts"]
-
 
 def with_ghosts(graph: Graph) -> Graph:
     """Return the graph with a node for each constant, and for each input without gradients, that an expression names.

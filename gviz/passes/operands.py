@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from gviz.autograd.row import Row
     from gviz.graph import Node
 
-__all__ = ["held_by", "inputs_of", "options_of", "rows", "signed"]
-
 UNTOLD = "…"
 """Stands for the options of a call that the node has not saved, or that are too many."""
 

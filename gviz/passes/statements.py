@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.graph import Edge
 from gviz.passes.elements import agree, plus, times
-from gviz.passes.expressions import UNKNOWN
-from gviz.passes.formulas import product, read, replaced, total, written
+from gviz.passes.formulas import UNKNOWN, product, read, replaced, total, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gviz.graph import Graph, Node, Value
-
-__all__ = ["by_statement"]
 
 HOLE = "_unknown"
 """What stands for an operand that is not known where a formula is taken apart, since □ is no name."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.passes.expressions import UNKNOWN
+from gviz.passes.formulas import UNKNOWN
 from gviz.pictures.labels import Span
 from gviz.pictures.look import LONGEST_LINE
 from gviz.text import display_width, shorten, visible
@@ -19,26 +19,6 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Box, Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
-
-__all__ = [
-    "BARE",
-    "Html",
-    "beside",
-    "box",
-    "caption",
-    "centred",
-    "fields",
-    "inks",
-    "labels",
-    "legend",
-    "on_line",
-    "plain",
-    "plate",
-    "record",
-    "span_text",
-    "stacked",
-    "unknown",
-]
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
 """Graphviz puts a node's own name in place of a backslash and N here too."""

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node, Value
     from gviz.pictures.options import RenderOptions
 
-__all__ = [
-    "Box", "Line", "Span", "boxes", "decimal", "describe", "lines", "name_along", "name_line", "outputs_line", "shape_text",
-    "uses_line", "value_text",
-]  # fmt: skip
-
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
 

@@ -5,11 +5,6 @@ The themes of all other pictures are in :mod:`gviz.pictures.theme`.
 
 from __future__ import annotations
 
-__all__ = [
-    "ANSI", "ARROWS", "BOX", "BOXES", "CLUSTER", "LABEL", "LONGEST_LINE", "LONGEST_PIECE", "LONGEST_TITLE", "WRONG",
-    "picture_size",
-]  # fmt: skip
-
 BOX = {
     "style": "filled",
     "shape": "box",

@@ -9,11 +9,6 @@ from gviz.layout import ENGINES
 from gviz.pictures.theme import THEMES
 from gviz.text import did_you_mean
 
-__all__ = [
-    "ENGINES", "EVERY", "FITS", "LOOKS", "MEASURES", "RANKDIRS", "REPEATS", "SHOWABLE", "STEPS", "SYMBOLS", "THEMES", "VIEWS",
-    "RenderOptions",
-]  # fmt: skip
-
 SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs", "line")
 """Further lines of the boxes; without any of them it is TorchViz's own picture."""
 

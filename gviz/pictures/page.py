@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gviz.pictures import Statement
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["USUAL", "WAYS", "Way", "direction", "themed"]
-
 
 class Way(NamedTuple):
     """A direction: the sides that a line leaves and enters, arrows along data and gradients, and the latter in words."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from gviz.graph import Graph
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["with_repeats"]
-
 MOST_USES, FAR = 2, 4
 """Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""
 

@@ -10,8 +10,6 @@ from gviz.pictures.labels import name_along
 if TYPE_CHECKING:
     from gviz.graph import Edge, Node
 
-__all__ = ["saved_text"]
-
 FIRST = ("self", "input")
 """What an operation keeps under these names is told first."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from gviz.pictures.steps import Step
     from gviz.pictures.theme import Theme
 
-__all__ = ["Slide", "series"]
-
 SPACE = {"nodesep": "0.16", "ranksep": "0.28"}
 """Inches between boxes, with room for an arrow against the stream beside each text."""
 

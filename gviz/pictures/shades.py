@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.graph import Graph, Node
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["shaded"]
-
 LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")
 DARK = ("#14171A", "#182431", "#1C3146", "#1F3E5B", "#234B70")
 GREY = ("#FFFFFF", "#EFEFEF", "#DFDFDF", "#CFCFCF", "#BFBFBF")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from gviz.pictures import Statement
 
-__all__ = ["PAGES", "Layout", "Page", "folded", "laid_out", "on_page", "rows_beside"]
-
 
 class Page(NamedTuple):
     """A page: its width and height in points, and the type sizes of its title, its caption, its legend and a program."""

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["PHASES", "Step", "chosen", "has_backward", "lines_at", "root_name", "steps_of"]
-
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
 """What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward starts
 with, an operation that hands its gradient on, and the end. Each with the half that it belongs to."""

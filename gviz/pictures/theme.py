@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from gviz.pictures.labels import Line
 
-__all__ = ["FONT", "THEMES", "Pair", "Theme", "box_attributes", "edge_attributes", "error_attributes", "faded", "with_alarm"]
-
 FONT = "monospace"
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
-__all__ = ["Trails", "heading", "trails_of", "words"]
-
 STYLES = ("solid", "dashed", "dotted", "solid")
 SAMPLES = ("━━", "╍╍", "┉┉", "══")
 """Each path's line, and how it looks in a text; the fourth is a double line."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from gviz.pictures.slide import Layout
 
-__all__ = ["MOST_PARTS", "wrapped"]
-
 MOST_PARTS = 5
 """Rows, or columns."""
 

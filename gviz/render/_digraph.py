@@ -24,8 +24,6 @@ from gviz.render.image import finished, warn_of_size, with_straight
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Digraph"]
-
 _ID = r'(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)|"(?:[^"\\]|\\.)*")'
 _ARROW = re.compile(rf"\s*({_ID}) -> ({_ID})(?: \[.*\])?\s*", re.DOTALL)
 _BOX = re.compile(rf"\s*({_ID})(?: \[.*\])?\s*", re.DOTALL)

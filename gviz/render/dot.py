@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gviz.pictures import Picture, Statement
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["quote", "render", "statements", "text_of"]
-
 SUFFIXES = ("dot", "gv")
 TEXTS = SUFFIXES
 DESCRIPTION = "Graphviz's language; dot and other programs draw it"

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["has_mark", "is_ours", "mark"]
-
 _PNG_CHUNK = b"\x00\x00\x00\x0dtEXtSoftware\x00gviz\xc8\xcd\x34\x1f"
 """Length, type, keyword, text and the CRC-32 of the last three."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Span
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["DESCRIPTIONS", "check", "is_folder", "render", "save"]
-
 WHOLE = {
     "pdf": "a page for each step",
     "html": "one file that plays the steps in a browser",

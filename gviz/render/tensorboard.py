@@ -9,7 +9,6 @@ from posixpath import commonpath
 from typing import TYPE_CHECKING
 
 from gviz import events
-from gviz.events import write_events as save
 from gviz.passes.elements import size_of
 from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS
@@ -17,8 +16,6 @@ from gviz.pictures.options import LOOKS
 if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
     from gviz.pictures.options import RenderOptions
-
-__all__ = ["DESCRIPTION", "SUFFIXES", "TEXTS", "operations", "render", "save"]
 
 SUFFIXES = ("tensorboard",)
 TEXTS = ()

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.graph import Edge, Graph, Node
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["render"]
-
 SUFFIXES = ("txt", "tree", "terminal")
 TEXTS = SUFFIXES
 DESCRIPTION = "a tree for the terminal, root on top"

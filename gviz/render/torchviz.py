@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gviz.render._digraph import Digraph
     from gviz.walk import TensorLike
 
-__all__ = ["make_dot"]
-
 
 def make_dot(
     var: TensorLike | tuple[TensorLike, ...] | list[TensorLike],

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gviz.graph import TensorRow
     from gviz.trace import Trace, Where, Write
 
-__all__ = ["Lines"]
-
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
     r".*?is at version (?P<version>\d+)(?:; expected version (?P<saved>\d+))?",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gviz.sources.reading import Reading
     from gviz.sources.script.changes import Change
 
-__all__ = ["Cells", "display", "read_notebook"]
-
 Placed = TypeVar("Placed", "Node", "TensorRow", "Change")
 
 TIMED = ("time", "timeit", "capture", "prun")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.lines import Lines
 
-__all__ = ["Evaluated", "Level", "Note", "SourceOptions", "short", "split_stop", "stop_text", "unused", "value_text"]
-
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 """How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.options import SourceOptions
 
-__all__ = ["derivatives", "factors"]
-
 HINTS = {
     "second time": "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out",
     "inplace": "a tensor of the graph was changed since, as optimizer.step() changes parameters: take that out",

@@ -21,8 +21,6 @@ from gviz.text import joined
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["Parsed", "parse", "syntax_error", "unwrap"]
-
 FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+{}. -]*$", re.MULTILINE)
 PROMPT = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:)(?: |$|(?=[^\s>]))")
 CONTINUED = re.compile(r"\s*\.{3,}:?(?: |$)")

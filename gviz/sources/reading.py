@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gviz.sources.notebook import Cells
     from gviz.sources.script.changes import Change
 
-__all__ = ["Reading", "Talk", "find_aliases", "not_finite"]
-
 
 @dataclass(frozen=True)
 class Reading:

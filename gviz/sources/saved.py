@@ -10,8 +10,6 @@ from gviz.files import parse_json
 from gviz.graph import Graph
 from gviz.text import excerpt
 
-__all__ = ["load"]
-
 HALF = re.compile("[\ud800-\udfff]")
 """Half of a pair: JSON can write one, and no file, stream or picture can hold it."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gviz.sources.options import Note, SourceOptions
     from gviz.sources.script.changes import Change
 
-__all__ = ["Source", "kind_of", "looks_like_a_file"]
-
 LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")
 """Suffixes that make a source a file name, even if there is no such file."""
 

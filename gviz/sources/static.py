@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gviz.sources.options import Note
     from gviz.sources.reading import Talk
 
-__all__ = ["StaticSource", "drawn", "left_in", "named_root", "plan_text", "reading", "with_gradients"]
-
 
 @dataclass(frozen=True)
 class StaticSource:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.static.dtypes import DType, DTypeLike
     from gviz.static.graph import TensorLike
 
-__all__ = ["add", "alike", "apply", "cast", "constant", "convert", "graph_of", "is_tensor", "make", "named", "of_dtype"]
-
 
 def is_tensor(value: object) -> bool:
     """Return whether it is a tensor, or a variable, which stands for one."""

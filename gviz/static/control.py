@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gviz.static.graph import Graph, TensorLike
     from gviz.static.shapes import Dims
 
-__all__ = ["Branches", "Context", "Loop", "Unit", "cond", "opened", "refuse_endless", "unit_of", "while_loop"]
-
 
 class Context:
     """The inside of a loop or of a branch, while it is built and afterwards.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike as NumpysDType
     from numpy.typing import NDArray
 
-__all__ = ["DTYPES", "Array", "DType", "DTypeLike", "as_dtype", "as_value", "bool_", "float32", "int32", "is_array"]
-
 Array: TypeAlias = "NDArray[Any] | np.generic"
 DTypeLike: TypeAlias = "DType | NumpysDType"
 

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gviz.static.graph import Operation
 
-__all__ = [
-    "DeadlineExceededError", "FailedPreconditionError", "InvalidArgumentError", "OpError", "OperatorNotAllowedInGraphError",
-]  # fmt: skip
-
 
 class OpError(Exception):
     """Something that went wrong while operations ran, with the operation if it is known."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from gviz.static.graph import TensorLike
     from gviz.static.shapes import ShapeLike, TensorShape
 
-__all__ = ["FUNCTIONS", "NN", "group", "install"]
-
 DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "
     "log1p expm1 erf reciprocal is_nan",

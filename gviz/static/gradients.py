@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from gviz.static.graph import Graph, TensorLike
 
-__all__ = ["BackLoop", "gradients"]
-
 Axes: TypeAlias = "tuple[int, ...] | None"
 
 

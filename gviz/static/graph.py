@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from gviz.static.shapes import Dims
     from gviz.static.variables import Variable
 
-__all__ = [
-    "Graph", "Node", "Operation", "Tensor", "TensorLike", "get_default_graph", "refill", "reset_default_graph", "tensors_in",
-]  # fmt: skip
-
 Node: TypeAlias = "Operation | Tensor | Variable"
 """A part of a graph, as users name one: a variable stands for its own tensor."""
 TensorLike: TypeAlias = "Tensor | Variable | ArrayLike | Sequence[TensorLike] | None"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["KERNELS", "function_of", "index_of"]
-
 Array: TypeAlias = "NDArray[Any]"
 Index: TypeAlias = "tuple[Any, ...]"
 

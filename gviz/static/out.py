@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.static.dtypes import Array
     from gviz.static.graph import Graph, Operation, Tensor
 
-__all__ = ["FileWriter", "graph_def", "picture"]
-
 MOST_VALUES = 1_000
 KINDS = {"Placeholder": "placeholder", "PlaceholderWithDefault": "placeholder", "VariableV2": "variable", "Const": "constant"}
 

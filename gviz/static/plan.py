@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from gviz.static.control import Unit
     from gviz.static.dtypes import Array
 
-__all__ = ["Plan"]
-
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000
 """Constants with more elements than this are not made while planning."""

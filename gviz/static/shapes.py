@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "ClashError", "Dims", "ShapeLike", "TensorShape", "as_shape", "fits", "leaves", "listed", "merged", "nesting", "refilled",
-    "relaxed",
-]  # fmt: skip
-
 Dims: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"
 

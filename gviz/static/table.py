@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gviz.static.graph import Operation
     from gviz.static.shapes import Dims
 
-__all__ = ["FAMILY", "FLAT", "REDUCTIONS", "TYPES", "OpType", "call_of", "outputs_of", "type_of"]
-
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
 

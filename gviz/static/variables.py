@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.static.graph import TensorLike
     from gviz.static.session import Session
 
-__all__ = ["FUNCTIONS", "GradientDescentOptimizer", "Variable"]
-
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from gviz.trace import Trace, Where
 
-__all__ = ["Fate", "Gradients", "Known", "recall", "remember"]
-
 T = TypeVar("T")
 
 Known: TypeAlias = "dict[int, tuple[Any, T]]"

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
-__all__ = ["picture"]
-
 SPACE = {"nodesep": "0.45", "ranksep": "0.3"}
 LONGEST = 20
 """Characters of the numbers in a record; of more it has the shape, or the norm."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, plus, size_of
-from gviz.passes.expressions import UNKNOWN, operator_of
+from gviz.passes.expressions import operator_of
+from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import (
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
     from gviz.pictures.trails import Trails
-
-__all__ = ["picture"]
 
 SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
-__all__ = ["picture"]
-
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 
 WIDEST = 40

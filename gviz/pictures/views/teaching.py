@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme
 
-__all__ = ["picture"]
-
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 LONGEST = 50
 """Characters of a product on a line, and of the parts of a sum; a longer one would make the picture too broad."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from gviz.pictures.labels import Box
     from gviz.pictures.options import RenderOptions
 
-__all__ = ["picture"]
-
 LEGEND = {
     "leaf": "leaf: made by you, keeps its grad",
     "operation": "operation (its grad_fn)",

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.parse import Text
 
-__all__ = ["answer", "refuse_characters", "refuse_glued"]
-
 FILE = "gviz render file.py"
 INDEX = "a sum has no index in an expression"
 SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"

@@ -14,10 +14,6 @@ from typing import Any
 from gviz import engine
 from gviz.autograd.names import NAMES
 
-__all__ = [
-    "ATTRIBUTES", "CONSTANTS", "DTYPES", "FIELDS", "find_function", "functions", "is_function", "methods"
-]  # fmt: skip
-
 
 def words(text: str) -> frozenset[str]:
     """Return the words of a text."""

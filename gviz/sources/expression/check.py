@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.expression.parse import Text
 
-__all__ = ["Program", "RefusedError", "called_function", "sign"]
-
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
     ast.BitAnd: "&", ast.BitOr: "|", ast.LShift: "<<", ast.RShift: ">>", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",

@@ -6,8 +6,6 @@ import re
 
 from gviz.sources.expression.allowed import functions, words
 
-__all__ = ["COMMAND", "SIGNS", "UNSEEN", "known", "not_read", "wrong_brace"]
-
 SIGNS = {
     "times": "*", "cdot": "*", "ast": "*", "odot": "*", "div": "/", "le": "<=", "leq": "<=", "ge": ">=", "geq": ">=",
     "ne": "!=", "neq": "!=", "pi": "π", "sigma": "σ", "lvert": "|", "rvert": "|", "vert": "|", "lVert": "||", "rVert": "||",

@@ -14,8 +14,6 @@ from gviz.sources.options import Note
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["read_latex"]
-
 STYLED = re.compile(r"\\(?:math\w+|operatorname|text\w*|boldsymbol|bm)\s*\{([^{}]*)\}")
 MARKED = re.compile(r"\\(hat|bar|tilde|vec)\s*(?:\{\s*(\w+)\s*\}|(?<=[a-z])\s+([a-zA-Z]))")
 KEPT = r"\\(?:text\w*|math(?:rm|it|sf|tt)|operatorname)\s*\{[^{}]*\}|\\[a-zA-Z]+|_\s*\{[^{}]*\}"

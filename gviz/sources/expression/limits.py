@@ -18,8 +18,6 @@ from gviz.sources.expression.allowed import words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Budget", "check_power", "most_elements"]
-
 MAX_ELEMENTS = 100_000_000
 """Elements of all tensors of an expression together: 0.4 GB of float32."""
 

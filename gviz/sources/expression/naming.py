@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.expression.check import Program
 
-__all__ = ["ROOT_NAME", "Names", "parts_of"]
-
 ROOT_NAME = "graph"
 """The name of a root that has none."""
 

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.expression.parse import Text
 
-__all__ = [
-    "JOINING", "Token", "applied", "foreign", "is_right", "product", "replacement", "rewrite", "suggestion", "tokens"
-]  # fmt: skip
-
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
 

@@ -17,8 +17,6 @@ from gviz.text import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["MAX_CHARACTERS", "Text", "read_program"]
-
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs in a file."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from gviz.sources.expression.limits import Budget
     from gviz.sources.expression.parse import Text
 
-__all__ = ["ENGINE_ERRORS", "FILE", "compiled", "engine_error", "find", "not_a_number", "run_program", "takes_number"]
-
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 
 FILE = "<expression>"

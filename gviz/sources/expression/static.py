@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.options import SourceOptions
 
-__all__ = ["StaticForm", "build", "look_through"]
-
 FUNCTIONS = {
     name: name
     for name in (

@@ -9,8 +9,6 @@ from unicodedata import normalize
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GROUP", "dimensions", "matrices", "sums"]
-
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from gviz.sources.options import SourceOptions
 
-__all__ = ["find_dtype", "make_leaves", "make_value", "normalized"]
-
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
 """A value that need not be read as an expression."""
 

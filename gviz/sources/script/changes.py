@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from gviz.graph import TensorRow
 
-__all__ = ["Change", "Changes"]
-
 MOST_COMPARED = 1000
 """Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it is."""
 

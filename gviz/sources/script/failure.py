@@ -21,8 +21,6 @@ from gviz.text import did_you_mean, shorten
 if TYPE_CHECKING:
     from traceback import FrameSummary
 
-__all__ = ["Script", "describe", "raised_late"]
-
 PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
 

@@ -13,8 +13,6 @@ from typing import Any
 from gviz.sources.options import Note
 from gviz.text import joined
 
-__all__ = ["Unharmed"]
-
 SYS = frozenset({"argv", "path", "meta_path", "stdin", "stdout", "stderr"})
 """What scripts do replace in ``sys``; :mod:`gviz.sources.script.process` puts it back at its end."""
 

@@ -20,8 +20,6 @@ from gviz.text import did_you_mean, excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Missing", "of_module", "of_script", "pytorch_names"]
-
 NAMES = "torch-2.13-names.txt"
 """Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
 

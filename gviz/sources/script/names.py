@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Names", "grad_fn", "graph_nodes", "named", "shallow", "with_names_of_the_picture"]
-
 Names: TypeAlias = "dict[str, Any]"
 """Name -> tensor, in the order of first assignment."""
 

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["ENGINE", "EngineFinder", "as_main", "engine_module"]
-
 ENGINE = "gviz.engine"
 STATIC = frozenset({"tensorflow", "tensorflow.compat", "tensorflow.compat.v1"})
 """What ``gviz.static`` stands in for: TensorFlow 1 is all of it."""

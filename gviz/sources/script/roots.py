@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gviz.sources.script.names import Names
     from gviz.sources.script.watch import Call
 
-__all__ = ["Left", "assigned", "choose_roots", "why_no_root"]
-
 OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
 """Code whose assignments are not the script's globals."""
 

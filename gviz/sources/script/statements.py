@@ -6,8 +6,6 @@ import ast
 
 from gviz.sources.script.syntax import pieces
 
-__all__ = ["statements"]
-
 
 def statements(tree: ast.Module) -> dict[str, str]:
     """Return what is written to the right of each global name that one statement of the text gives a value to.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed
 
-__all__ = ["Stop", "Stopped"]
-
 HOOK = "__gviz__"
 """The name, among the builtins, of what the calls call."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-__all__ = ["pieces"]
-
 
 @lru_cache(maxsize=2)
 def pieces(tree: ast.Module) -> tuple[ast.AST, ...]:

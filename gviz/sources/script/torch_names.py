@@ -23,8 +23,6 @@ from gviz.text import joined
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["binding_names", "choose", "files_of", "imports", "install", "is_torch", "lacking_part", "load", "used_names"]
-
 BUILT_ON_TORCH = frozenset({
     "accelerate", "kornia", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchaudio", "torchmetrics",
     "torchtext", "torchvision", "transformers",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gviz.sources.script.process import EngineFinder
     from gviz.trace import Trace
 
-__all__ = ["MEASURED", "Call", "calls_watched"]
-
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
