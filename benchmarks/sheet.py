@@ -16,7 +16,7 @@ from gviz.render import RenderOptions, render
 from gviz.sources import SourceOptions, read
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 ROOT = Path(__file__).parent.parent
 SHEET = ROOT / "docs" / "pictures" / "sheet.png"

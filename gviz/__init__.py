@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.errors import GvizError, GvizWarning
     from gviz.explain import CallableModule as Explain
-    from gviz.graph import CallableModule, Edge, Graph, Node, TensorRow
+    from gviz.graphs import Edge, Graph, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import Reading, SourceOptions, read
+    from gviz.tensors import graph
 
     explain: Explain
-    graph: CallableModule
 
 __version__ = "0.1.0"
 
@@ -56,23 +56,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Edge": "gviz.graph",
-    "Graph": "gviz.graph",
+    "Edge": "gviz.graphs",
+    "Graph": "gviz.graphs",
     "GvizError": "gviz.errors",
     "GvizWarning": "gviz.errors",
-    "Node": "gviz.graph",
+    "Node": "gviz.graphs",
     "Reading": "gviz.sources",
     "RenderOptions": "gviz.render",
     "SourceOptions": "gviz.sources",
-    "TensorRow": "gviz.graph",
+    "TensorRow": "gviz.graphs",
+    "graph": "gviz.tensors",
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.sources",
     "save": "gviz.render",
 }
 """The module that each public name comes from."""
 
-_MODULES = ("engine", "explain", "graph", "static")
-"""Modules that are public names; two are also called: ``gviz.graph(y)``, ``gviz.explain("y=x*w")``."""
+_MODULES = ("engine", "explain", "static")
+"""Modules that are public names; one is also called: ``gviz.explain("y=x*w")``."""
 
 
 def __getattr__(name: str) -> object:

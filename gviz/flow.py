@@ -11,13 +11,13 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from gviz.graph import to_value
+from gviz.graphs import to_value
 from gviz.walk import MOST_FLOWING, Flow, held_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gviz.graph import Value
+    from gviz.graphs import Value
     from gviz.walk import NodeLike, TensorLike
 
 MOST = MOST_FLOWING

@@ -13,7 +13,7 @@ import warnings
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
-from gviz.graph import Edge, Graph, Node, TensorRow, Value, to_value
+from gviz.graphs import Edge, Graph, Node, TensorRow, Value, to_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -488,34 +488,6 @@ def brief(value: object) -> str:
     return str(value)
 
 
-def graph(
-    tensors: TensorLike | Sequence[TensorLike] | Mapping[str, TensorLike],
-    params: Mapping[str, TensorLike] | None = None,
-    *,
-    saved: bool = False,
-    flow: Mapping[NodeLike, Flow] | None = None,
-) -> Graph:
-    """Return the graph of tensors, of gviz's engine or of the real torch, as :meth:`gviz.graph.CallableModule.__call__` says.
-
-    >>> from gviz import engine as torch
-    >>> x = torch.tensor(2.0, requires_grad=True)
-    >>> [(node.kind, node.name) for node in graph(x * x, {"x": x}).nodes]
-    [('output', 'output'), ('operation', 'output'), ('accumulate', None), ('leaf', 'x')]
-    """
-    names = by_name(params)
-    if isinstance(tensors, dict):
-        roots: dict[str, TensorLike] = tensors
-    else:
-        listed: Sequence[Any] = tensors if isinstance(tensors, list | tuple) else [tensors]
-        known = {id(tensor): name for name, tensor in reversed(names.items())}
-        fresh = ("output" if len(listed) == 1 else f"output{number}" for number in range(1, len(listed) + 1))
-        roots = {known.get(id(root), name): root for root, name in zip(listed, fresh, strict=True)}
-    for name, tensor in (roots | names).items():
-        if not is_tensor(tensor):
-            raise TypeError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
-    return walk(roots, names, saved=saved, flow=flow)
-
-
 def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
     """Return the names that a user gives to tensors; TypeError for anything but a dictionary, or pairs."""
     try:
@@ -529,4 +501,4 @@ def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
 
 def notebook_picture(tensor: TensorLike) -> str | None:
     """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, if it is a leaf or the graph is large."""
-    return None if tensor.is_leaf else graph(tensor)._repr_svg_()
+    return None if tensor.is_leaf else walk({"output": tensor})._repr_svg_()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gviz.graph import Edge, Graph, Node, Value
+from gviz.graphs import Edge, Graph, Node, Value
 
 
 def leaf(node_id: str, name: str | None, value: Value, grad: Value = None, shape: tuple[int, ...] = ()) -> Node:

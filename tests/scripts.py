@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gviz.graph import TensorRow
+from gviz.graphs import TensorRow
 from gviz.sources import Reading, SourceOptions, read
 
 HEAD = "import torch\nx = torch.tensor(2.0, requires_grad=True)\n"

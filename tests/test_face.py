@@ -144,8 +144,8 @@ def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
 
 def test_the_graph_function_shows_its_arguments() -> None:
     assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved", "flow"]
-    assert "Args:" in str(type(gviz.graph).__call__.__doc__)
-    assert "gviz.graph(tensors, params=None, *, saved=False, flow=False)" in pydoc.plain(pydoc.render_doc(gviz.graph))
+    assert "Args:" in str(gviz.graph.__doc__)
+    assert "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False)" in pydoc.plain(pydoc.render_doc(gviz.graph))
 
 
 def test_a_tensor_of_a_static_graph_draws_all_of_it() -> None:
@@ -219,7 +219,7 @@ def test_static_graphs_are_there_without_an_import_of_their_own() -> None:
     [
         ("gviz.engine", "gviz.render"),
         ("gviz.engine", "gviz.walk"),
-        ("gviz.engine", "gviz.graph"),
+        ("gviz.engine", "gviz.graphs"),
         ("gviz.read('y=x*w', x=2)", "gviz.render"),
         ("gviz.SourceOptions(values={'x': 2})", "numpy"),
     ],
@@ -229,7 +229,7 @@ def test_nothing_is_imported_before_it_is_needed(code: str, loaded: str) -> None
 
 
 def test_a_graph_is_called_whatever_was_imported_before() -> None:
-    script = "import gviz.graph, gviz\nx = gviz.engine.ones(1, requires_grad=True)\nassert gviz.graph(x * 2).title == 'output'"
+    script = "import gviz.graphs, gviz\nx = gviz.engine.ones(1, requires_grad=True)\nassert gviz.graph(x * 2).title == 'output'"
     assert python(script).stderr == ""
 
 

@@ -10,7 +10,7 @@ import gviz
 from gviz import engine
 from gviz.explain.local import with_symbols
 from gviz.flow import MOST, flow
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.passes.expressions import with_letters
 from gviz.walk import Flow
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gviz.graph import Edge, Graph, Node, TensorRow, to_value
+from gviz.graphs import Edge, Graph, Node, TensorRow, to_value
 
 LEAF = Node("n1", "leaf", name="w", shape=(), dtype="float32", value=1.0, grad=5.0)
 ROOT = Node("n0", "output", name="y", shape=(2,), dtype="float32", value=(1.0, "nan"), state="not retained")

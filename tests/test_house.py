@@ -19,7 +19,8 @@ PACKAGE = ROOT / "gviz"
 FLOORS = {
     "text": 0,
     "errors": 1,
-    "graph": 1,
+    "graphs": 1,
+    "tensors": 6,
     "files": 2,
     "events": 3,
     "numbers": 1,
@@ -56,7 +57,7 @@ HOMES = {
 }
 """Where each third-party library may be imported."""
 
-RENDER_KNOWS = ("errors", "events", "files", "graph", "layout", "pictures", "render", "text")
+RENDER_KNOWS = ("errors", "events", "files", "graphs", "layout", "pictures", "render", "text")
 """A renderer sees the graph, or the picture of it, as data, whoever made it."""
 
 WALKING_RENDERER = "gviz.render.torchviz"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gviz.graph import Node, Value
+from gviz.graphs import Node, Value
 from gviz.sources import Note, Reading, SourceOptions, read
 
 FILES = sorted((Path(__file__).parent / "programs").glob("*.py"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.walk import walk
 
 torch: Any = engine

@@ -19,7 +19,7 @@ from gviz.text import quotient_of
 if TYPE_CHECKING:
     from gviz.explain.derivation import Derivation
     from gviz.explain.paths import Chain, Path, Step
-    from gviz.graph import Edge, Node, Value
+    from gviz.graphs import Edge, Node, Value
 
 MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""

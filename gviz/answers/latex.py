@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gviz.answers import Explanation, Page
     from gviz.answers.formulas import Section
     from gviz.explain.paths import Chain, Path
-    from gviz.graph import Edge, Node, Value
+    from gviz.graphs import Edge, Node, Value
 
 HEAD = r"""\documentclass{article}
 \usepackage[margin=2cm]{geometry}

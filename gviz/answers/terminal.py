@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from gviz.answers import Explanation, Page
     from gviz.explain.paths import Chain, Path
-    from gviz.graph import Node
+    from gviz.graphs import Node
 
 LEAST_WIDTH = 40
 """Columns that the text takes at the least; a narrower terminal breaks its lines itself."""

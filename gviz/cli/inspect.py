@@ -13,7 +13,7 @@ from gviz.cli.options import OneOf, SourceCommand, not_blank, takes_source
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gviz.graph import TensorRow, Value
+    from gviz.graphs import TensorRow, Value
     from gviz.sources import Reading, Source, SourceOptions
 
 

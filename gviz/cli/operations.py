@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 """Inputs may be hundreds, as those of an optimizer's step: they come last."""
@@ -14,7 +14,7 @@ HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 def rows(graph: Graph) -> list[tuple[str, ...]]:
     """Return a row for each operation: name, type, shape, dtype, the names of its inputs (``^`` if one only runs first).
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = (Node("n0", "placeholder", "Placeholder", "a", ()), Node("n1", "operation", "Log", "Log", (None, 2), "float32"))
     >>> rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
     ('Log', 'Log', '(?, 2)', 'float32', 'a')

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gviz.cli.options import Command
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.sources import Source
 
 TREE_LINES = 20
@@ -277,7 +277,7 @@ def default_stem(graph: Graph) -> str:
 
     A static graph, which ends in many operations, has the name of its title.
 
-    >>> from gviz.graph import Graph, Node
+    >>> from gviz.graphs import Graph, Node
     >>> default_stem(Graph(nodes=(Node("n0", "output", name="d['k']"),), roots=("n0",)))
     'd_k'
     >>> default_stem(Graph(nodes=(Node("n0", "output", name="∂²y/∂x²"),), roots=("n0",)))

@@ -11,7 +11,7 @@ from gviz.cli.options import SourceCommand, takes_source
 from gviz.text import line_text
 
 if TYPE_CHECKING:
-    from gviz.graph import TensorRow
+    from gviz.graphs import TensorRow
     from gviz.sources import Source, SourceOptions
     from gviz.sources.script.changes import Change
 
@@ -79,7 +79,7 @@ class Trace:
 def text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
     """Return a change as a line of text.
 
-    >>> from gviz.graph import TensorRow
+    >>> from gviz.graphs import TensorRow
     >>> text_of("4", TensorRow("y", (), "float32", True, False, False, "MulBackward0", 6.0), is_value=True)
     '   4  y = 6  MulBackward0'
     """

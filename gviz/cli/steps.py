@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gviz.cli.options import Command
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.sources import Source, SourceOptions
 
 FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"

@@ -13,7 +13,7 @@ from gviz.text import aligned, joined, line_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gviz.graph import Graph, TensorRow, Value
+    from gviz.graphs import Graph, TensorRow, Value
     from gviz.sources import Reading
 
 MOST_ALIASES = 4

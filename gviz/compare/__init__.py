@@ -21,7 +21,7 @@ from gviz.text import excerpt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 __all__ = ["Comparison", "Pair", "Static", "compare"]
 

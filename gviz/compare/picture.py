@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gviz.graph import Graph, Node
+from gviz.graphs import Graph, Node
 from gviz.static.out import picture
 from gviz.static.session import Session
 

@@ -12,7 +12,7 @@ from gviz.text import line_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Graph, Node, TensorRow, Value
+    from gviz.graphs import Graph, Node, TensorRow, Value
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
@@ -133,7 +133,7 @@ class Case:
 def sign_of(node: Node) -> str:
     """Return the sign, or the function, of an operation, as a program writes it.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> sign_of(Node("n", "operation", "PowBackward0")), sign_of(Node("n", "operation", "DivBackward0"))
     ('**', '/')
     """

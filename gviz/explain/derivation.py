@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gviz.explain.paths import Chain, Path
-    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.graphs import Edge, Graph, Node, Value
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gviz.explain.case import Case
-    from gviz.graph import Edge, Node, TensorRow, Value
+    from gviz.graphs import Edge, Node, TensorRow, Value
 
 MOST = 3
 """Places that are listed."""

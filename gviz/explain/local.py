@@ -23,7 +23,7 @@ from gviz.passes.operands import rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gviz.graph import Edge, Graph
+    from gviz.graphs import Edge, Graph
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",

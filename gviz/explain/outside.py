@@ -9,7 +9,7 @@ from gviz.explain.case import Cause
 
 if TYPE_CHECKING:
     from gviz.explain.case import Case
-    from gviz.graph import TensorRow
+    from gviz.graphs import TensorRow
 
 CUTS = {
     "frozen": "{it} does not require a gradient any more",

@@ -18,7 +18,7 @@ from gviz.text import did_you_mean, excerpt, joined, quotient_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gviz.graph import Edge, Graph, Node, TensorRow, Value
+    from gviz.graphs import Edge, Graph, Node, TensorRow, Value
 
 MOST = 4
 """Paths that are listed."""

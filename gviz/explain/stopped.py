@@ -12,7 +12,7 @@ from gviz.explain.troubles import trouble_in
 
 if TYPE_CHECKING:
     from gviz.explain.case import Case, Lines, Stop
-    from gviz.graph import Edge, TensorRow
+    from gviz.graphs import Edge, TensorRow
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"

@@ -22,7 +22,7 @@ from gviz.text import did_you_mean, excerpt, joined
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Graph, Node, TensorRow
+    from gviz.graphs import Graph, Node, TensorRow
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""

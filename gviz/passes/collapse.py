@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
-from gviz.graph import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node
 
 if TYPE_CHECKING:
     from collections.abc import Collection

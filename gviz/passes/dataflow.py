@@ -11,20 +11,20 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from gviz.graph import Edge, Node
+from gviz.graphs import Edge, Node
 from gviz.passes.elements import plus
 from gviz.passes.expressions import constant_of, output_name, words_of
 from gviz.passes.formulas import UNKNOWN, read
 from gviz.text import line_text
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph, TensorRow, Value
+    from gviz.graphs import Graph, TensorRow, Value
 
 
 def dataflow(graph: Graph) -> Graph:
     """Return the graph of the values.
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = Node("n0", "output", name="y"), Node("n1", "operation", "MulBackward0", slots=2, expression="2 * x"), \
             Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
     >>> edges = Edge("n1", "n0"), Edge("n2", "n1", 1), Edge("n3", "n2")
@@ -78,7 +78,7 @@ def dataflow(graph: Graph) -> Graph:
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     """Return the tensors that each node makes and others use, by the number of the output: several have names of their own.
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = Node("s", "operation", name="a", outputs=("a", "b", "c")), Node("y", "operation", name="y")
     >>> edges = Edge("s", "y", 0, output=0, handed=2.0), Edge("s", "y", 1, output=2, handed=1.0)
     >>> [(number, made.id, made.name, made.arrives) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
@@ -111,7 +111,7 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
 def outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
-    >>> from gviz.graph import TensorRow
+    >>> from gviz.graphs import TensorRow
     >>> facts = {"shape": (), "dtype": "float32", "requires_grad": False, "is_leaf": True, "retains_grad": False}
     >>> outside(TensorRow("d", **facts, grad_fn=None, value=1.0, line=3, cut="detached", cut_at="line 3", cut_from="h"))
     'detached from h, line 3'

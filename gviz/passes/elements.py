@@ -6,12 +6,12 @@ import math
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from gviz.graph import to_value
+from gviz.graphs import to_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gviz.graph import Value
+    from gviz.graphs import Value
 
 NOT_FINITE = ("nan", "inf", "-inf")
 """The texts for what is no finite number."""

@@ -19,7 +19,7 @@ from gviz.passes.operands import held_by, options_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graphs import Edge, Graph, Node
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
@@ -72,7 +72,7 @@ class Words(NamedTuple):
 def words_of(graph: Graph) -> dict[str, Words]:
     """Return what is said of each operation, by its id.
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = Node("n0", "operation", "AddBackward0", name="a", slots=2), Node("n1", "leaf", name="x")
     >>> words_of(Graph(nodes, (Edge("n1", "n0"),)))
     {'n0': Words(expression='x + □', operands=('x', '□'), result='a')}
@@ -110,7 +110,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
 def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     """Return the part of a statement that each operation without a name of its own computes, as far as the two are alike.
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = Node("n0", "operation", "AddBackward0", name="h", slots=2, expression="w * x + b"), \
             Node("n1", "operation", "MulBackward0", slots=2), Node("n2", "leaf", name="w"), Node("n3", "leaf", name="b")
     >>> edges = [Edge("n1", "n0"), Edge("n3", "n0", 1), Edge("n2", "n1")]
@@ -177,7 +177,7 @@ def known_name(edge: Edge, nodes: Mapping[str, Node], inputs: Mapping[str, list[
 def output_name(node: Node, number: int) -> str:
     """Return the name of an output, which may be one of several; "" if it has none.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> [output_name(Node("n0", "operation", name="a", outputs=("a", "", "c")), number) for number in range(4)]
     ['a', '', 'c', '']
     """
@@ -194,7 +194,7 @@ def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
 def mentions(statement: str, node: Node) -> bool:
     """Return whether a statement names an input; an operation with a name that it lacks computes a part of it in its own box.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> [mentions("w3 * b + w4 * c", Node("n0", "operation", "MulBackward0", name)) for name in ("b", "w", None)]
     [True, False, True]
     """
@@ -311,7 +311,7 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
 def called(node: Node, operands: Iterable[str]) -> str:
     """Return an operation as the call of a function.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> called(Node("n0", "operation", "SubBackward0", attrs=(("alpha", "2"),)), ["x", "y"])
     'sub(x, y, alpha=2)'
     """

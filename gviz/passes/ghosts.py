@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from gviz.passes.dataflow import dataflow
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 
 def with_ghosts(graph: Graph) -> Graph:
     """Return the graph with a node for each constant, and for each input without gradients, that an expression names.
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = Node("n0", "operation", "AddBackward0", "a", slots=2, expression="w + 1"), Node("n1", "leaf", name="w")
     >>> ghost = with_ghosts(Graph(nodes, (Edge("n1", "n0"),)))
     >>> [(node.kind, node.name) for node in ghost.nodes][2:], ghost.edges[1].kind

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gviz.autograd.row import Row
-    from gviz.graph import Node
+    from gviz.graphs import Node
 
 UNTOLD = "…"
 """Stands for the options of a call that the node has not saved, or that are too many."""
@@ -59,7 +59,7 @@ def inputs_of(label: str) -> tuple[str, ...]:
 def held_by(node: Node) -> dict[int, str]:
     """Return the operands that an operation holds though no edge leads to them, by their slots: a number, data with a name.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> held_by(Node("n0", "operation", "AddmmBackward0", held=(("mat1", "data"), ("result", "h"))))
     {1: 'data'}
     """
@@ -70,7 +70,7 @@ def held_by(node: Node) -> dict[int, str]:
 def options_of(node: Node) -> list[str]:
     """Return what a call of an operation is given besides its operands, as it is typed; defaults are left out.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> options_of(Node("n0", "operation", "TriuBackward0", attrs=(("diagonal", "1"),)))
     ['1']
     >>> options_of(Node("n0", "operation", "SumBackward1", attrs=(("dim", "(18446744073709551615,)"), ("keepdim", "True"))))

@@ -10,14 +10,14 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.graph import Edge
+from gviz.graphs import Edge
 from gviz.passes.elements import agree, plus, times
 from gviz.passes.formulas import UNKNOWN, product, read, replaced, total, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gviz.graph import Graph, Node, Value
+    from gviz.graphs import Graph, Node, Value
 
 HOLE = "_unknown"
 """What stands for an operand that is not known where a formula is taken apart, since □ is no name."""
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 def by_statement(graph: Graph) -> Graph:
     """Return the graph of the values with one operation for each statement.
 
-    >>> from gviz.graph import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Graph, Node
     >>> nodes = [Node("d", "operation", "AddBackward0", "d"), Node("e", "operation", "MulBackward0", "e", is_letter=True)]
     >>> nodes += [Node(name, "leaf", name=name) for name in "bwc"]
     >>> edges = [Edge("e", "d", 0, symbol="1"), Edge("c", "d", 1, symbol="1"), Edge("w", "e", 0, symbol="b")]

@@ -16,7 +16,7 @@ from gviz.pictures.options import RenderOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 __all__ = ["LARGE", "Arrow", "Frame", "Made", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 

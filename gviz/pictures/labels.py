@@ -17,7 +17,7 @@ from gviz.text import line_text, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.graphs import Edge, Graph, Node, Value
     from gviz.pictures.options import RenderOptions
 
 OPERATIONS = ("operation", "accumulate")
@@ -61,7 +61,7 @@ class Box(NamedTuple):
     """A box as it is drawn.
 
     Args:
-        kind: what it looks like, one of :data:`gviz.graph.KINDS`: that of its node, but a root that nothing has made looks
+        kind: what it looks like, one of :data:`gviz.graphs.KINDS`: that of its node, but a root that nothing has made looks
             like the leaf that it is, and the last operation of a static graph like a root.
         lines: top line first.
         is_root: whether it is what the picture is of.
@@ -250,7 +250,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         has_box: whether what the operation makes has a box of its own, which then tells its name and value.
         table: whether what the operation saved stands in columns.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
     >>> operation = Node("n0", "operation", "AddBackward0", name="a", shape=(), value=3.0, expression="x + w")
     >>> [text_of(line) for line in lines(operation, RenderOptions())]
@@ -288,7 +288,7 @@ def place_lines(node: Node, options: RenderOptions) -> list[Line]:
 def place_text(node: Node) -> str:
     """Return where an operation stands in the program: ``line 3``, ``model.py:3``; of an expression the column.
 
-    >>> from gviz.graph import Node
+    >>> from gviz.graphs import Node
     >>> [place_text(Node("n0", "operation", line=line, column=column)) for line, column in ((3, 0), (1, 5), (2, 5))]
     ['line 3', 'column 5', 'line 2, column 5']
     >>> place_text(Node("n0", "operation", line=9, is_written=True))

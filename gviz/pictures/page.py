@@ -12,7 +12,7 @@ from gviz.text import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.pictures import Statement
     from gviz.pictures.options import RenderOptions
 

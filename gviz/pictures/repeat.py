@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gviz.graph import Edge, Node
+from gviz.graphs import Edge, Node
 from gviz.layout.plan import spans
 from gviz.pictures import LARGE
 from gviz.pictures.labels import REPEATED, USED
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.pictures.options import RenderOptions
 
 MOST_USES, FAR = 2, 4

@@ -8,7 +8,7 @@ from gviz.passes.operands import inputs_of, signed
 from gviz.pictures.labels import name_along
 
 if TYPE_CHECKING:
-    from gviz.graph import Edge, Node
+    from gviz.graphs import Edge, Node
 
 FIRST = ("self", "input")
 """What an operation keeps under these names is told first."""

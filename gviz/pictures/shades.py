@@ -17,7 +17,7 @@ from gviz.pictures.theme import THEMES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gviz.graph import Graph, Node
+    from gviz.graphs import Graph, Node
     from gviz.pictures.options import RenderOptions
 
 LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")

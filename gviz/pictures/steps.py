@@ -37,7 +37,7 @@ from gviz.text import line_text, quotient_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.graphs import Edge, Graph, Node, Value
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
 

@@ -171,7 +171,7 @@ _SHAPES: dict[str, dict[str, str]] = {
 
 
 def box_attributes(kind: str, theme: Theme) -> dict[str, str]:
-    """Return Graphviz's attributes for a kind of box, one of :data:`gviz.graph.KINDS`.
+    """Return Graphviz's attributes for a kind of box, one of :data:`gviz.graphs.KINDS`.
 
     >>> box_attributes("frozen", THEMES["torchviz"])["style"]
     'rounded,dashed,filled'
@@ -193,7 +193,7 @@ def with_alarm(look: dict[str, str], lines: Iterable[Line], theme: Theme) -> dic
 
 
 def edge_attributes(theme: Theme) -> dict[str, dict[str, str]]:
-    """Return Graphviz's attributes for each kind of arrow, of :data:`gviz.graph.EDGE_KINDS`."""
+    """Return Graphviz's attributes for each kind of arrow, of :data:`gviz.graphs.EDGE_KINDS`."""
     return {
         "data": {},
         "view": {"style": "dotted", "penwidth": "1.6"},

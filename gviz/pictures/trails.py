@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gviz.explain.paths import Chain, Path
-    from gviz.graph import Edge, Graph, Value
+    from gviz.graphs import Edge, Graph, Value
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions
     from gviz.pictures.theme import Theme

@@ -30,7 +30,7 @@ from gviz.text import closest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 __all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save", "suffix_of"]
 
@@ -134,7 +134,7 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
         FileError: the file cannot be written.
     """
     from gviz.files import explained, write
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
     drawn = graph if isinstance(graph, Graph) else graph.graph
     suffix = options.format if options is not None and options.format else suffix_of(path)

@@ -18,7 +18,7 @@ from gviz.text import shorten, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.pictures import Picture, Statement
     from gviz.pictures.options import RenderOptions
 

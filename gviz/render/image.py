@@ -15,7 +15,7 @@ from gviz.render.marks import mark
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.pictures import Picture
     from gviz.pictures.options import RenderOptions
     from gviz.render import FormatRow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gviz.pictures.options import LOOKS
 
 if TYPE_CHECKING:
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.pictures.options import RenderOptions
 
 SUFFIXES = ("json",)
@@ -17,9 +17,9 @@ IGNORES = tuple(name for name in LOOKS if name != "color_by")  # for which gradi
 
 
 def render(graph: Graph, _options: RenderOptions) -> str:
-    r"""Return the graph as :meth:`gviz.graph.Graph.to_json` writes it; a lone surrogate, which no file can hold, as ``\ud800``.
+    r"""Return the graph as :meth:`gviz.graphs.Graph.to_json` writes it; a lone surrogate, which no file can hold, as ``\ud800``.
 
-    >>> from gviz.graph import Graph
+    >>> from gviz.graphs import Graph
     >>> from gviz.pictures.options import RenderOptions
     >>> text = render(Graph(title="\ud800"), RenderOptions())
     >>> r"\ud800" in text, Graph.from_json(text).title == "\ud800"

@@ -32,7 +32,7 @@ from gviz.text import closest, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.pictures.labels import Span
     from gviz.pictures.options import RenderOptions
 

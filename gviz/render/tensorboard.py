@@ -14,7 +14,7 @@ from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS
 
 if TYPE_CHECKING:
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graphs import Edge, Graph, Node
     from gviz.pictures.options import RenderOptions
 
 SUFFIXES = ("tensorboard",)

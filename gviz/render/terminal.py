@@ -17,7 +17,7 @@ from gviz.text import display_width, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graphs import Edge, Graph, Node
     from gviz.pictures.options import RenderOptions
 
 SUFFIXES = ("txt", "tree", "terminal")

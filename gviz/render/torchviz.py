@@ -18,7 +18,7 @@ from gviz.walk import FREED, by_name, is_tensor, walk
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graphs import Edge, Graph, Node
     from gviz.render._digraph import Digraph
     from gviz.walk import TensorLike
 

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from gviz.graph import Cut, to_value
+from gviz.graphs import Cut, to_value
 from gviz.sources.script.names import grad_fn, graph_nodes
 from gviz.text import line_text
 from gviz.trace.gradients import recall
@@ -16,7 +16,7 @@ from gviz.walk import Line, bytes_kept, numbers, tensor_row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gviz.graph import TensorRow
+    from gviz.graphs import TensorRow
     from gviz.trace import Trace, Where, Write
 
 CHANGED = re.compile(

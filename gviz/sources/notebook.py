@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gviz.errors import GvizError
-    from gviz.graph import Graph, Node, TensorRow
+    from gviz.graphs import Graph, Node, TensorRow
     from gviz.sources.reading import Reading
     from gviz.sources.script.changes import Change
 

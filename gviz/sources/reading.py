@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
     from gviz.sources.notebook import Cells
     from gviz.sources.script.changes import Change
 
@@ -52,7 +52,7 @@ class Reading:
         return f"<{self.graph.summary('Reading')}{', failed' if self.failed else ''}>"
 
     def save(self, path: str | os.PathLike[str], options: Any = None) -> str:
-        """Write the graph to a file, as :meth:`gviz.graph.Graph.save` does; return the path."""
+        """Write the graph to a file, as :meth:`gviz.graphs.Graph.save` does; return the path."""
         return self.graph.save(path, options)
 
     def _repr_svg_(self) -> str | None:

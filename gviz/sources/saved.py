@@ -7,7 +7,7 @@ import re
 
 from gviz.errors import SourceError
 from gviz.files import parse_json
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.text import excerpt
 
 HALF = re.compile("[\ud800-\udfff]")

@@ -19,7 +19,7 @@ from gviz.text import did_you_mean, joined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gviz.graph import Graph as Picture
+    from gviz.graphs import Graph as Picture
     from gviz.sources.options import Note
     from gviz.sources.reading import Talk
 

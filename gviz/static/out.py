@@ -9,8 +9,8 @@ import numpy as np
 
 from gviz import events
 from gviz.events import write_events
-from gviz.graph import Edge, Node, to_value
-from gviz.graph import Graph as Picture
+from gviz.graphs import Edge, Node, to_value
+from gviz.graphs import Graph as Picture
 from gviz.static.dtypes import DType
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from program import Program
 
-from gviz.graph import Graph
+from gviz.graphs import Graph
 
 E = ("e=a*b+log(d)*c", "a=2", "b=3", "c=5", "d=10")
 

@@ -11,7 +11,7 @@ import pytest
 from program import Program, clean_environment
 
 from gviz.cli.output import default_stem
-from gviz.graph import Graph, Node
+from gviz.graphs import Graph, Node
 
 Y = ("y=(x+w)*(w+1)", "x=2", "w=1")
 

@@ -9,7 +9,7 @@ from gviz import engine as torch
 from gviz.errors import SourceError
 from gviz.explain.local import with_formula
 from gviz.explain.paths import Chain, find_paths
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement
 from gviz.walk import walk

@@ -17,7 +17,7 @@ from gviz import engine as torch
 from gviz.autograd.row import ROWS
 from gviz.explain.local import Local, local_derivative, with_formula, with_symbols
 from gviz.flow import flow_of
-from gviz.graph import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.passes.formulas import read as formula
 from gviz.passes.formulas import written
 from gviz.passes.operands import rows

@@ -9,7 +9,7 @@ import pytest
 
 import gviz
 from gviz import engine as torch
-from gviz.graph import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.passes.expressions import UNKNOWN, letters, operator_of, with_letters, words_of
 from gviz.walk import walk
 

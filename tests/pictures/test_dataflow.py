@@ -9,7 +9,7 @@ import pytest
 from program import Program
 
 from gviz import SourceOptions, read
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement
 from gviz.pictures import RenderOptions, Shape, picture_of

@@ -10,7 +10,7 @@ from gold import assert_gold
 
 import gviz
 from gviz import engine as torch
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.pictures import LARGE, Arrow, RenderOptions, Shape, picture_of
 from gviz.render import render
 from gviz.sources import SourceOptions

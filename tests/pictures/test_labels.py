@@ -10,7 +10,7 @@ import pytest
 from graphs import article, every_kind, leaf
 
 import gviz
-from gviz.graph import Edge, Graph, Node, Value
+from gviz.graphs import Edge, Graph, Node, Value
 from gviz.pictures.labels import Box, boxes, decimal, short_value, text_of, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.render import render

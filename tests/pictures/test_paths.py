@@ -6,7 +6,7 @@ import pytest
 from program import Program
 
 from gviz import SourceOptions, read
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of
 
 ARTICLE = "y=(x+w)*(w+1)"

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from gviz.graph import KINDS
+from gviz.graphs import KINDS
 from gviz.pictures.html import swatch
 from gviz.pictures.shades import FILLS, LIGHT
 from gviz.pictures.theme import THEMES, Theme, box_attributes, edge_attributes, error_attributes

@@ -13,7 +13,7 @@ from gviz.render import RenderOptions, render
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gviz.graph import Graph
+    from gviz.graphs import Graph
 
 LINEAR = """\
 import torch

@@ -11,7 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 import gviz
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.pictures.options import THEMES, VIEWS, RenderOptions
 from gviz.render import render
 from gviz.sources import SourceOptions

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gviz.errors import RenderError
-from gviz.graph import Edge, Graph, Node, Value
+from gviz.graphs import Edge, Graph, Node, Value
 from gviz.pictures.labels import lines, text_of
 from gviz.pictures.look import picture_size
 from gviz.render import RenderOptions, render

@@ -14,7 +14,7 @@ from program import ROOT
 
 import gviz.render
 from gviz.errors import RenderError
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.render import FormatRow, find, formats, render
 
 
@@ -62,7 +62,7 @@ def test_a_new_module_in_the_folder_is_a_new_format(tmp_path: Path) -> None:
         f"gviz.render.__path__.append({str(folder)!r})\n"
         "listed = os.listdir\n"
         f"os.listdir = lambda path: listed(path) + listed({str(folder)!r})\n"
-        "from gviz.graph import Graph\n"
+        "from gviz.graphs import Graph\n"
         "print(gviz.render.render(Graph(), 'count'), [row for row in gviz.render.formats() if row.suffix == 'count'])"
     )
     done = subprocess.run(

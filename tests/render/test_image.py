@@ -26,7 +26,7 @@ from program import ROOT, clean_environment
 from pypdf import PdfReader
 
 from gviz.errors import RenderError
-from gviz.graph import Graph, Node
+from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning, embedded
 from gviz.layout.graphviz import DrawingError, NoEngineError, draw
 from gviz.layout.plan import Plan, make_plan

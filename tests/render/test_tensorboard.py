@@ -23,7 +23,7 @@ from program import ROOT, Program
 
 from gviz.errors import FileError
 from gviz.events import Op, crc32c, dtype_attr, event_file, graph_def, plain_attr, write_events
-from gviz.graph import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.render import RenderOptions, render
 from gviz.static.out import graph_def as static_graph_def
 

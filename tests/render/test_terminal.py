@@ -8,7 +8,7 @@ import pytest
 from gold import assert_gold
 from graphs import article, chain, every_kind, leaf, loop, named
 
-from gviz.graph import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.render import RenderOptions, render
 from gviz.text import display_width
 

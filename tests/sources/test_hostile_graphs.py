@@ -18,7 +18,7 @@ from program import SAMPLES
 from scripts import Folder
 
 from gviz.errors import GvizError, RenderError, SourceError
-from gviz.graph import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.pictures.options import VIEWS
 from gviz.render import RenderOptions, render
 from gviz.sources.saved import load

@@ -10,7 +10,7 @@ import pytest
 from program import Program
 
 from gviz.errors import SourceError
-from gviz.graph import Graph
+from gviz.graphs import Graph
 from gviz.sources import SourceOptions, read
 
 FORMULAS = [

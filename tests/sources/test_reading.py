@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scripts import HEAD, Folder, roots, rows, texts
 
 from gviz.errors import FileError, GvizError, GvizWarning, SourceError
-from gviz.graph import Edge, Graph, Node, TensorRow
+from gviz.graphs import Edge, Graph, Node, TensorRow
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load
 from gviz.sources.source import kind_of, looks_like_a_file

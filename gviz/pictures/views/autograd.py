@@ -27,7 +27,7 @@ from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.graphs import Edge, Graph, Node, Value
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions

@@ -39,7 +39,7 @@ from gviz.text import quotient_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gviz.graph import Edge, Graph, Node, Value
+    from gviz.graphs import Edge, Graph, Node, Value
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions

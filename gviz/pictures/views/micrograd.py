@@ -16,7 +16,7 @@ from gviz.pictures.theme import THEMES, box_attributes, with_alarm
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gviz.graph import Graph, Node
+    from gviz.graphs import Graph, Node
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions

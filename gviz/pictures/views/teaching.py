@@ -34,7 +34,7 @@ from gviz.text import quotient_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graphs import Edge, Graph, Node
     from gviz.pictures import Picture, Statement
     from gviz.pictures.labels import Line
     from gviz.pictures.options import RenderOptions

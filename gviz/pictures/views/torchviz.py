@@ -16,7 +16,7 @@ from gviz.text import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from gviz.graph import Edge, Graph, Node
+    from gviz.graphs import Edge, Graph, Node
     from gviz.pictures import Statement
     from gviz.pictures.labels import Box
     from gviz.pictures.options import RenderOptions

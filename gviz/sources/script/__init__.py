@@ -31,7 +31,7 @@ from gviz.text import did_you_mean, joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from gviz.graph import Graph, Node
+    from gviz.graphs import Graph, Node
     from gviz.sources.lines import Lines
     from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed

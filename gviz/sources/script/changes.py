@@ -13,7 +13,7 @@ from gviz.walk import gradient, numbers, sizes, tensor_row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gviz.graph import TensorRow
+    from gviz.graphs import TensorRow
 
 MOST_COMPARED = 1000
 """Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it is."""

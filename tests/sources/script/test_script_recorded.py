@@ -12,7 +12,7 @@ import pytest
 from program import ROOT
 from scripts import Folder
 
-from gviz.graph import TensorRow
+from gviz.graphs import TensorRow
 
 RECORDED = ROOT / "tests" / "recorded" / "oracle" / "shared.jsonl"
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")

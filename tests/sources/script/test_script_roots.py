@@ -9,7 +9,7 @@ import pytest
 from scripts import HEAD, Folder, leaves, roots, rows, texts
 
 from gviz.errors import SourceError
-from gviz.graph import Graph
+from gviz.graphs import Graph
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from program import SAMPLES
 from scripts import leaves, roots, rows, texts
 
 from gviz.errors import SourceError
-from gviz.graph import Value
+from gviz.graphs import Value
 from gviz.sources import Reading, SourceOptions, read
 
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")

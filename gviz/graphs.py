@@ -5,24 +5,15 @@ recorded it: names, numbers and text only, no memory address anywhere, so that e
 
 Edges point the way the data flows, from the leaves to the root, as TorchViz draws them: ``source`` is the
 ``next_functions[slot]`` of ``target``.
-
-The module is also a function, ``gviz.graph(tensors, params=None, *, saved=False, flow=False)``: it returns the graph of
-
-- ``tensors``, of gviz's engine or of the real torch: a tensor; a list of several; or a dict of their names. A tensor of
-  ``gviz.static``, or a ``tf.Graph``, gives the whole static graph;
-- with the names ``params``, as in ``dict(model.named_parameters())``, for boxes and rows of the table;
-- ``saved``: and with the tensors that operations save for backward, as boxes of their own.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gviz.text import excerpt, line_text
@@ -547,34 +538,3 @@ def _checked(value: object, form: str, place: str) -> Any:
     if not fits(plain):
         raise ValueError(f"{place} is {excerpt(repr(value))}, not {words}")
     return plain
-
-
-class CallableModule(ModuleType):
-    """This module: once it is imported, ``gviz.graph`` is its name, which people also call."""
-
-    def __call__(self, tensors: Any, params: Any = None, *, saved: bool = False, flow: bool = False) -> Graph:
-        """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
-
-        Args:
-            tensors: the root: a tensor; for several roots a list of tensors, or a dict of their names. A tensor of
-                ``gviz.static``, or its graph, gives the whole static graph.
-            params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
-            saved: True to draw the tensors that operations save for backward, as nodes of their own.
-            flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones: what
-                the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the graph.
-
-        Raises:
-            TypeError: an argument is not a tensor.
-        """
-        static, first = sys.modules.get("gviz.static"), tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
-        owner = getattr(first, "graph", first)
-        if static is not None and isinstance(owner, static.Graph):
-            title = getattr(first, "name", "").partition(":")[0]
-            drawn: Graph = import_module("gviz.static.out").picture(owner, title=title)
-        else:
-            flowing = import_module("gviz.flow").flow_of(tensors) if flow else None
-            drawn = import_module("gviz.walk").graph(tensors, params, saved=saved, flow=flowing)
-        return drawn
-
-
-sys.modules[__name__].__class__ = CallableModule
