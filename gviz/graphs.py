@@ -446,6 +446,15 @@ def to_value(nested: object) -> Value:
     return nested  # type: ignore[return-value]
 
 
+def size_of(value: Value) -> tuple[int, ...]:
+    """Return the sizes of nested values, read off the first of each."""
+    found = []
+    while isinstance(value, tuple):
+        found.append(len(value))
+        value = value[0] if value else None
+    return tuple(found)
+
+
 _ALWAYS = {"slot", "kind", "grad", "expression"}
 """Fields that a record has even where they hold their default: programs look for them."""
 

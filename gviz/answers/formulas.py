@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gviz.explain.derivation import begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
-from gviz.passes.elements import agree, elements, is_finite, plus, size_of
+from gviz.graphs import size_of
+from gviz.passes.elements import agree, elements, is_finite, plus
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN, read, written
 from gviz.pictures.labels import decimal, norm, shape_text, value_text

@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from gviz.answers.formulas import UNNAMED, counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
-from gviz.passes.elements import size_of
+from gviz.graphs import size_of
 from gviz.passes.formulas import UNKNOWN, read
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gviz.errors import SourceError
 from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import along, find_paths
+from gviz.graphs import size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, size_of
+from gviz.passes.elements import agree
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
-from gviz.passes.elements import size_of
+from gviz.graphs import size_of
 from gviz.passes.expressions import with_letters, words_of
 from gviz.passes.formulas import UNKNOWN, written
 from gviz.passes.operands import rows

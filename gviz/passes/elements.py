@@ -6,7 +6,7 @@ import math
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from gviz.graphs import to_value
+from gviz.graphs import size_of, to_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,15 +57,6 @@ def combined(left: Value, right: Value, function: Callable[[float, float], float
             return None
     found = tuple(combined(one, other, function) for one, other in pairs)
     return None if any(item is None for item in found) else found
-
-
-def size_of(value: Value) -> tuple[int, ...]:
-    """Return the sizes of nested values, read off the first of each."""
-    found = []
-    while isinstance(value, tuple):
-        found.append(len(value))
-        value = value[0] if value else None
-    return tuple(found)
 
 
 def sum_to(value: Value, like: Value) -> Value:

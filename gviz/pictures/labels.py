@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from gviz.passes.elements import NOT_FINITE, elements, is_finite, size_of
+from gviz.graphs import size_of
+from gviz.passes.elements import NOT_FINITE, elements, is_finite
 from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import signed
 from gviz.pictures import LARGE

@@ -16,7 +16,8 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from gviz.passes.elements import elements, is_finite, plus, size_of, times
+from gviz.graphs import size_of
+from gviz.passes.elements import elements, is_finite, plus, times
 from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
     Span,

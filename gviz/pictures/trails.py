@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gviz.explain.paths import MOST, find_paths
-from gviz.passes.elements import agree, size_of
+from gviz.graphs import size_of
+from gviz.passes.elements import agree
 from gviz.pictures.labels import Span, decimal, is_small, norm, short, value_text
 from gviz.text import quotient_of
 

@@ -9,7 +9,7 @@ from posixpath import commonpath
 from typing import TYPE_CHECKING
 
 from gviz import events
-from gviz.passes.elements import size_of
+from gviz.graphs import size_of
 from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS
 

@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gviz.graphs import size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, plus, size_of
+from gviz.passes.elements import agree, plus
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement

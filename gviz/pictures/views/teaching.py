@@ -11,8 +11,9 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from gviz.graphs import size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, is_finite, size_of, times
+from gviz.passes.elements import agree, is_finite, times
 from gviz.pictures import Arrow, Shape, html
 from gviz.pictures.labels import (
     REPEATED,
