@@ -10,7 +10,7 @@ Edges point the way the data flows, from the leaves to the root, as TorchViz dra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -304,17 +304,17 @@ class Graph:
         """Return the node of that id; KeyError if there is none."""
         return self.by_id[node_id]
 
-    def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> Iterator[Node]:
-        """Yield the nodes, each after those that edges of these kinds lead from; none of those on a circle."""
+    def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
+        """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
         waiting = {node: sum(edge.kind in kinds for edge in edges) for node, edges in self.inputs.items()}
         ready = [node for node, count in waiting.items() if not count]
         for node in ready:  # grows while it is read
-            yield self.by_id[node]
             for edge in self.uses[node]:
                 if edge.kind in kinds:
                     waiting[edge.target] -= 1
                     if not waiting[edge.target]:
                         ready.append(edge.target)
+        return [self.by_id[node] for node in ready]
 
     def code_of(self, line: int, file: str = "") -> str:
         """Return the code of a line that something in the graph names, without its indent; "" if it is not known.

@@ -96,7 +96,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         replace(completed(chain, has_tensors=has_tensors), before=before.get(chain.wrt), absent=absence(chain, shown))
         for chain in found
     )
-    order = list(shown.inputs_first())
+    order = shown.inputs_first()
     listed = on_paths_and_beside({target for chain in chains for target, _ in chain.edges}, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
     used = {edge.source for edge in shown.edges if edge.target in listed} - listed

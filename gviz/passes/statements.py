@@ -59,7 +59,7 @@ def by_statement(graph: Graph) -> Graph:
     Args:
         graph: what :func:`gviz.passes.dataflow.dataflow` returns.
     """
-    order = list(graph.inputs_first())
+    order = graph.inputs_first()
     owner = owners(order, graph.uses, graph.roots)
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = ("tensorboard",)
 TEXTS = ()
+save = events.write_events  # its data goes into a folder
 DESCRIPTION = "a folder for TensorBoard: tensorboard --logdir DIR"
 IGNORES = (*LOOKS, "view", "path", "by", "symbols")
 

@@ -58,5 +58,5 @@ def _impossible(graph: Graph) -> str:
     for edge in graph.edges:
         if edge.kind == "data" and edge.slot >= slots.get(edge.target, edge.slot + 1):
             return f"edge {excerpt(edge.source)} -> {excerpt(edge.target)}: there is no input {edge.slot}"
-    is_round = sum(1 for _ in graph.inputs_first(("data",))) < len(graph.nodes)
+    is_round = len(graph.inputs_first(("data",))) < len(graph.nodes)
     return "the arrows of this graph go round in a circle" if is_round else ""
