@@ -35,7 +35,10 @@ def run(torch: str, runs: int = 11) -> None:
         folder = Path(name)
         (folder / "home").mkdir()
         (folder / "peer.py").write_text(PROGRAM + (BY_DOT if shutil.which("dot") else IN_PROCESS))
-        print("the torch script draws with", shutil.which("dot") or "the Graphviz inside pygraphviz (there is no dot here)")
+        print(
+            "the torch script draws with",
+            shutil.which("dot") or "the Graphviz inside pygraphviz (there is no dot here)",
+        )
         environment = plain_environment(HOME=str(folder / "home"))
         ours, theirs = in_turn(runs, gviz(), [torch, "peer.py"], environment=environment, folder=folder)
         for written in ("y.pdf", "peer.pdf"):

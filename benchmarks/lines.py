@@ -53,5 +53,13 @@ def run(torch: str, runs: int = 5) -> None:
             (folder / f"{program}.py").write_text(text)
             for engine, python in {"gviz": [gviz()[0]], "torch": [torch, "-m", "gviz"]}.items():
                 plain = [*python, "render", f"{program}.py", "--engine", engine, "-o", "y.dot"]
-                lines, without = in_turn(runs, [*plain, "--show", "line"], plain, environment=environment, folder=folder)
-                report(f"lines of a {program}, on {engine}", lines.wall, without.wall, "ms", 1.3 if engine == "gviz" else None)
+                lines, without = in_turn(
+                    runs, [*plain, "--show", "line"], plain, environment=environment, folder=folder
+                )
+                report(
+                    f"lines of a {program}, on {engine}",
+                    lines.wall,
+                    without.wall,
+                    "ms",
+                    1.3 if engine == "gviz" else None,
+                )

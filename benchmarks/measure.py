@@ -71,7 +71,11 @@ def workers_in_turn(runs: int, script: str, *interpreters: tuple[str, str]) -> l
 def _worker(interpreter: str, script: str, argument: str) -> dict[str, float]:
     environment = plain_environment(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     done = subprocess.run(
-        [interpreter, str(HERE / script), "--worker", argument], env=environment, capture_output=True, text=True, check=False
+        [interpreter, str(HERE / script), "--worker", argument],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(f"{interpreter} {script} --worker {argument} failed:\n{done.stderr}")

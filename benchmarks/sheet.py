@@ -66,7 +66,9 @@ def main() -> None:
 
 def graph_of(sample: Sample) -> Graph:
     """Return the graph of a sample, with the gradients on their way."""
-    return read(sample.source, SourceOptions(frozen=sample.frozen, flow=True), say=lambda _: None, **sample.values).graph
+    return read(
+        sample.source, SourceOptions(frozen=sample.frozen, flow=True), say=lambda _: None, **sample.values
+    ).graph
 
 
 def slide(graph: Graph, view: str, theme: str, scale: float) -> bytes:
@@ -84,7 +86,9 @@ def write(file: Path, rows: list[list[bytes]]) -> None:
     for down, row in enumerate(rows):
         for across, image in enumerate(row):
             place = (GAP + across * (WIDTH + GAP), GAP + down * (HEIGHT + GAP))
-            sheet.paste(Image.open(BytesIO(image)).convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS), place)
+            sheet.paste(
+                Image.open(BytesIO(image)).convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS), place
+            )
     palette = Image.new("P", (1, 1))
     palette.putpalette([part for colour in colours() for part in bytes.fromhex(colour[1:])])
     sheet.quantize(palette=palette, dither=Image.Dither.NONE).save(file, optimize=True)

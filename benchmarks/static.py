@@ -23,7 +23,9 @@ def run(torch: str, runs: int = 3) -> None:
     """Print a run's time beside each of the others, and how many runs pay for making the plan."""
     names = [(sys.executable, "gviz"), (torch, "torch")]
     if (
-        subprocess.run([torch, "-c", "import tensorflow"], capture_output=True, env=plain_environment(), check=False).returncode
+        subprocess.run(
+            [torch, "-c", "import tensorflow"], capture_output=True, env=plain_environment(), check=False
+        ).returncode
         == 0
     ):
         names.append((torch, "tensorflow"))

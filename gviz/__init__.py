@@ -5,14 +5,16 @@
     >>> [node.label for node in reading.graph.nodes if node.kind == "operation"]
     ['MulBackward0', 'AddBackward0', 'AddBackward0']
 
-``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Tensors of gviz or of the real torch have a graph too:
+``reading.save("y.pdf")`` writes the picture, and a notebook shows it. Tensors of gviz or of the real torch have a graph
+too:
 
     >>> from gviz import engine as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> gviz.graph(x * x, params={"x": x}).title
     'output'
 
-``gviz.explain("y=x*w", "w", x=2, w=3)`` derives a gradient path by path, and explains operations and errors by their names.
+``gviz.explain("y=x*w", "w", x=2, w=3)`` derives a gradient path by path, and explains operations and errors by their
+names.
 
 ``gviz.engine`` reads like PyTorch, ``gviz.static`` like TensorFlow 1. A name is imported when it is first used, so that
 ``import gviz`` takes no time and loads neither numpy nor Graphviz.

@@ -12,7 +12,9 @@ EXIT_INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line on ``sys.argv`` and leave with its exit status."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # if not, the program that started gviz ignores Ctrl-C
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # if not, the program that started gviz ignores Ctrl-C
         signal.signal(signal.SIGINT, interrupt)
     gc.disable()  # loading makes little garbage, and looking for it takes 5 % of the time; a user's script gets it back
     from gviz.cli import run
@@ -29,8 +31,9 @@ def main() -> None:
 def interrupt(_number: int, _frame: object) -> None:
     """End at once on Ctrl-C.
 
-    A KeyboardInterrupt that is raised while a module loads becomes another error, or is printed as "Exception ignored". While a
-    script of the user runs, which may have to tidy up, :func:`gviz.cli.streams.interruptible` raises it nevertheless.
+    A KeyboardInterrupt that is raised while a module loads becomes another error, or is printed as "Exception ignored".
+    While a script of the user runs, which may have to tidy up, :func:`gviz.cli.streams.interruptible` raises it
+    nevertheless.
     """
     os._exit(EXIT_INTERRUPTED)
 

@@ -1,8 +1,8 @@
 """The errors of gviz: each says what happened, where, and how to mend it.
 
-A mistake in the user's input is a :class:`GvizError`; the command line catches that one class, prints it on standard error and
-exits with :attr:`GvizError.exit_code`. The engine's own errors are PyTorch's (RuntimeError, IndexError ...); the code that runs
-a source turns them into a :class:`GvizError`.
+A mistake in the user's input is a :class:`GvizError`; the command line catches that one class, prints it on standard
+error and exits with :attr:`GvizError.exit_code`. The engine's own errors are PyTorch's (RuntimeError, IndexError ...);
+the code that runs a source turns them into a :class:`GvizError`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def caret(place: Place) -> str:
         text = head + text[start : start + MAX_SHOWN] + tail
         column += len(head) - start
     length = min(length, max(len(text) - column, 1))
-    return f"  {text}\n  {' ' * display_width(text[:column])}{'^' * max(display_width(text[column : column + length]), 1)}"
+    return (
+        f"  {text}\n  {' ' * display_width(text[:column])}{'^' * max(display_width(text[column : column + length]), 1)}"
+    )
 
 
 class GvizError(Exception):

@@ -4,7 +4,8 @@ A graph is a row of :class:`Op`, whoever made it. :func:`graph_def` puts it in p
 tensorflow/core/framework/{graph,node_def,attr_value}.proto, and :func:`event_file` frames it as records with checksums
 (https://www.tensorflow.org/tutorials/load_data/tfrecord).
 
-A file has no time in it, so the same graph gives the same bytes, and gviz knows its own files again. Their names have the time.
+A file has no time in it, so the same graph gives the same bytes, and gviz knows its own files again. Their names have
+the time.
 """
 
 from __future__ import annotations
@@ -34,10 +35,15 @@ DTYPES = {
 }  # fmt: skip
 """TensorFlow's DataType; PyTorch's names are the same."""
 
-_VALUES = {"float32": (5, "f"), "float64": (6, "d"), "string": (8, ""), "int64": (10, ""), "bool": (11, "")} | dict.fromkeys(
-    ("int32", "uint8", "int16", "int8"), (7, "")
-)
-"""The field of a TensorProto that holds elements of a dtype, and how struct packs them; "" for numbers of any length."""
+_VALUES = {
+    "float32": (5, "f"),
+    "float64": (6, "d"),
+    "string": (8, ""),
+    "int64": (10, ""),
+    "bool": (11, ""),
+} | dict.fromkeys(("int32", "uint8", "int16", "int8"), (7, ""))
+"""The field of a TensorProto that holds elements of a dtype, and how struct packs them; "" for numbers of any
+length."""
 
 _LARGEST = 3.4028235e38
 """A float32's largest number."""
@@ -104,7 +110,9 @@ def plain_attr(value: Any) -> bytes | None:
     if isinstance(value, int):
         return _field(3, value)
     if isinstance(value, float):
-        return _varint(4 << 3 | 5) + struct.pack("<f", math.copysign(math.inf, value) if abs(value) > _LARGEST else value)
+        return _varint(4 << 3 | 5) + struct.pack(
+            "<f", math.copysign(math.inf, value) if abs(value) > _LARGEST else value
+        )
     if isinstance(value, str | bytes):
         return _field(2, value)
     if isinstance(value, list | tuple):
@@ -145,7 +153,12 @@ def graph_def(ops: Iterable[Op]) -> bytes:
 def _node_def(op: Op) -> bytes:
     """Return a NodeDef; parts that are empty are left out, as protobuf does."""
     attrs = {**op.attrs, "_output_shapes": _field(1, b"".join(map(shape_attr, op.shapes)))}
-    parts: list[tuple[int, str | bytes]] = [(1, op.name), (2, op.type), *((3, source) for source in op.inputs), (4, op.device)]
+    parts: list[tuple[int, str | bytes]] = [
+        (1, op.name),
+        (2, op.type),
+        *((3, source) for source in op.inputs),
+        (4, op.device),
+    ]
     parts += [(5, _field(1, key) + _field(2, value)) for key, value in attrs.items()]
     return b"".join(_field(number, value) for number, value in parts if value)
 
@@ -230,7 +243,9 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
         for entry in earlier:
             os.unlink(os.path.join(name, entry))
     except (FileExistsError, NotADirectoryError):
-        raise FileError(f"cannot write into {name}: it is not a folder, or lies in a file", hint="name a folder") from None
+        raise FileError(
+            f"cannot write into {name}: it is not a folder, or lies in a file", hint="name a folder"
+        ) from None
     except OSError as error:
         raise explained(name, error) from None
     return name

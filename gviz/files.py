@@ -1,7 +1,7 @@
 """Bytes in and out: a file or standard input read as text, and a file written whole or not at all.
 
-A file is written under another name in the same folder and then renamed, so that no reader sees half of it. If anything goes
-wrong before that, the old file stays as it was and no new one is left behind.
+A file is written under another name in the same folder and then renamed, so that no reader sees half of it. If anything
+goes wrong before that, the old file stays as it was and no new one is left behind.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def read_stdin(stdin: TextIO | None) -> str:
         check_size(data, STDIN)
         text = data if isinstance(data, str) else decode(data, STDIN)
     except (OSError, ValueError) as error:  # ValueError: it was closed later
-        raise FileError(f"standard input cannot be read: {reason(error) if isinstance(error, OSError) else error}") from None
+        raise FileError(
+            f"standard input cannot be read: {reason(error) if isinstance(error, OSError) else error}"
+        ) from None
     if not text.strip():
         raise FileError("standard input is empty", hint="pipe an expression, a script or a saved graph into it")
     return text
@@ -161,7 +163,9 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
         line, column = (len(lines), len(lines[-1])) if is_cut else (error.lineno, error.colno - 1)
         place = Place(lines[line - 1], column=column, file=file, line=line)
         cut = "the file ends in the middle: was it written whole?" if is_cut else None
-        raise FileError(f"this is not JSON: {error.msg.removesuffix(' starting at')}", place=place, hint=hint or cut) from None
+        raise FileError(
+            f"this is not JSON: {error.msg.removesuffix(' starting at')}", place=place, hint=hint or cut
+        ) from None
     except RecursionError:
         raise FileError(f"{file}: the JSON is nested too deeply") from None
     except ValueError:

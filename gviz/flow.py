@@ -1,7 +1,7 @@
 """How a gradient flows back: what arrives at each operation, the factor of each input, and what is handed on.
 
-A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward does,
-without touching any ``.grad``, as long as the graph has not been freed.
+A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward
+does, without touching any ``.grad``, as long as the graph has not been freed.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def flow(
         most: operations; of a larger graph nothing is found.
 
     Returns:
-        An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own Function,
-        whose code is not run a second time, and for those below it.
+        An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own
+        Function, whose code is not run a second time, and for those below it.
     """
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
     waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}

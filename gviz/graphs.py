@@ -24,13 +24,24 @@ if TYPE_CHECKING:
 Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""
 
-KINDS = ("operation", "accumulate", "leaf", "output", "intermediate", "saved", "constant", "frozen", "placeholder", "variable")
+KINDS = (
+    "operation",
+    "accumulate",
+    "leaf",
+    "output",
+    "intermediate",
+    "saved",
+    "constant",
+    "frozen",
+    "placeholder",
+    "variable",
+)
 """The kinds of a node. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
 ``placeholder`` and ``variable`` are operations of static graphs."""
 
 EDGE_KINDS = ("data", "view", "saved", "control")
-"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control`` says
-that one operation of a static graph runs before another."""
+"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control``
+says that one operation of a static graph runs before another."""
 
 MOST_IN_NOTEBOOK = 300
 """Boxes of a picture that a notebook shows by itself; the layout of a larger one may take minutes."""
@@ -66,7 +77,8 @@ class Node(NamedTuple):
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
         is_written: whether it has written its result in place, at that line.
-        held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
+        held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the
+            program's.
     """
 
     id: str
@@ -105,11 +117,12 @@ class Edge(NamedTuple):
         label: text on the arrow, such as a local derivative; "" for none.
         kind: one of :data:`EDGE_KINDS`.
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
-        symbol: the local derivative of ``target`` for this input, as in ``b`` for a * b; "" where that was not asked for.
+        symbol: the local derivative of ``target`` for this input, as in ``b`` for a * b; "" where that was not asked
+            for.
         local: its value, if it is a factor for each element.
         handed: the gradient that ``target`` hands on to this input.
-        jacobian: the derivatives of ``target`` for this input as a matrix, a row for each element of ``target``, a column for
-            each of the input; None where that was not asked for, or ``local`` says as much.
+        jacobian: the derivatives of ``target`` for this input as a matrix, a row for each element of ``target``, a
+            column for each of the input; None where that was not asked for, or ``local`` says as much.
     """
 
     source: str
@@ -140,15 +153,15 @@ class TensorRow(NamedTuple):
         expression: that of an unnamed intermediate (``x + w``), or None.
         line: of the program that made it; 0 where that is not known.
         file: where that line is, if it is not in the source itself.
-        cut: why it is outside the graph though it was made from tensors inside: ``detached``, ``no_grad`` or ``no derivative``;
-            "" otherwise.
+        cut: why it is outside the graph though it was made from tensors inside: ``detached``, ``no_grad`` or
+            ``no derivative``; "" otherwise.
         cut_by: the call that did it.
         cut_at: where, as in ``line 3``.
         cut_from: the name of the tensor inside, if it has one.
         before: its gradient when backward was called, where lines were asked for.
         leaves: names of the leaves that a non-leaf is made from, likewise.
-        taken_at: where the program has set its gradient to None or to zeros, after the last backward that brought one, as in
-            ``line 3``; "" if it has not, or that was not asked for.
+        taken_at: where the program has set its gradient to None or to zeros, after the last backward that brought one,
+            as in ``line 3``; "" if it has not, or that was not asked for.
         was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
         was_early: whether a later backward, of something else, followed on that.
         cured_at: where it was made to require a gradient, though it had been cut off; this brings no graph back.
@@ -191,7 +204,8 @@ class Cut(NamedTuple):
         why: ``detached``, ``no_grad`` or ``no derivative``.
         leaves: names of the leaves behind what was cut off.
         is_used: whether what came of it is used in the graph.
-        is_number: whether numbers came of it, as by ``item()`` or ``numpy()``: what becomes of these cannot be followed.
+        is_number: whether numbers came of it, as by ``item()`` or ``numpy()``: what becomes of these cannot be
+            followed.
     """
 
     at: str
@@ -217,7 +231,8 @@ class Graph:
         code: the program, where its lines were asked for.
         line: of it, at which backward was called; 0 where that is not known.
         file: where that line is, if it is not in the source itself: ``cell 2`` of a notebook.
-        codes: the places in other files, or in a notebook's cells, that something in the graph names, each with its code.
+        codes: the places in other files, or in a notebook's cells, that something in the graph names, each with its
+            code.
         writes: the writes in place that an error is about, each with its line and the name of the call, in order.
         cuts: the lines that cut tensors off from it.
         turn: of the last line that had run when the backward before this one was called; 0 if this was the first.
@@ -262,7 +277,9 @@ class Graph:
                 raise ValueError(f"{_arrow(source, target)}: there is no node {missing}")
             if kind not in EDGE_KINDS:
                 word = excerpt(repr(kind))
-                raise ValueError(f"{_arrow(source, target)} has the unknown kind {word}; one of {', '.join(EDGE_KINDS)}")
+                raise ValueError(
+                    f"{_arrow(source, target)} has the unknown kind {word}; one of {', '.join(EDGE_KINDS)}"
+                )
             if slot < 0 or output < 0:
                 raise ValueError(f"{_arrow(source, target)} has a negative slot or output")
         for root in self.roots:
@@ -508,7 +525,10 @@ _FORMS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "Value": ("a number or nested lists of numbers", _is_value),
     "tuple[int, ...]": ("a list of sizes", _is_shape),
     "tuple[int | None, ...] | None": ("a list of sizes", lambda value: value is None or _is_shape(value, unknown=True)),
-    "tuple[str, ...]": ("a list of texts", lambda value: isinstance(value, tuple) and all(type(one) is str for one in value)),
+    "tuple[str, ...]": (
+        "a list of texts",
+        lambda value: isinstance(value, tuple) and all(type(one) is str for one in value),
+    ),
     "tuple[tuple[str, str], ...]": ("a list of pairs of texts", _is_pairs),
 }
 """The form of each field that is read from JSON, by its annotation in the records above: in words, and as a check."""
@@ -537,7 +557,9 @@ def _read(record: type[Any], row: object, place: str) -> Any:
         if name not in row and name not in record._field_defaults:
             raise ValueError(f"{place} has no {name}")
     forms = record.__annotations__
-    return record(**{name: _checked(value, forms[name].__forward_arg__, f"{place}.{name}") for name, value in row.items()})
+    return record(
+        **{name: _checked(value, forms[name].__forward_arg__, f"{place}.{name}") for name, value in row.items()}
+    )
 
 
 def _checked(value: object, form: str, place: str) -> Any:

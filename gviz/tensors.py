@@ -21,12 +21,13 @@ def graph(tensors: Any, params: Any = None, *, saved: bool = False, flow: bool =
     [('output', 'output'), ('operation', 'output'), ('accumulate', None), ('leaf', 'x')]
 
     Args:
-        tensors: the root, of gviz's engine or of the real torch: a tensor; for several roots a list of tensors, or a dict of
-            their names. A tensor of ``gviz.static``, or its graph, gives the whole static graph.
+        tensors: the root, of gviz's engine or of the real torch: a tensor; for several roots a list of tensors, or a
+            dict of their names. A tensor of ``gviz.static``, or its graph, gives the whole static graph.
         params: tensors by name, as in ``dict(model.named_parameters())``: names for boxes, and rows of the table.
         saved: True to draw the tensors that operations save for backward, as nodes of their own.
-        flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones: what
-            the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the graph.
+        flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones:
+            what the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the
+            graph.
 
     Raises:
         TypeError: an argument is not a tensor.

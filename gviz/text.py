@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ALIKE = 0.78
-"""Two names are alike from here on, as difflib measures: ``lg`` is like ``log`` (0.8), ``foo`` not like ``floor`` (0.75)."""
+"""Two names are alike from here on, as difflib measures: ``lg`` is like ``log`` (0.8), ``foo`` not like ``floor``
+(0.75)."""
 
 POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -39,8 +40,8 @@ def shorten_lines(text: str, most: int) -> str:
 def visible(text: str) -> str:
     r"""Return the text with an escape, as Python writes it, for each character that no picture and no terminal shows.
 
-    Those are control characters except the newline, lone surrogates, separators of lines, characters that XML forbids, and
-    those that turn the text around.
+    Those are control characters except the newline, lone surrogates, separators of lines, characters that XML forbids,
+    and those that turn the text around.
 
     >>> visible("naïve\x00\t"), visible("\udc80"), visible("a\nb") == "a\nb"
     ('naïve\\x00\\t', '\\udc80', True)

@@ -1,8 +1,9 @@
 """From tensors to the graph as data: follow ``grad_fn`` edges as TorchViz does.
 
-The walk asks only for what every PyTorch node has (``next_functions``, ``variable``, ``_saved_*``), so gviz's own engine and
-real PyTorch look the same to it. It goes in the order in which TorchViz draws: a root, then depth first along the slots of
-each node; an explicit stack takes the place of recursion, so a chain of a million operations is no deeper than two.
+The walk asks only for what every PyTorch node has (``next_functions``, ``variable``, ``_saved_*``), so gviz's own
+engine and real PyTorch look the same to it. It goes in the order in which TorchViz draws: a root, then depth first
+along the slots of each node; an explicit stack takes the place of recursion, so a chain of a million operations is no
+deeper than two.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ SAVED = "_saved_"
 FREED = "freed"
 
 DETAILED, FEW = 5_000, 300
-"""So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the walk."""
+"""So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the
+walk."""
 
 MOST = 1_000_000
 """Elements above which a graph leaves a tensor's values out (a model's weights)."""
 
 
 MOST_FLOWING = 300
-"""Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger one."""
+"""Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger
+one."""
 
 
 class NodeLike(Protocol):
@@ -164,7 +167,9 @@ def walk(
     named = dict(names or {})
     for name, root in roots.items():
         named.setdefault(name, root)
-    rows = {name: tensor_row(name, tensor, (expressions or {}).get(name), values=values) for name, tensor in named.items()}
+    rows = {
+        name: tensor_row(name, tensor, (expressions or {}).get(name), values=values) for name, tensor in named.items()
+    }
     walker = Walker(named, rows, saved=saved, values=values, detailed=detailed)
     collects = gc.isenabled()
     gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
@@ -237,7 +242,13 @@ class Walker:
     """Collects nodes and edges; nodes are keyed by identity and kept alive, and get ids in the order they are met."""
 
     def __init__(
-        self, named: Mapping[str, TensorLike], rows: Mapping[str, TensorRow], *, saved: bool, values: bool, detailed: float
+        self,
+        named: Mapping[str, TensorLike],
+        rows: Mapping[str, TensorRow],
+        *,
+        saved: bool,
+        values: bool,
+        detailed: float,
     ) -> None:
         self.saved = saved
         self.values = values
@@ -249,7 +260,9 @@ class Walker:
         self.row_of: dict[int, TensorRow] = {}
         self.made_by: dict[int, TensorRow] = {}
         self.makes: dict[int, dict[int, str]] = {}
-        self.attrs: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}  # many are equal: each is kept once
+        self.attrs: dict[
+            tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]
+        ] = {}  # many are equal: each is kept once
         self.classes: dict[type, tuple[bool, list[tuple[str, str]]]] = {}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
@@ -303,7 +316,9 @@ class Walker:
         TorchViz adds the edge to an input first and what is below that input then; so does this.
         """
         ids, add_edge = self.ids, self.edges.append
-        new_edge = partial(tuple.__new__, Edge)  # all fields at once: half the time of Edge(...), of which there are most
+        new_edge = partial(
+            tuple.__new__, Edge
+        )  # all fields at once: half the time of Edge(...), of which there are most
         if id(start) in ids:
             return
         here, below = self.enter(start)
@@ -348,7 +363,9 @@ class Walker:
             names = self.makes[id(node)]
             outputs = tuple(names.get(number, "") for number in range(max(names) + 1)) if len(names) > 1 else ()
             is_letter = row.expression is not None
-            box = Node(node_id, "operation", label, *facts, state, len(slots), attrs, outputs=outputs, is_letter=is_letter)
+            box = Node(
+                node_id, "operation", label, *facts, state, len(slots), attrs, outputs=outputs, is_letter=is_letter
+            )
         self.nodes.append(box)
         if self.saved:
             self.add_saved(node_id, kept)
@@ -438,7 +455,11 @@ def bytes_kept(node: NodeLike) -> int:
 
 def held_by(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
     """Return the tensors without gradient that a node saves, each with its attribute."""
-    saved = [(name.removeprefix(SAVED), saved_value(node, name)) for name in saved_names(type(node)) if name.startswith(SAVED)]
+    saved = [
+        (name.removeprefix(SAVED), saved_value(node, name))
+        for name in saved_names(type(node))
+        if name.startswith(SAVED)
+    ]
     return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
 
 

@@ -21,9 +21,7 @@ PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 30
 """How long an answer may take, on a machine that does much else."""
 
-START = (
-    "import os, sys; one, two, *words = sys.argv[1:]; os.dup2(int(one), 3); os.dup2(int(two), 4); os.execvp(words[0], words)"
-)
+START = "import os, sys; one, two, *words = sys.argv[1:]; os.dup2(int(one), 3); os.dup2(int(two), 4); os.execvp(words[0], words)"
 """A program that becomes the browser, with the pipes where that looks for them."""
 
 KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "PageDown": 34, " ": 32, "Tab": 9, "Enter": 13}
@@ -67,7 +65,9 @@ class Browser:
         self._count += 1
         number = self._count
         session = {"sessionId": self._session} if self._session else {}
-        os.write(self._to, json.dumps({"id": number, "method": method, "params": parameters, **session}).encode() + b"\0")
+        os.write(
+            self._to, json.dumps({"id": number, "method": method, "params": parameters, **session}).encode() + b"\0"
+        )
         while True:
             answer = self._answer()
             if answer.get("id") == number:
@@ -91,7 +91,9 @@ class Browser:
     def open(self, url: str) -> None:
         """Load a page, and wait until it has."""
         self.call("Page.navigate", url=url)
-        self.wait(f"document.readyState === 'complete' && location.href.split('#')[0] === {json.dumps(url.partition('#')[0])}")
+        self.wait(
+            f"document.readyState === 'complete' && location.href.split('#')[0] === {json.dumps(url.partition('#')[0])}"
+        )
 
     def value(self, expression: str) -> Any:
         """Return what an expression comes to in the page."""
@@ -115,7 +117,9 @@ class Browser:
 
     def click(self, selector: str, part: float = 0.5) -> None:
         """Click on an element, at this part of its width."""
-        box = self.value(f"(b => [b.x, b.y, b.width, b.height])(document.querySelector('{selector}').getBoundingClientRect())")
+        box = self.value(
+            f"(b => [b.x, b.y, b.width, b.height])(document.querySelector('{selector}').getBoundingClientRect())"
+        )
         place = {"x": box[0] + part * box[2], "y": box[1] + box[3] / 2, "button": "left", "clickCount": 1}
         self.call("Input.dispatchMouseEvent", type="mousePressed", **place)
         self.call("Input.dispatchMouseEvent", type="mouseReleased", **place)

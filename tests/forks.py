@@ -50,7 +50,9 @@ class Forks:
         self._server: subprocess.Popen[bytes] | None = None
         self._is_running = False
 
-    def run(self, arguments: list[str], folder: Path, environment: Mapping[str, str], stdin: bytes) -> tuple[int, bytes, bytes]:
+    def run(
+        self, arguments: list[str], folder: Path, environment: Mapping[str, str], stdin: bytes
+    ) -> tuple[int, bytes, bytes]:
         """Run a command to its end; its exit status, and what it wrote to standard output and to standard error."""
         with tempfile.TemporaryDirectory() as name:
             source, out, err = (Path(name, stream) for stream in ("in", "out", "err"))
@@ -60,7 +62,9 @@ class Forks:
             self.start(arguments, folder, environment, (str(source), str(out), str(err)))
             return self.status(), out.read_bytes(), err.read_bytes()
 
-    def start(self, arguments: list[str], folder: Path, environment: Mapping[str, str], streams: tuple[str, str, str]) -> None:
+    def start(
+        self, arguments: list[str], folder: Path, environment: Mapping[str, str], streams: tuple[str, str, str]
+    ) -> None:
         """Start a command whose standard streams are these three files, open when this returns."""
         if self._is_running:  # nobody has waited for the last command's end
             self.stop()
@@ -158,7 +162,9 @@ def serve() -> None:
         if command["arguments"][:1] == ["ops"]:
             read_operations()
         accesses = (os.O_RDONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_APPEND)  # both may be one file
-        streams = [os.open(path, access | os.O_NOCTTY) for path, access in zip(command["streams"], accesses, strict=True)]
+        streams = [
+            os.open(path, access | os.O_NOCTTY) for path, access in zip(command["streams"], accesses, strict=True)
+        ]
         child = os.fork()
         if not child:
             commands.close()

@@ -59,7 +59,9 @@ class _Watch:
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.active:
             return
-        writes = event == "open" and (len(arguments) > 1 and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"))
+        writes = event == "open" and (
+            len(arguments) > 1 and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+        )
         if writes or (event.startswith(FORBIDDEN) and event not in HARMLESS):
             raise Escape(f"{event}{arguments}")
 

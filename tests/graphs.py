@@ -11,7 +11,14 @@ def leaf(node_id: str, name: str | None, value: Value, grad: Value = None, shape
 
 def operation(node_id: str, label: str, name: str | None = None, value: Value = None, slots: int = 2) -> Node:
     return Node(
-        node_id, "operation", label, name, None if value is None else (), "float32" if name else None, value, slots=slots
+        node_id,
+        "operation",
+        label,
+        name,
+        None if value is None else (),
+        "float32" if name else None,
+        value,
+        slots=slots,
     )
 
 

@@ -34,10 +34,16 @@ def public_names(module: str) -> list[str]:
         return sorted(name for name in dir(import_module("torch").Tensor) if not name.startswith("_"))
     space = import_module(module)
     listed = set(getattr(space, "__all__", ()))
-    names = {name for name in dir(space) if name in listed or is_own(module, name, getattr(space, name), any_other=not listed)}
+    names = {
+        name
+        for name in dir(space)
+        if name in listed or is_own(module, name, getattr(space, name), any_other=not listed)
+    }
     hidden = set(HELPERS)
     if module == "torch":
-        made_in_c = {name for name in dir(import_module("torch._C")) if name[0].isupper() and not name.endswith("Tensor")}
+        made_in_c = {
+            name for name in dir(import_module("torch._C")) if name[0].isupper() and not name.endswith("Tensor")
+        }
         hidden = made_in_c - set(NAMED_CLASSES)
         names.add("Tensor")
     return sorted(name for name in names - hidden if not name.startswith("_"))

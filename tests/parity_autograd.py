@@ -21,7 +21,22 @@ CAREFUL = ("sum", "mean", "max", "min", "softmax", "cat", "stack", "reshape", "t
            "norm", "sort", "topk", "split", "chunk", "roll", "flip", "tril", "diag", "outer", "matmul", "mm", "bmm", "dot",
            "zeros_like", "full_like", "lerp", "addmm", "logsumexp", "pow", "div", "where", "select", "narrow",
            "any", "all", "amax", "broadcast_to", "nan_to_num")  # fmt: skip
-WORDS = ("dim", "keepdim", "axis", "keepdims", "dtype", "foo", "out", "input", "other", "min", "max", "n", "size", "alpha")
+WORDS = (
+    "dim",
+    "keepdim",
+    "axis",
+    "keepdims",
+    "dtype",
+    "foo",
+    "out",
+    "input",
+    "other",
+    "min",
+    "max",
+    "n",
+    "size",
+    "alpha",
+)
 
 
 def hook(p: Program) -> None:
@@ -31,7 +46,9 @@ def hook(p: Program) -> None:
     if kind <= 1:
         p.do(f"h{p.count} = {x}.register_hook({p.one_of(*HOOKS)})")
     elif kind == 2:
-        p.do(f"{x}.register_post_accumulate_grad_hook(lambda t: {p.one_of('log.append(t.grad.tolist())', 't.grad.zero_()')})")
+        p.do(
+            f"{x}.register_post_accumulate_grad_hook(lambda t: {p.one_of('log.append(t.grad.tolist())', 't.grad.zero_()')})"
+        )
     elif kind == 3:
         p.do(f"h{p.count} = {x}.grad_fn.register_hook({p.one_of(*NODE_HOOKS)})")
     elif kind == 4:
@@ -134,15 +151,23 @@ def printing(p: Program) -> None:
     elif kind == 1:
         p.do(f"v = repr({x} * {scale})")
     elif kind == 2:
-        size = p.one_of("(3, 4)", "(1200,)", "(40, 40)", "(2, 0, 3)", "(7,)", "(25,)", "(2, 2, 2, 2)", "(1, 30)", "(1100, 2)")
+        size = p.one_of(
+            "(3, 4)", "(1200,)", "(40, 40)", "(2, 0, 3)", "(7,)", "(25,)", "(2, 2, 2, 2)", "(1, 30)", "(1100, 2)"
+        )
         p.do(f"v = str(torch.arange(float(np.prod({size}))).reshape({size}) * {scale})")
     elif kind == 3:
         dtype = p.one_of("float16", "float64", "int8", "uint8", "bool", "int32", "float32", "complex64", "complex128")
         p.do(f"v = repr({x}.detach().to(torch.{dtype}))")
     elif kind == 4:
-        p.do("v = f'" + str(p.one_of("{%s}", "{%s!r}", "{%s:.2f}", "{%s.shape}", "{%s.dtype}", "{%s.size()}")) % x + "'")
+        p.do(
+            "v = f'" + str(p.one_of("{%s}", "{%s!r}", "{%s:.2f}", "{%s.shape}", "{%s.dtype}", "{%s.size()}")) % x + "'"
+        )
     else:
-        p.do(f"v = str([{x}, {p.a_tensor()}]) + str({x}.max(0))" if p.chance(0.5) else f"v = str({x}.shape) + str({x}.sum())")
+        p.do(
+            f"v = str([{x}, {p.a_tensor()}]) + str({x}.max(0))"
+            if p.chance(0.5)
+            else f"v = str({x}.shape) + str({x}.sum())"
+        )
 
 
 def wrong(p: Program) -> None:
@@ -150,7 +175,11 @@ def wrong(p: Program) -> None:
     name = p.one_of(*CAREFUL)
     args = [p.one_of(*ODDITIES, x, p.a_tensor()) for _ in range(p.random.randrange(4))]
     words = [f"{p.one_of(*WORDS)}={p.one_of(*ODDITIES, x)}"] if p.chance(0.3) else []
-    call = f"torch.{name}({', '.join([x, *args, *words])})" if p.chance(0.5) else f"{x}.{name}({', '.join([*args, *words])})"
+    call = (
+        f"torch.{name}({', '.join([x, *args, *words])})"
+        if p.chance(0.5)
+        else f"{x}.{name}({', '.join([*args, *words])})"
+    )
     p.do("v = str(type(" + call + ").__name__)")
 
 
@@ -174,7 +203,9 @@ def inference(p: Program) -> None:
     x = p.a_tensor(lambda t: t.dtype.is_floating_point and not t.is_inference())
     p.count += 1
     name = f"w{p.count}"
-    made = p.one_of(f"{x}[:1]", f"{x}.view(-1)", f"{x} * 2", f"{x}.detach()", f"{x}.t()", f"{x}.clone()", "torch.ones(2)")
+    made = p.one_of(
+        f"{x}[:1]", f"{x}.view(-1)", f"{x} * 2", f"{x}.detach()", f"{x}.t()", f"{x}.clone()", "torch.ones(2)"
+    )
     manager = p.one_of("inference_mode", "inference_mode", "no_grad")
     inside = p.one_of("pass", f"{name}.mul_(2)", f"{x}.add_(1)", f"{name} = {name}.view(-1)")
     p.do(f"with torch.{manager}():\n    {name} = {made}\n    {inside}")
@@ -184,7 +215,9 @@ def inference(p: Program) -> None:
     p.do(
         str(
             p.one_of(
-                f"v = ({name} * 2).requires_grad", f"v = {name}.unsqueeze(0)._is_view()", f"v = {name}.detach().is_inference()"
+                f"v = ({name} * 2).requires_grad",
+                f"v = {name}.unsqueeze(0)._is_view()",
+                f"v = {name}.detach().is_inference()",
             )
         )
     )

@@ -57,7 +57,9 @@ def choice(p: Program) -> None:
 
 def reduction(p: Program) -> None:
     x = p.a_tensor()
-    name = p.one_of("sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "softmax", "log_softmax", "sum", "mean")
+    name = p.one_of(
+        "sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "softmax", "log_softmax", "sum", "mean"
+    )
     if name in ("softmax", "log_softmax"):
         x = x if p.theirs[x].numel() else p.a_float()  # without elements PyTorch does not miss a kernel for integers
         p.new(f"torch.{name}({x}, dim={p.dim(x)})")
@@ -193,10 +195,17 @@ def joining(p: Program) -> None:
 def product(p: Program) -> None:
     matrix = p.one_of((2, 3), (3, 2), (3,), (2,), (2, 2, 3), (1, 3, 2), (3, 3))
     x = p.a_tensor(lambda t: t.dtype.is_floating_point and t.dim() > 0)
-    y = p.a_tensor(lambda t: t.dtype.is_floating_point and t.dim() > 0) if p.chance(0.5) else p.leaf(matrix, p.one_of(*FLOATS))
+    y = (
+        p.a_tensor(lambda t: t.dtype.is_floating_point and t.dim() > 0)
+        if p.chance(0.5)
+        else p.leaf(matrix, p.one_of(*FLOATS))
+    )
     p.new(
         p.one_of(
-            f"{x} @ {y}", f"torch.matmul({x}, {y})", f"{x}.{p.one_of('mm', 'mv', 'dot', 'bmm')}({y})", f"torch.outer({x}, {y})"
+            f"{x} @ {y}",
+            f"torch.matmul({x}, {y})",
+            f"{x}.{p.one_of('mm', 'mv', 'dot', 'bmm')}({y})",
+            f"torch.outer({x}, {y})",
         )
     )
 

@@ -56,7 +56,14 @@ class Finished:
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment in which nothing of this machine's settings shows, and gviz is the one of this tree."""
     kept = {key: value for key, value in os.environ.items() if key in KEPT}
-    return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **extra}
+    return {
+        **kept,
+        "HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **extra,
+    }
 
 
 def python(code: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -133,7 +140,9 @@ class Program:
             status = self.forks.status
         else:
             line, nothing = [sys.executable, "-m", "gviz", *words], subprocess.DEVNULL
-            process = subprocess.Popen(line, cwd=self.folder, env=variables, stdin=nothing, stdout=terminal, stderr=terminal)
+            process = subprocess.Popen(
+                line, cwd=self.folder, env=variables, stdin=nothing, stdout=terminal, stderr=terminal
+            )
             status = process.wait
         os.close(terminal)
         seen = b""

@@ -192,7 +192,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "linalg_svd": [("A", False), ("B", False), ("S", True)],
     "linalg_qr": [("B", "reduced"), ("S", "complete")],
     "linalg_pinv": [("A", None), ("B", None)],
-    "scatter_reduce": [("D", 1, "places", "P", how, own) for how in ("sum", "prod", "mean", "amax") for own in (True, False)],
+    "scatter_reduce": [
+        ("D", 1, "places", "P", how, own) for how in ("sum", "prod", "mean", "amax") for own in (True, False)
+    ],
     "polygamma": [(1, "P"), (2, "P")],
     "copysign": [("A", "A"), ("A", "V")],
     "copysign_scalar": [("A", -1.5)],

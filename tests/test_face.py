@@ -78,7 +78,9 @@ def test_what_is_neither_a_number_nor_a_list_is_refused(value: Any) -> None:
     ("name", "value"), [("dtype", "float64"), ("roots", ["h"]), ("options", 3), ("say", 3), ("stdin", [1])]
 )
 def test_an_option_is_not_taken_for_a_value(name: str, value: Any) -> None:
-    with pytest.raises(gviz.GvizError, match=rf"{name} is the name of an option\n.*gviz\.SourceOptions: {name}=") as caught:
+    with pytest.raises(
+        gviz.GvizError, match=rf"{name} is the name of an option\n.*gviz\.SourceOptions: {name}="
+    ) as caught:
         gviz.read("y=x*2", **{name: value})
     assert f'values={{"{name}": ...}}' in str(caught.value)
     assert values_of(gviz.read("y=say*2", gviz.SourceOptions(values={"say": 3})).graph)["y"] == 6
@@ -129,7 +131,9 @@ def test_saved_tensors_are_nodes_if_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("thing", [3, "y=x*w", None, np.ones(2)])
 def test_a_graph_is_made_of_tensors(thing: Any) -> None:
-    with pytest.raises(TypeError, match=rf"gviz.graph\(\) takes tensors, but 'output' is of type {type(thing).__name__}"):
+    with pytest.raises(
+        TypeError, match=rf"gviz.graph\(\) takes tensors, but 'output' is of type {type(thing).__name__}"
+    ):
         gviz.graph(thing)
 
 
@@ -145,7 +149,9 @@ def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
 def test_the_graph_function_shows_its_arguments() -> None:
     assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved", "flow"]
     assert "Args:" in str(gviz.graph.__doc__)
-    assert "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False)" in pydoc.plain(pydoc.render_doc(gviz.graph))
+    assert "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False)" in pydoc.plain(
+        pydoc.render_doc(gviz.graph)
+    )
 
 
 def test_a_tensor_of_a_static_graph_draws_all_of_it() -> None:

@@ -115,7 +115,9 @@ def test_what_is_open_already_is_written_on_where_it_stands(folder: Path, name: 
         pytest.param("y" * 300, "y: File name too long", "give the file a shorter name", marks=needs_posix),
     ],
 )
-def test_a_name_under_which_no_file_can_be_written_is_refused(folder: Path, name: str, sentence: str, hint: str) -> None:
+def test_a_name_under_which_no_file_can_be_written_is_refused(
+    folder: Path, name: str, sentence: str, hint: str
+) -> None:
     (folder / "old").write_bytes(b"old")
     if name == "link":
         (folder / name).symlink_to("gone/a")

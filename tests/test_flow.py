@@ -53,7 +53,9 @@ def told(graph: Graph) -> list[Any]:
     """Return all that is said of gradients in a graph."""
     formula = with_symbols(with_letters(graph))
     said: list[Any] = [(node.label, node.arrives) for node in formula.nodes]
-    return said + [(edge.source, edge.target, edge.slot, edge.symbol, edge.local, edge.handed) for edge in formula.edges]
+    return said + [
+        (edge.source, edge.target, edge.slot, edge.symbol, edge.local, edge.handed) for edge in formula.edges
+    ]
 
 
 def flat(value: Any) -> list[Any]:

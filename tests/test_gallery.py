@@ -18,7 +18,11 @@ PICTURES = SAMPLES / "pictures"
 
 FACTS = {
     "y_formula": ["x = 2", "w = 1", "a = 3", "b = 2", "y = 6", "= 2 + 3", "grad = 5", "∂y/∂a = b = 2", "∂y/∂b = a = 3"],
-    "y_paths": ["y → a → w:   b · 1 = 2 · 1 = 2", "y → b → w:   a · 1 = 3 · 1 = 3", "∂y/∂w = 2 + 3 = 5   which is w.grad"],
+    "y_paths": [
+        "y → a → w:   b · 1 = 2 · 1 = 2",
+        "y → b → w:   a · 1 = 3 · 1 = 3",
+        "∂y/∂w = 2 + 3 = 5   which is w.grad",
+    ],
     "five_statements": ["∂d/∂b", "w3 = 3", "∂d/∂c", "w4 = 4", "∂d/∂w3", "b = 2", "= (-3) + (-8)"],
     "five_paths": [
         "L → d → b → a:   (-1) · w3 · w1 = (-1) · 3 · 1 = -3",
@@ -100,7 +104,9 @@ def test_the_gallery_shows_what_its_commands_print_and_draw(shell: Shell) -> Non
 @pytest.mark.parametrize("name", FACTS)
 def test_a_figure_has_the_numbers_of_the_articles(name: str) -> None:
     lines = lines_of(PICTURES / f"{name}.svg")
-    assert [fact for fact in FACTS[name] if not any(f"  {line}".endswith(f"  {fact.strip()}") for line in lines)] == [], lines
+    assert [
+        fact for fact in FACTS[name] if not any(f"  {line}".endswith(f"  {fact.strip()}") for line in lines)
+    ] == [], lines
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -111,7 +117,9 @@ def test_a_figure_has_the_boxes_and_arrows_of_torchviz(name: str) -> None:
 
 def test_every_picture_of_the_gallery_has_a_command_below_it() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    shown = re.findall(r"""^(?:!\[[^\]]+\]\(|<img src=")pictures/([\w.-]+)(?:\)|" alt="[^"]+".*>)$""", text, re.MULTILINE)
+    shown = re.findall(
+        r"""^(?:!\[[^\]]+\]\(|<img src=")pictures/([\w.-]+)(?:\)|" alt="[^"]+".*>)$""", text, re.MULTILINE
+    )
     assert sorted(shown) == sorted(path.name for path in PICTURES.iterdir())
     for name in shown:
         after, written = text.split(f"pictures/{name}")[1], re.sub(r"-\d\d\.", ".", name)  # a step of many
@@ -134,7 +142,8 @@ def test_every_link_of_the_gallery_leads_somewhere() -> None:
     text = PAGE.read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]*)(#[^)]*)?\)", text)
     heads = {
-        "#" + re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in re.findall(r"^## (.*)$", text, re.MULTILINE)
+        "#" + re.sub(r"[^\w -]", "", head).lower().replace(" ", "-")
+        for head in re.findall(r"^## (.*)$", text, re.MULTILINE)
     }
     assert [link for link, _ in links if link and not (SAMPLES / link).exists()] == []
     assert [part for link, part in links if part and not link and part not in heads] == []

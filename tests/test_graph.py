@@ -52,7 +52,10 @@ def test_a_record_cannot_be_changed(record: Any) -> None:
         ({"nodes": (Node("n0", "operation", slots=-1),)}, "-1 slots"),
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", kind="line"),)}, "unknown kind 'line'"),
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", slot=-1),)}, "negative slot or output"),
-        ({"nodes": (LEAF,), "edges": (Edge("n1", "n" * 999),)}, r"^edge n1 -> n{37}\.\.\.: there is no node 'n{36}\.\.\.$"),
+        (
+            {"nodes": (LEAF,), "edges": (Edge("n1", "n" * 999),)},
+            r"^edge n1 -> n{37}\.\.\.: there is no node 'n{36}\.\.\.$",
+        ),
         ({"nodes": (LEAF,), "roots": ("n" * 999,)}, r"^there is no node 'n{36}\.\.\. to be a root$"),
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", output=-1),)}, "negative slot or output"),
     ],

@@ -138,7 +138,9 @@ def test_a_module_imports_from_lower_floors_its_own_part_and_libraries_that_live
         if library == "gviz" and name not in ENTRANCE and imported != "gviz.__version__":
             other = part_of(imported)
             assert other in seen, where
-            assert other == own or FLOORS[other] < FLOORS[own], f"{where}: floor {FLOORS[other]} from floor {FLOORS[own]}"
+            assert other == own or FLOORS[other] < FLOORS[own], (
+                f"{where}: floor {FLOORS[other]} from floor {FLOORS[own]}"
+            )
         elif library not in sys.stdlib_module_names and library != "gviz":
             assert library in HOMES, f"{where}, which is not a dependency of gviz"
             assert any(f"{name}.".startswith(f"{home}.") for home in HOMES[library]), where
@@ -178,7 +180,9 @@ def is_for_types(node: ast.AST) -> bool:
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     left, size = imports_of_files(), 0
-    while size != len(left):  # what imports nothing that is left, or is imported by nothing that is left, is in no circle
+    while size != len(
+        left
+    ):  # what imports nothing that is left, or is imported by nothing that is left, is in no circle
         size = len(left)
         left = {name: imported & left.keys() for name, imported in left.items() if imported & left.keys()}
         left = {name: imported for name, imported in left.items() if any(name in others for others in left.values())}
@@ -189,7 +193,9 @@ def test_nothing_is_imported_late() -> None:
     late = []
     for name, path in MODULES.items():
         if name.startswith(HELD_ROOMS):
-            functions = (n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef))
+            functions = (
+                n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)
+            )
             inner = (node for function in functions for node in ast.walk(function))
             late += [f"{name}:{n.lineno}" for n in inner if isinstance(n, ast.Import | ast.ImportFrom)]
     assert not late
@@ -225,12 +231,17 @@ def test_help_and_version_import_click_only() -> None:
     loaded = loaded_by(f"from gviz.cli import run\nassert not any([run(one) for one in {words}])")
     assert "click" in loaded
     assert not loaded & HEAVY
-    assert not {name for name in loaded if name.startswith(("gviz.engine", "gviz.sources", "gviz.render."))} - PICTURE_WORDS
+    assert (
+        not {name for name in loaded if name.startswith(("gviz.engine", "gviz.sources", "gviz.render."))}
+        - PICTURE_WORDS
+    )
 
 
 def test_a_picture_of_an_expression_and_of_a_saved_graph_needs_little(tmp_path: Path) -> None:
     picture, saved = tmp_path / "y.pdf", tmp_path / "graph.json"
-    loaded = loaded_by(f"from gviz.cli import run\nfor to in {[str(picture), str(saved)]}: run(['render', 'y=x*w', '-o', to])")
+    loaded = loaded_by(
+        f"from gviz.cli import run\nfor to in {[str(picture), str(saved)]}: run(['render', 'y=x*w', '-o', to])"
+    )
     assert picture.read_bytes().startswith(b"%PDF")
     assert not loaded & {"rich", "graphviz", "subprocess", "pathlib", "hypothesis"}
     loaded = loaded_by(f"from gviz.cli import run\nrun(['render', {str(saved)!r}, '-o', '-'])")

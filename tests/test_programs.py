@@ -33,7 +33,9 @@ def run(file: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> tuple[Re
         warnings.simplefilter("error")  # such a program gives none
         reading = read(str(file), SourceOptions(engine=engine), say=warned.append)
     printed = capsys.readouterr()
-    return reading, printed.out + printed.err + "".join(note.text for note in warned if note.level in {"warning", "error"})
+    return reading, printed.out + printed.err + "".join(
+        note.text for note in warned if note.level in {"warning", "error"}
+    )
 
 
 def plain(node: Node) -> Node:
@@ -80,4 +82,6 @@ def test_a_program_leaves_the_graph_that_pytorch_records(file: Path, capsys: pyt
         row._replace(value=None, grad=None) for row in theirs.tensors
     ]
     both: Any = zip([*ours.nodes, *ours.tensors], [*theirs.nodes, *theirs.tensors], strict=True)
-    assert [one.name for one, other in both if not (is_close(one.value, other.value) and is_close(one.grad, other.grad))] == []
+    assert [
+        one.name for one, other in both if not (is_close(one.value, other.value) and is_close(one.grad, other.grad))
+    ] == []

@@ -175,12 +175,18 @@ def test_the_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example_and_is_in_the_readme_and_the_reference(gviz: Program, command: str) -> None:
+def test_every_command_has_help_with_an_example_and_is_in_the_readme_and_the_reference(
+    gviz: Program, command: str
+) -> None:
     assert re.search(r"Examples?:\n +gviz " + command, gviz(command, "--help").out)
     row = f"| `gviz {command}"
-    assert row in README.read_text(encoding="utf-8"), f"add a row to the commands in README.md: {row} SOURCE` | what it does |"
+    assert row in README.read_text(encoding="utf-8"), (
+        f"add a row to the commands in README.md: {row} SOURCE` | what it does |"
+    )
     block = f"## gviz {command}\n\n```console\n$ gviz {command} --help\n"
-    assert block in REFERENCE.read_text(encoding="utf-8"), f"add this to docs/reference.md, then run `make docs`:\n{block}```"
+    assert block in REFERENCE.read_text(encoding="utf-8"), (
+        f"add this to docs/reference.md, then run `make docs`:\n{block}```"
+    )
 
 
 def test_the_commands_are_all_listed_with_a_line_that_is_whole(gviz: Program) -> None:

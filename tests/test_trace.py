@@ -128,7 +128,11 @@ def test_an_expression_knows_the_columns() -> None:
 def test_costs_are_the_bytes_kept_before_backward_frees_them_and_the_time(tmp_path: Path, engine: str) -> None:
     program = "import torch\nw = torch.ones(5, requires_grad=True)\nh = w.exp()\ny = (h * w).sum()\ny.backward()\n"
     nodes = {node.label: node for node in graph_of(tmp_path, program, engine=engine, costs=True).nodes if node.line}
-    assert {label: node.kept for label, node in nodes.items()} == {"ExpBackward0": 20, "MulBackward0": 40, "SumBackward0": 0}
+    assert {label: node.kept for label, node in nodes.items()} == {
+        "ExpBackward0": 20,
+        "MulBackward0": 40,
+        "SumBackward0": 0,
+    }
     assert all(node.seconds and 0 < node.seconds < 1 for node in nodes.values())
 
 
@@ -145,7 +149,9 @@ def test_a_saved_graph_keeps_lines(tmp_path: Path) -> None:
 
 
 def test_the_engine_is_as_before_when_a_trace_is_left() -> None:
-    before = [(owner, dict(vars(owner))) for owner in (torch.Tensor, torch, torch.nn.functional, torch.autograd.Function)]
+    before = [
+        (owner, dict(vars(owner))) for owner in (torch.Tensor, torch, torch.nn.functional, torch.autograd.Function)
+    ]
     trace = Trace(torch, lambda _: False)
     with trace:
         assert vars(torch.Tensor)["__mul__"] is not before[0][1]["__mul__"]
@@ -195,7 +201,9 @@ wrapped = torch.tensor(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_leaf_knows_where_its_gradient_was_taken_away_and_whether_it_was_used_by_then(tmp_path: Path, engine: str) -> None:
+def test_a_leaf_knows_where_its_gradient_was_taken_away_and_whether_it_was_used_by_then(
+    tmp_path: Path, engine: str
+) -> None:
     rows = graph_of(tmp_path, TAKEN, engine=engine, diagnose=True).tensors
     assert {row.name: (row.taken_at, row.was_used, row.was_early) for row in rows if row.taken_at} == {
         "none": ("line 12", False, False), "zeroed": ("line 13", False, False), "given": ("line 14", False, False),
@@ -211,7 +219,10 @@ def test_a_leaf_knows_where_its_gradient_was_taken_away_and_whether_it_was_used_
 
 def test_a_warning_of_the_engine_names_the_line_of_the_program_under_a_trace() -> None:
     h = torch.ones(2, requires_grad=True) * 2
-    with Trace(torch, lambda file: file == __file__, valued=True), pytest.warns(UserWarning, match="not a leaf") as told:
+    with (
+        Trace(torch, lambda file: file == __file__, valued=True),
+        pytest.warns(UserWarning, match="not a leaf") as told,
+    ):
         assert h.grad is None
     assert told[0].filename == __file__
 
@@ -303,7 +314,9 @@ loss.backward()
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_write_in_place_has_its_own_line_through_a_view_too_and_leaves_the_state_alone(tmp_path: Path, engine: str) -> None:
+def test_a_write_in_place_has_its_own_line_through_a_view_too_and_leaves_the_state_alone(
+    tmp_path: Path, engine: str
+) -> None:
     graph = graph_of(tmp_path, WRITES, engine=engine)
     assert {(node.line, node.label, node.is_written) for node in graph.nodes if node.line and node.line < 13} == {
         (3, "MulBackward0", False), (4, "MulBackward0", True), (5, "CopySlices", True), (6, "CopySlices", True),

@@ -71,7 +71,10 @@ def test_saved_tensors_are_nodes_when_asked_for(y_of_x_and_w: dict[str, Any]) ->
     y = y_of_x_and_w["y"]
     assert "saved" not in kinds(walk({"y": y}))
     graph = walk({"y": y}, y_of_x_and_w, saved=True)
-    assert [(edge.label, edge.kind) for edge in graph.edges if edge.kind == "saved"] == [("other", "saved"), ("self", "saved")]
+    assert [(edge.label, edge.kind) for edge in graph.edges if edge.kind == "saved"] == [
+        ("other", "saved"),
+        ("self", "saved"),
+    ]
 
 
 def test_an_operation_whose_saved_tensors_are_gone_is_freed(y_of_x_and_w: dict[str, Any]) -> None:

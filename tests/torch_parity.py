@@ -90,8 +90,12 @@ class Program:
                     raise
                 except Exception as error:  # noqa: BLE001 - whatever it is, the other engine has to raise the same
                     kind, text = type(error).__name__, plain_text(str(error))
-                    outcomes.append(kind if self.topic == "wrong" or kind == "NotImplementedError" else f"{kind}: {text}")
-            warned.append([f"{one.category.__name__}: {plain_text(str(one.message))}" for one in caught if from_torch(one)])
+                    outcomes.append(
+                        kind if self.topic == "wrong" or kind == "NotImplementedError" else f"{kind}: {text}"
+                    )
+            warned.append(
+                [f"{one.category.__name__}: {plain_text(str(one.message))}" for one in caught if from_torch(one)]
+            )
         if outcomes[0] != outcomes[1]:
             raise Difference(f"PyTorch: {outcomes[0] or 'runs'}\n  gviz:    {outcomes[1] or 'runs'}")
         if warned[0] != warned[1]:
@@ -142,11 +146,15 @@ class Program:
     def same_tensor(self, name: str, theirs: Any, ours: Any) -> None:
         """Two tensors: values, flags, and their graphs."""
         for fact in FACTS if not name.startswith("g") else FACTS[:5]:
-            one, other = (strides(t) for t in (theirs, ours)) if fact == "stride()" else (read(fact, t) for t in (theirs, ours))
+            one, other = (
+                (strides(t) for t in (theirs, ours)) if fact == "stride()" else (read(fact, t) for t in (theirs, ours))
+            )
             if fact == "_version" and "SqueezeBackward4" in str(list(graph(theirs)) if has_node(theirs) else ""):
                 continue  # PyTorch squeezes its own intermediate result in place
             self.check(f"{name}.{fact}", one, other, one == other)
-        rtol, atol = TOLERANCE["float32" if self.is_mixed() else "float64"] if theirs.dtype.is_floating_point else (0, 0)
+        rtol, atol = (
+            TOLERANCE["float32" if self.is_mixed() else "float64"] if theirs.dtype.is_floating_point else (0, 0)
+        )
         self.values(name, theirs, ours, rtol, atol)
         if read("is_leaf", theirs) == "True" or theirs.retains_grad:
             one, other = theirs.grad, ours.grad
@@ -154,7 +162,9 @@ class Program:
                 raise Difference(f"{name}.grad: PyTorch {one}, gviz {other}")
             if one is not None:
                 for fact in ("shape", "dtype", "requires_grad"):
-                    self.check(f"{name}.grad.{fact}", read(fact, one), read(fact, other), read(fact, one) == read(fact, other))
+                    self.check(
+                        f"{name}.grad.{fact}", read(fact, one), read(fact, other), read(fact, one) == read(fact, other)
+                    )
                 self.values(f"{name}.grad", one, other, rtol * 5, atol * 5)
         if has_node(theirs):
             graphs = list(graph(theirs)), list(graph(ours))
@@ -371,7 +381,9 @@ def main() -> None:
             kind = re.sub(r"\b[txgnp]\d+\b", "x", re.sub(r"-?\d+(\.\d+)?", "0", text))[:90]
             seen[kind] += 1
             if seen[kind] == 1 and len(seen) <= given.show:
-                sys.stdout.write(f"--- seed {seed} ({program.topic})\n  " + "\n  ".join(program.lines) + f"\n  # {text}\n")
+                sys.stdout.write(
+                    f"--- seed {seed} ({program.topic})\n  " + "\n  ".join(program.lines) + f"\n  # {text}\n"
+                )
     sys.stdout.write(f"{failed} of {given.count} programs differ ({len(seen)} kinds), {statements} statements agree\n")
     sys.exit(failed > 0)
 

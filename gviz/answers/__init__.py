@@ -109,14 +109,20 @@ def known(form: str) -> str:
     name = SUFFIXES.get(form.lower().removeprefix("."), form.lower())
     if name in FORMATS:
         return name
-    raise RenderError(f"there is no format {form!r}", hint=did_you_mean(form, FORMATS, f"there are {', '.join(FORMATS)}"))
+    raise RenderError(
+        f"there is no format {form!r}", hint=did_you_mean(form, FORMATS, f"there are {', '.join(FORMATS)}")
+    )
 
 
 def suffix_for(path: str | os.PathLike[str]) -> str:
     """Return the format of a file, by its suffix; RenderError if it has none of those that there are."""
     suffix = os.path.splitext(os.fspath(path))[1][1:].lower()
     if suffix not in SUFFIXES:
-        what = f"gviz explain writes no .{suffix} files" if suffix else "the file's name has no suffix that tells the format"
+        what = (
+            f"gviz explain writes no .{suffix} files"
+            if suffix
+            else "the file's name has no suffix that tells the format"
+        )
         listed = ", ".join(f".{one}" for one in SUFFIXES)
         raise RenderError(what, hint=f"it writes {listed}; gviz render SOURCE --path NAME draws the paths")
     return SUFFIXES[suffix]
@@ -125,9 +131,9 @@ def suffix_for(path: str | os.PathLike[str]) -> str:
 def subject_of(word: str) -> Subject:
     """Return what a word is: a source, the name of an operation, or the text of an error.
 
-    A file is a source. A text with an error's beginning, with four words in a row, about a gradient without a formula, or that
-    gviz knows, is an error. A name alone, with what print() puts around it, is an operation: an expression of one name has
-    nothing to explain. All else is an expression.
+    A file is a source. A text with an error's beginning, with four words in a row, about a gradient without a formula,
+    or that gviz knows, is an error. A name alone, with what print() puts around it, is an operation: an expression of
+    one name has nothing to explain. All else is an expression.
 
     >>> [subject_of(word) for word in ("y=(x+w)*(w+1)", "<AddBackward0>", "relu", "x@w", "net.py")]
     ['source', 'operation', 'operation', 'source', 'source']
@@ -178,7 +184,8 @@ def explain(
     ``print(gviz.explain("y=(x+w)*(w+1)", "w", x=2, w=1))``, ``gviz.explain("AddBackward0")``.
 
     Args:
-        word: a source as :func:`gviz.read` takes it; a name of an operation or of a graph's node; or the text of an error.
+        word: a source as :func:`gviz.read` takes it; a name of an operation or of a graph's node; or the text of an
+            error.
         wrt: names of tensors whose gradients are derived; all leaves if there is none.
         options: how to read the source.
         max_paths: how many paths to each tensor are listed; all of them are counted and added.
@@ -197,7 +204,9 @@ def explain(
         word = Source.of(word, given={**(options.values if options else {}), **values})
     if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
-    told = replace(options or SourceOptions(), flow=True, jacobians=True, lines=word.kind == "script")  # with all values
+    told = replace(
+        options or SourceOptions(), flow=True, jacobians=True, lines=word.kind == "script"
+    )  # with all values
     reading = read(word, told, say=say, **values)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     return Explanation("source", derive(reading.graph, names, max_paths), reading)

@@ -7,7 +7,18 @@ import re
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from gviz.answers.formulas import UNNAMED, counted, grad_name, heading, is_scalar, is_short, numbers, remark, section_of, target
+from gviz.answers.formulas import (
+    UNNAMED,
+    counted,
+    grad_name,
+    heading,
+    is_scalar,
+    is_short,
+    numbers,
+    remark,
+    section_of,
+    target,
+)
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
 from gviz.graphs import size_of
 from gviz.passes.formulas import UNKNOWN, read
@@ -233,7 +244,9 @@ def tensor(value: Value) -> str:
 
 def quotient(of: str, wrt: str) -> str:
     """Return a derivative."""
-    top, below = (f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt))
+    top, below = (
+        f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt)
+    )
     return f"\\frac{{\\partial {top}}}{{\\partial {below}}}"
 
 
@@ -307,7 +320,9 @@ def scalar_path(chain: Chain, path: Path) -> str:
     sides = [
         " \\cdot ".join([*start, *(quotient(*pair) for pair in pairs)]),
         " \\cdot ".join(map(negative, [*start, *map(symbol, path.edges, path.symbols)])),
-        " \\cdot ".join(map(negative, [*start, *(tensor(edge.local) for edge in path.edges)])) if all_known(path) else "",
+        " \\cdot ".join(map(negative, [*start, *(tensor(edge.local) for edge in path.edges)]))
+        if all_known(path)
+        else "",
         "" if path.product is None else tensor(path.product),
     ]
     return f"{way(path)}:\\quad & {' = '.join(dict.fromkeys(side for side in sides if side))}"

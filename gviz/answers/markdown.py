@@ -89,7 +89,9 @@ def scalar_row(chain: Chain, path: Path) -> tuple[str, ...]:
         " → ".join(path.names),
         " · ".join([*start, *(quotient(step.of, step.wrt) for step in steps(path))]),
         " · ".join(map(in_brackets, [*start, *path.symbols])),
-        " · ".join(map(in_brackets, [*start, *(step.value for step in steps(path))])) if None not in path.factors else "",
+        " · ".join(map(in_brackets, [*start, *(step.value for step in steps(path))]))
+        if None not in path.factors
+        else "",
         numbers(path.product),
     )
 

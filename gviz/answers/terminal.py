@@ -77,7 +77,9 @@ class Writer:
 
     def wrapped(self, text: str, first: str = "", indent: str = "", style: str = "") -> None:
         """Add a text in as many lines as it needs."""
-        for line in textwrap.wrap(text, self.width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False):
+        for line in textwrap.wrap(
+            text, self.width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+        ):
             self.line(line, style)
 
     # ---------------------------------------------------------------- chain rule
@@ -145,7 +147,9 @@ class Writer:
         sides = [
             " · ".join([*start, *(quotient(*pair) for pair in self.ends(list(pairwise(path.names))))]),
             " · ".join(map(in_brackets, [*start, *self.ends(path.symbols)])),
-            " · ".join(map(in_brackets, [*start, *map(local_text, self.ends(path.edges))])) if None not in path.factors else "",
+            " · ".join(map(in_brackets, [*start, *map(local_text, self.ends(path.edges))]))
+            if None not in path.factors
+            else "",
             numbers(path.product),
         ]
         self.equation(head, list(dict.fromkeys(side for side in sides if side)))
@@ -177,7 +181,9 @@ class Writer:
     def sum(self, name: str, chain: Chain) -> None:
         """Add the line of the sum."""
         products = [numbers(path.product) for path in chain.paths]
-        parts = " + ".join(map(in_brackets, products)) if chain.is_complete and len(products) > 1 and all(products) else ""
+        parts = (
+            " + ".join(map(in_brackets, products)) if chain.is_complete and len(products) > 1 and all(products) else ""
+        )
         known = chain.sum if chain.sum is not None else chain.found
         if known is None and chain.count == 1:
             known = chain.paths[0].product

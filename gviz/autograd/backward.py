@@ -1,7 +1,8 @@
 """The backward pass.
 
-One loop for all: a node runs when every edge that leads to it has been served, the youngest of those that are ready first, a
-leaf at once. Gradients are tensors; with ``create_graph`` the grad mode is on meanwhile, and that is the whole difference.
+One loop for all: a node runs when every edge that leads to it has been served, the youngest of those that are ready
+first, a leaf at once. Gradients are tensors; with ``create_graph`` the grad mode is on meanwhile, and that is the whole
+difference.
 """
 
 from __future__ import annotations

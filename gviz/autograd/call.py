@@ -41,7 +41,10 @@ def call(row: Row, *args: Any) -> Any:
     arrays = operands(row, args)
     try:
         data = row.forward(*arrays)
-    except (RuntimeWarning, FloatingPointError):  # a script's filters make errors of numpy's warnings: PyTorch gives none
+    except (
+        RuntimeWarning,
+        FloatingPointError,
+    ):  # a script's filters make errors of numpy's warnings: PyTorch gives none
         with np.errstate(all="ignore"):
             data = row.forward(*arrays)
     except MemoryError as error:
@@ -113,7 +116,11 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     """Return the tensor, or the tensors, that a call gives; without what the forward made only for the derivatives."""
     arrays = [own_memory(row, args, array) for array in (data if row.outputs or row.extras else (data,))]
     shown = arrays[: max(len(row.outputs), 1)] if row.extras else arrays
-    flows = len(shown) if row.outputs == ("...",) else sum(array is None or array.dtype.kind in row.flows for array in shown)
+    flows = (
+        len(shown)
+        if row.outputs == ("...",)
+        else sum(array is None or array.dtype.kind in row.flows for array in shown)
+    )
     node = record(row, args, arrays, flows) if mode.on and (flows or (shown and "?" not in row.flows)) else None
     tensors: list[Any] = []
     for i, array in enumerate(shown):
@@ -188,7 +195,11 @@ def fact_of(name: str, value: Any) -> Any:
         return (0,)  # of sizes_opt
     array = value._array if isinstance(value, Tensor) else np.asarray(value)
     name = name.removesuffix("_opt")
-    return FACTS[name](array) if name in FACTS else array.shape[int(name.rpartition("_")[2]) * (-1 if "minus" in name else 1)]
+    return (
+        FACTS[name](array)
+        if name in FACTS
+        else array.shape[int(name.rpartition("_")[2]) * (-1 if "minus" in name else 1)]
+    )
 
 
 def mark_view(view: Tensor, source: Tensor, origin: str) -> None:

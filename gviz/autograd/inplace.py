@@ -1,7 +1,8 @@
 """Writing in place: what PyTorch forbids, versions, and the graph afterwards.
 
-An in-place form is made from the ordinary operation: it runs on a twin that keeps the old values and the old place in the
-graph, its result is written into the tensor's memory, and the tensor takes the result's place in the graph (``views.py``).
+An in-place form is made from the ordinary operation: it runs on a twin that keeps the old values and the old place in
+the graph, its result is written into the tensor's memory, and the tensor takes the result's place in the graph
+(``views.py``).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     """Run an operation on a tensor and leave the result in its memory.
 
     Raises:
-        RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or kind).
+        RuntimeError: PyTorch forbids it (a leaf that requires a gradient, a view of one, a result of another shape or
+            kind).
     """
     refuse_write(tensor, args)
     array = tensor._array
@@ -35,12 +37,16 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     result = operation(twin, *args)
     values = result._array
     if values.shape != array.shape:
-        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}")
+        raise RuntimeError(
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}"
+        )
     if values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None:
         names = f"input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype {dtypes.of(values.dtype).c_name}"
         raise RuntimeError(f"Bad in-place call: {names} should match")
     refuse_cast(values.dtype, array.dtype)
-    if array.size > 1 and any(n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides)):  # noqa: B905
+    if array.size > 1 and any(
+        n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides)
+    ):  # noqa: B905
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation."

@@ -22,7 +22,8 @@ class Mode:
         on: whether operations are recorded. In inference mode none are, whatever ``enabled`` is.
         enabled: what the program has set, and ``torch.is_grad_enabled()`` returns.
         inference: whether results are inference tensors.
-        formula: whether a derivative is being recorded; then a number in it is PyTorch's scalar overload (``MulBackward1``).
+        formula: whether a derivative is being recorded; then a number in it is PyTorch's scalar overload
+        (``MulBackward1``).
         running: the backward pass that is running, None outside of one.
         anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
         notes: functions that are called with each new node.

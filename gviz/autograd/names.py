@@ -1,10 +1,11 @@
 """From rows to public names: a row, or a composite, says which names it has, and its Python signature is the form of the call.
 
-A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function), ``F.relu``,
-``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators. Several rows may
-share a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The annotation of a parameter
-says what it takes (:data:`KINDS`); a parameter without one is a tensor, or a number if it is an option of a row. A call that
-fits no form is refused here, for all names alike.
+A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function),
+``F.relu``, ``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators.
+Several rows may
+share a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The annotation of a
+parameter says what it takes (:data:`KINDS`); a parameter without one is a tensor, or a number if it is an option of a
+row. A call that fits no form is refused here, for all names alike.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ ALIASES = {
     "input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "a": "self", "x1": "self", "x2": "other",
     "tensor": "self", "split_size": "split_size_or_sections", "axis0": "dim0", "axis1": "dim1", "from": "low", "to": "high",
 }  # fmt: skip
-"""By the name in a call: the parameter of that name in a row. First PyTorch's own list, which it holds against every function
-(numpy's names), then those of ``split``, ``swapaxes`` and ``random_``."""
+"""By the name in a call: the parameter of that name in a row. First PyTorch's own list, which it holds against every
+function (numpy's names), then those of ``split``, ``swapaxes`` and ``random_``."""
 
 
 # ------------------------------------------------------------------ forms
@@ -154,7 +155,9 @@ class Form:
                 continue
             kind, _, none = ("" if one.annotation is one.empty else one.annotation).partition(" | ")
             if kind and kind not in KINDS:
-                raise TypeError(f"{function.__qualname__}(): {kind} is not a kind of argument; there are {', '.join(KINDS)}")
+                raise TypeError(
+                    f"{function.__qualname__}(): {kind} is not a kind of argument; there are {', '.join(KINDS)}"
+                )
             default = NO if one.default is one.empty else one.default
             kind = kind or usual_kind(call, place, one.name, default)
             by_name = one.kind is one.KEYWORD_ONLY
@@ -166,7 +169,9 @@ class Form:
             self.parameters.insert(self.places, Parameter("inplace", "Any", True, False, False))
             self.places += 1
         self.names = {parameter.name for parameter in self.parameters}
-        self.sizes_one_by_one = [p.kind for p in self.parameters[: self.places]] in [["Size"], ["Tensor", "Size"]][: 1 + loose]
+        self.sizes_one_by_one = [p.kind for p in self.parameters[: self.places]] in [["Size"], ["Tensor", "Size"]][
+            : 1 + loose
+        ]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the arguments in order, each as its kind takes it; None if the call is not of this form."""
@@ -188,7 +193,9 @@ class Form:
         last = self.places - 1
         if self.sizes_one_by_one and len(args) > last and not isinstance(args[last], list | tuple):
             args = (*args[:last], args[last:])
-        return args, kwargs and {key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()}
+        return args, kwargs and {
+            key if key in self.names else ALIASES.get(key, key): value for key, value in kwargs.items()
+        }
 
     def fault(self, given: tuple[Any, ...], kwargs: dict[str, Any], own: int) -> str:
         """Return what is wrong with a call that is not of this form, from left to right as PyTorch's parser looks for it.
@@ -263,7 +270,9 @@ class Name:
         """The forms of its rows."""
         inplace = self.space == "F" and not self.short.endswith("_")
         loose = self.space != "torch" or bool(self.method)  # sizes one by one are for methods: x.permute(1, 0)
-        return [Form(f, call, inplace=inplace and getattr(call, "inplace", False), loose=loose) for f, call in self.declared]
+        return [
+            Form(f, call, inplace=inplace and getattr(call, "inplace", False), loose=loose) for f, call in self.declared
+        ]
 
     function = cached_property(lambda self: self.made(0))
     as_method = cached_property(lambda self: self.made(1))
@@ -282,7 +291,9 @@ class Name:
             return operation(*values) if out is None else write_out(self.told, out, operation, values)
 
         def writing(*args: Any, **kwargs: Any) -> Any:
-            operation, values = self.chosen(args, kwargs, own)  # before anything is said about the tensor that is written
+            operation, values = self.chosen(
+                args, kwargs, own
+            )  # before anything is said about the tensor that is written
             return (reshape_in_place if getattr(operation, "reshapes", False) else in_place)(operation, *values)
 
         function = writing if self.writes else call
@@ -317,9 +328,15 @@ class Name:
         if any(is_pytorchs(type(value)) for value in (*args, *kwargs.values())):
             return f"{self.told}(): {MIXED}"
         forms, count = [form for form in self.forms if not form.old], len(args) + len(kwargs)
-        if self.space == "F" and not IN_C.fullmatch(self.short) and (told := forms[0].of_python(self.short, args, kwargs)):
+        if (
+            self.space == "F"
+            and not IN_C.fullmatch(self.short)
+            and (told := forms[0].of_python(self.short, args, kwargs))
+        ):
             return told
-        likely = [form for form in forms if form.least <= count <= len(form.parameters) + (len(form.parameters) > 1 > own)]
+        likely = [
+            form for form in forms if form.least <= count <= len(form.parameters) + (len(form.parameters) > 1 > own)
+        ]
         if len(self.forms) == 1 or len(likely) == 1:
             return f"{self.told}{(likely or forms)[0].fault(args, kwargs, own)}"
         out = not own and self.space == "torch"
@@ -373,7 +390,9 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
             vars(name).pop("forms", None)
     for word, name in NAMES.items():
         if name.method and "as_method" not in vars(name):
-            setattr(Tensor, name.method, as_operator(name.as_method) if name.sign and word not in UNARY else name.as_method)
+            setattr(
+                Tensor, name.method, as_operator(name.as_method) if name.sign and word not in UNARY else name.as_method
+            )
         if name.space in spaces and not name.bound:
             name.bound = True
             spaces[name.space][name.short] = name.function

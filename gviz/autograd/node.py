@@ -1,8 +1,8 @@
 """The nodes of the backward graph: what PyTorch calls a grad_fn.
 
-An *edge* is (node, number of its output). A tensor holds the edge that it came out of, and every node that uses the tensor
-holds the same pair in ``next_functions``. A leaf holds its AccumulateGrad weakly and that holds the leaf strongly, so that
-neither keeps the other alive.
+An *edge* is (node, number of its output). A tensor holds the edge that it came out of, and every node that uses the
+tensor holds the same pair in ``next_functions``. A leaf holds its AccumulateGrad weakly and that holds the leaf
+strongly, so that neither keeps the other alive.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def backward(
 ) -> None:  # fmt: skip
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
 
-    Each starts with its gradient of ``grad_tensors`` (by its old name ``grad_variables``), or with a one. Saved tensors are
-    kept with ``retain_graph``, or if ``create_graph`` records all; with ``inputs`` only these are given a gradient.
+    Each starts with its gradient of ``grad_tensors`` (by its old name ``grad_variables``), or with a one. Saved tensors
+    are kept with ``retain_graph``, or if ``create_graph`` records all; with ``inputs`` only these are given a gradient.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
     """
@@ -161,7 +161,9 @@ def start(root: Any, gradient: Any, position: int) -> Any:
     """The gradient to start with: the tensor given, or a one for a tensor of one element."""
     if not isinstance(root, PLACES):
         raise AssertionError("Expected output to be a torch.Tensor")  # noqa: TRY004
-    facts = root.node._outputs[root.output_nr] if isinstance(root, GradientEdge) else (root._array.shape, root._array.dtype)
+    facts = (
+        root.node._outputs[root.output_nr] if isinstance(root, GradientEdge) else (root._array.shape, root._array.dtype)
+    )
     if gradient is None:
         if math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root.requires_grad):
             raise RuntimeError("grad can be implicitly created only for scalar outputs")

@@ -6,17 +6,18 @@ A row says everything about an operation::
     def atan(self):
         return np.arctan(self)
 
-- The decorated function is the forward, on numpy arrays. Its parameters that have a formula, or are named in ``nondiff``, are
-  tensors; all others are options.
+- The decorated function is the forward, on numpy arrays. Its parameters that have a formula, or are named in
+  ``nondiff``, are tensors; all others are options.
 - The text gives the public names, and the signature with its annotations is the call form (``names.py``).
 - Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several
-  outputs) and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or a fact
-  about an input (``self_sym_sizes``, ``self_sym_strides``, ``self_dim``). A tensor that one of several derivatives uses is
-  saved only if that one is needed. ``grad_input_mask`` says which gradients are wanted, to a formula for several inputs.
+  outputs) and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or
+  a fact about an input (``self_sym_sizes``, ``self_sym_strides``, ``self_dim``). A tensor that one of several
+  derivatives uses is saved only if that one is needed. ``grad_input_mask`` says which gradients are wanted, to a
+  formula for several inputs.
 
-A formula calls table functions by their names, looked up in a namespace: ``TENSORS`` (rows that record, or compute while the
-grad mode is off), ``ARRAYS`` (the forwards alone: static graphs, symbols). A ``@composite`` is a plain function over rows, in
-every namespace. The call of a row is in ``call.py``.
+A formula calls table functions by their names, looked up in a namespace: ``TENSORS`` (rows that record, or compute
+while the grad mode is off), ``ARRAYS`` (the forwards alone: static graphs, symbols). A ``@composite`` is a plain
+function over rows, in every namespace. The call of a row is in ``call.py``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Save(NamedTuple):
 
     Fields:
         name: as formulas and ``_saved_NAME`` call it.
-        source: "input", "option", "result" (a shown output), "extra" (an array for the derivatives only), or a fact's name.
+        source: "input", "option", "result" (a shown output), "extra" (an array for the derivatives only), or a fact's
+        name.
         place: which parameter, or which output, it is (facts of outputs count down from -1).
         guard: the edge that has to be wanted; None if it is always saved.
     """
@@ -80,19 +82,27 @@ class Row:
 
     nondiff: tuple[str, ...] = ()  # inputs that are tensors but get no gradient
     lists: tuple[str, ...] = ()  # inputs that are lists of tensors
-    outputs: tuple[str, ...] = ()  # several outputs, those with gradients first (result0, ... if unnamed); ("...",): a list
+    outputs: tuple[
+        str, ...
+    ] = ()  # several outputs, those with gradients first (result0, ... if unnamed); ("...",): a list
     view: bool = False  # whether the result shares the input's memory
     reshapes: bool = False  # whether its in-place names give the tensor another shape, and write nothing
     inplace: bool = False  # whether its name in nn.functional takes inplace
     numbers: bool | str = False  # whether a public name takes a number for a tensor; the parameter, if for one alone
     scalar: str = ""  # the row that a number means in a derivative that is recorded (MulBackward1)
-    promote: str = ""  # the operands that are brought to one dtype: those that get a gradient (the default); "pointwise": all
+    promote: str = (
+        ""  # the operands that are brought to one dtype: those that get a gradient (the default); "pointwise": all
+    )
     # tensors; "float": those that get a gradient, and integers to the default float dtype; "none": no operands
     saves: tuple[str, ...] = ()  # what is saved besides that which the derivatives name
     hidden: tuple[str, ...] = ()  # saved things that PyTorch does not show as _saved_*
-    own: tuple[str, ...] = ()  # the last options, if no call of a public name can give them: they stay at their defaults
+    own: tuple[
+        str, ...
+    ] = ()  # the last options, if no call of a public name can give them: they stay at their defaults
     sparing: bool = False  # whether an input whose gradient alone is wanted is not saved
-    extras: tuple[str, ...] = ()  # names of arrays (or functions that make them, to be looked at) that a forward gives besides
+    extras: tuple[
+        str, ...
+    ] = ()  # names of arrays (or functions that make them, to be looked at) that a forward gives besides
     flows: str = "fc"  # the kinds of numbers that carry a gradient; others are refused one, or with "?" go without
     check: Any = None  # a function of the operands that refuses some, in PyTorch's words
     __call__: Any  # call.py
@@ -105,7 +115,9 @@ class Row:
         self.parameters = parameters(forward)
         self.defaults = forward.__defaults__ or ()
         if wrong := [name for name in self.texts if not {*inputs_of(name)} <= {*self.parameters}]:
-            raise TypeError(f"{self.told()}: {', '.join(wrong)} is neither a parameter of the forward nor a property of a row")
+            raise TypeError(
+                f"{self.told()}: {', '.join(wrong)} is neither a parameter of the forward nor a property of a row"
+            )
 
     def told(self) -> str:
         """Return the row's key and the place where it stands, for errors about the row itself."""
@@ -187,7 +199,9 @@ class Row:
             return Save(name, "extra", self.extras.index(name) + max(len(self.outputs), 1), None)
         base, _, fact = name.rpartition("_dim") if "_sym_" not in name else name.partition("_sym_")
         if base not in (*self.parameters, *self.outputs):
-            raise TypeError(f"{self.key}: a derivative uses {name!r}, which is not an input, option or output of the operation")
+            raise TypeError(
+                f"{self.key}: a derivative uses {name!r}, which is not an input, option or output of the operation"
+            )
         place = self.parameters.index(base) if base in self.parameters else -1 - self.outputs.index(base)
         return Save(name, fact or "dim", place, only if fact == "strides" else None)
 
@@ -298,8 +312,8 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
         node: class name of the grad_fn; None for an operation that is not differentiable.
         names: its public names (``names.py`` says how they are written).
         key: the row's name if it is not that of the function.
-        declared: the derivative of each input (``a__b`` gives those of two inputs as a tuple), and the row's other properties:
-            the attributes of :class:`Row`.
+        declared: the derivative of each input (``a__b`` gives those of two inputs as a tuple), and the row's other
+            properties: the attributes of :class:`Row`.
     """
 
     def store(forward: Any) -> Any:
@@ -309,7 +323,11 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
         row.names = names
         NAMED.append((names, forward, row))
         count = len(row.outputs)
-        shown = (lambda *args: row.forward(*args)[:count] if count else row.forward(*args)[0]) if row.extras else row.forward
+        shown = (
+            (lambda *args: row.forward(*args)[:count] if count else row.forward(*args)[0])
+            if row.extras
+            else row.forward
+        )
         ROWS[row.key], ARRAYS[row.key], TENSORS[row.key] = row, shown, row
         return row
 

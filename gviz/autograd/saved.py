@@ -1,7 +1,7 @@
 """What a node keeps of a call, and how it is read back.
 
-A saved input is the tensor itself. A saved result is its array, never the tensor (that would be a cycle of references), and
-gets its edge back when it is read. Memory that may have been written since is kept with its version at that time
+A saved input is the tensor itself. A saved result is its array, never the tensor (that would be a cycle of references),
+and gets its edge back when it is read. Memory that may have been written since is kept with its version at that time
 (:class:`Saved`).
 """
 

@@ -1,9 +1,9 @@
 """The tensor: a numpy array with its place in the backward graph.
 
-A tensor has the array; the edge ((node, number of its output); for a leaf that requires a gradient a weak reference to its
-AccumulateGrad; else None); the version of its memory; and the state that only some tensors have (gradient, hooks, base of a
-view). It knows no operation and no module above: ``hooks.py``, ``backward.py``, ``requests.py``, ``views.py`` and the face of
-the engine give it their methods.
+A tensor has the array; the edge ((node, number of its output); for a leaf that requires a gradient a weak reference to
+its AccumulateGrad; else None); the version of its memory; and the state that only some tensors have (gradient, hooks,
+base of a view). It knows no operation and no module above: ``hooks.py``, ``backward.py``, ``requests.py``, ``views.py``
+and the face of the engine give it their methods.
 """
 
 from __future__ import annotations
@@ -46,7 +46,18 @@ class Rare:
         inference: whether it was made in inference mode.
     """
 
-    __slots__ = ("accumulator", "base", "detached", "grad", "hooks", "inference", "origin", "post_hooks", "retains", "seen")
+    __slots__ = (
+        "accumulator",
+        "base",
+        "detached",
+        "grad",
+        "hooks",
+        "inference",
+        "origin",
+        "post_hooks",
+        "retains",
+        "seen",
+    )
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None

@@ -1,7 +1,7 @@
 """Views after somebody wrote in place: the base's node, the views' new edges, and what PyTorch forbids.
 
-Where a view is written its base gets a :class:`CopySlices` node, and every other view of that base finds its new edge when it
-is next used (:func:`refresh`).
+Where a view is written its base gets a :class:`CopySlices` node, and every other view of that base finds its new edge
+when it is next used (:func:`refresh`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def refresh(view: Tensor) -> None:
     rare.seen = version.count
     source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
-        fresh = TENSORS["as_strided"](source, view._array.shape, steps_of(view._array), offset(view._array, base._array))
+        fresh = TENSORS["as_strided"](
+            source, view._array.shape, steps_of(view._array), offset(view._array, base._array)
+        )
     if source is not base:  # the leaf was a view, and its views have lost their way to it
         fresh._edge[0]._next = (None,)
     move_edge(view, fresh._edge)

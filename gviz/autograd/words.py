@@ -28,7 +28,8 @@ _CHANGED = (
 CHANGED = (
     _CHANGED + "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
     "torch.autograd.set_detect_anomaly(True, check_nan=False).",
-    _CHANGED + "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+    _CHANGED
+    + "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
     "question was changed in there or anywhere later. Good luck!",
 )
 NON_LEAF_GRAD = (
@@ -38,9 +39,7 @@ NON_LEAF_GRAD = (
     "See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
-USE_DETACH = (
-    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-)
+USE_DETACH = " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 DETACHED_VIEW = (
     "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
     "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "

@@ -51,7 +51,9 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(f"gviz.cli.{MODULES.get(cmd_name, cmd_name)}"), cmd_name)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first argument names; refuse another word."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             _refuse_command(ctx, args[0])
@@ -116,7 +118,9 @@ def _invoke(arguments: list[str]) -> int:
         try:
             main.main(arguments, prog_name="gviz")
         except KeyError as error:
-            raise click.UsageError(f"_GVIZ_COMPLETE is for a shell's completion, which sets {error.args[0]} as well.") from None
+            raise click.UsageError(
+                f"_GVIZ_COMPLETE is for a shell's completion, which sets {error.args[0]} as well."
+            ) from None
     try:
         with main.make_context("gviz", arguments) as context:
             return int(main.invoke(context) or 0)
@@ -153,7 +157,9 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     from gviz.text import did_you_mean
 
     meant = next((command for command, others in MEANT.items() if name.lower() in others.split()), None)
-    hint = f"did you mean {meant}?" if meant else did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+    hint = (
+        f"did you mean {meant}?" if meant else did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
+    )
     if "=" in name or looks_like_a_file(name):
         hint = f'to draw it: gviz render "{name}"'
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)

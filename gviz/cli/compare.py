@@ -39,9 +39,9 @@ def compare(
 ) -> int:  # fmt: skip
     """Run an expression as one static graph and as dynamic ones.
 
-    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds a new graph in each run. Both are
-    timed in turn, on this machine, and their results are compared. Without SOURCE three programs are compared: power(x, 100)
-    on 10 by 10 matrices, as in TensorFlow's guide, and e = a*b + log(d)*c with and without gradients.
+    The static graph of SOURCE is built once and fed in each run; the dynamic engine builds a new graph in each run.
+    Both are timed in turn, on this machine, and their results are compared. Without SOURCE three programs are compared:
+    power(x, 100) on 10 by 10 matrices, as in TensorFlow's guide, and e = a*b + log(d)*c with and without gradients.
 
     \b
     Examples:
@@ -69,7 +69,9 @@ def compare(
 
         picture.with_caption(caption(comparisons)).write(side_by_side(comparisons))
     if not to_stdout:
-        streams.write_product(report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block()))
+        streams.write_product(
+            report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
+        )
     return int(any(each.differs is not None for each in comparisons))
 
 
@@ -85,7 +87,10 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
         if source is None:
             return articles(runs)
         if source.kind != "expression":
-            other, hint = source.kind.replace("graph", "saved graph or JSON"), 'as in gviz compare "e=a*b" --feeds FILE.json'
+            other, hint = (
+                source.kind.replace("graph", "saved graph or JSON"),
+                'as in gviz compare "e=a*b" --feeds FILE.json',
+            )
             raise SourceError(f"gviz compare takes an expression, not a {other}", hint=hint)
         rows = [] if feeds is None else read_feeds(feeds, MOST_RUNS)
         pair, notes = of_expression(source.text, options, runs=runs, feeds=rows)

@@ -107,9 +107,10 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain gradients, an operation or an error.
 
-    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard input.
-    Each path of the chain rule is multiplied along, and the sum of all is compared with the engine's gradient. In place of
-    SOURCE there may be the name of an operation, or the text of one of PyTorch's errors, with its traceback or without.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard
+    input. Each path of the chain rule is multiplied along, and the sum of all is compared with the engine's gradient.
+    In place of SOURCE there may be the name of an operation, or the text of one of PyTorch's errors, with its traceback
+    or without.
 
     \b
     Examples:
@@ -125,7 +126,9 @@ def explain(
     output = Output.of(form, file, as_json=as_json)
     with suppress(OSError, ValueError):  # one of the files is not there
         if output.file and source.file and os.path.samefile(output.file, source.file):
-            raise FileError(f"-o {output.file} is SOURCE: the explanation would replace it", hint="give the file another name")
+            raise FileError(
+                f"-o {output.file} is SOURCE: the explanation would replace it", hint="give the file another name"
+            )
     options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):
         found = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     "--watch", callback=not_blank, metavar="NAME", help="List each line of a script that changed NAME, or its gradient."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the same rows and the graph as JSON.")
-def inspect(*, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool) -> int:
+def inspect(
+    *, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool
+) -> int:
     """List the tensors of SOURCE, or the operations of a static graph.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
@@ -51,7 +53,9 @@ def inspect(*, source: Source, options: SourceOptions, only: str | None, sort: s
     from gviz.cli.reading import read_source
 
     if watch and (only or sort):
-        raise click.UsageError(f"--watch lists the changes of one tensor: {'--only' if only else '--sort'} is for the table.")
+        raise click.UsageError(
+            f"--watch lists the changes of one tensor: {'--only' if only else '--sort'} is for the table."
+        )
     is_script = source.kind == "script"
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes))
@@ -110,11 +114,11 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
     """Return the table and the graph as one line of JSON.
 
     Returns:
-        ``{"tensors": [...], "graph": {...}, "warnings": [...], "notes": [...], "error": null}``: a tensor has the nine keys of
-        its row, and ``expression``, ``line``, ``column`` (of an expression's operation) and so on where there is something to
-        tell; the graph is that of ``gviz render -o graph.json``;
-        warnings and notes are texts, the error is that of a script that failed. A static graph has ``operations`` in place of
-        tensors.
+        ``{"tensors": [...], "graph": {...}, "warnings": [...], "notes": [...], "error": null}``: a tensor has the nine
+        keys of its row, and ``expression``, ``line``, ``column`` (of an expression's operation) and so on where there
+        is something to tell; the graph is that of ``gviz render -o graph.json``;
+        warnings and notes are texts, the error is that of a script that failed. A static graph has ``operations`` in
+        place of tensors.
         With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.
     """
     import json
@@ -146,7 +150,9 @@ def _record(row: TensorRow) -> dict[str, Any]:
     """Return the fields of a row that tell something, and those that programs look for."""
     defaults = row._field_defaults
     return {
-        name: cell for name, cell in row._asdict().items() if name not in defaults or name == "grad" or cell != defaults[name]
+        name: cell
+        for name, cell in row._asdict().items()
+        if name not in defaults or name == "grad" or cell != defaults[name]
     }
 
 

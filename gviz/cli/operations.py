@@ -48,8 +48,8 @@ def records(graph: Graph) -> list[dict[str, Any]]:
     """Return the rows for JSON.
 
     Returns:
-        Of each operation its name, type, shape (None if it is unknown; None in it for an unknown length), dtype, value (None if
-        it is unknown) and the names of its inputs.
+        Of each operation its name, type, shape (None if it is unknown; None in it for an unknown length), dtype, value
+        (None if it is unknown) and the names of its inputs.
     """
     inputs, written = inputs_of(graph), graph.as_dict()["nodes"]
     return [

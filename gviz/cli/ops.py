@@ -30,14 +30,19 @@ WIDTHS = (0, 0, 90, 120)
 @click.command()
 @click.argument("pattern", required=False)
 @click.option(
-    "--missing", metavar="SOURCE", help="List the names that the engine lacks: of a script (FILE.py) or a module (torch.nn)."
+    "--missing",
+    metavar="SOURCE",
+    help="List the names that the engine lacks: of a script (FILE.py) or a module (torch.nn).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: everything about each operation, or the missing names.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: everything about each operation, or the missing names."
+)
 def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
     """List the engine's operations, or what it lacks.
 
-    Shows the names of an operation, its grad_fn, its saved tensors, its derivatives and its line in gviz's code. PATTERN is a
-    name (mul, torch.mul, '*', MulBackward0), a part of names or a glob. Without PATTERN all operations are listed.
+    Shows the names of an operation, its grad_fn, its saved tensors, its derivatives and its line in gviz's code.
+    PATTERN is a name (mul, torch.mul, '*', MulBackward0), a part of names or a glob. Without PATTERN all operations are
+    listed.
 
     \b
     Examples:
@@ -46,8 +51,8 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
       gviz ops --missing train.py
       gviz ops --missing torch.Tensor
 
-    --missing lists the names that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The script is
-    read, not run. The exit status is 0 if nothing is missing, else 1.
+    --missing lists the names that a script uses, or that a module of PyTorch 2.13 has, and that the engine lacks. The
+    script is read, not run. The exit status is 0 if nothing is missing, else 1.
     """
     if missing is not None:
         if pattern is not None:
@@ -76,9 +81,13 @@ def _refuse(pattern: str) -> None:
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
         if lacking_part(name) is None:
             hint = "gviz render draws the nodes that a call of it makes, if it makes any"
-            raise SourceError(f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint)
+            raise SourceError(
+                f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint
+            )
     names = {name for operation in operations() for name in operation.names()}
-    hint = did_you_mean(pattern, names, "gviz ops lists all operations; gviz ops --missing torch.Tensor lists what is missing")
+    hint = did_you_mean(
+        pattern, names, "gviz ops lists all operations; gviz ops --missing torch.Tensor lists what is missing"
+    )
     raise SourceError(f"the engine has no operation {excerpt(pattern)!r}", hint=hint)
 
 
@@ -113,7 +122,9 @@ def _tabulate(listed: Sequence[Operation]) -> None:
     from gviz.cli.table import console, cut, ruled
 
     saved = (", ".join(one.saved).replace("_saved_", "") for one in listed)
-    rows = [(one.grad_fn or "None", ", ".join(one.forms), one.key, text) for one, text in zip(listed, saved, strict=True)]
+    rows = [
+        (one.grad_fn or "None", ", ".join(one.forms), one.key, text) for one, text in zip(listed, saved, strict=True)
+    ]
     if not streams.is_terminal(sys.stdout):
         streams.write_product(aligned([HEADINGS, *([cut(cell, LONGEST) for cell in row] for row in rows)]))
         return

@@ -180,12 +180,14 @@ READING = tuple(name for name in OPTIONS if name not in ("order", "wrt"))
 def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:
     """Give a command the words SOURCE [NAME=VALUE ...] and the options that go with them.
 
-    The command is called with ``source`` and ``options`` (:class:`gviz.sources.Source`, :class:`gviz.sources.SourceOptions`).
+    The command is called with ``source`` and ``options`` (:class:`gviz.sources.Source`,
+    :class:`gviz.sources.SourceOptions`).
 
     Args:
         names: the options, by their names in :data:`OPTIONS`; all of them if none is named.
         required: whether there has to be a source; without one ``source`` is None.
-        has_name: whether the name of a tensor may follow SOURCE: the command is called with ``name`` then, None for none.
+        has_name: whether the name of a tensor may follow SOURCE: the command is called with ``name`` then, None for
+            none.
     """
 
     def decorate(command: Command) -> Command:
@@ -205,7 +207,9 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
                     raise click.UsageError(f"--{unused.replace('_', '-')} needs a SOURCE.")
                 return command(source=None, options=SourceOptions(), **params)
             if own.get("wrt") and not own["order"]:
-                raise click.UsageError("--wrt names what --order N differentiates by: --order 1 draws the first derivative.")
+                raise click.UsageError(
+                    "--wrt names what --order N differentiates by: --order 1 draws the first derivative."
+                )
             source, values, argv = read_words(words, after, own.pop("values", None))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
             options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)

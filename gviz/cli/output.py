@@ -98,7 +98,9 @@ class Output:
         streams.hear_warnings()
         with suppress(OSError, ValueError):  # one is not there
             if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
-                raise FileError(f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name")
+                raise FileError(
+                    f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name"
+                )
         on_terminal = self.file == "-" and streams.is_terminal(sys.stdout)
         try:
             module = find(self.format, any_word=bool(self.options.format))
@@ -109,7 +111,9 @@ class Output:
             raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
         names = getattr(module, "IGNORES", ()) if is_alone and not self.others else ()
         if names and (ignored := self.options.differs(*names)):
-            warnings.warn(f"the format {self.format} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2)
+            warnings.warn(
+                f"the format {self.format} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2
+            )
         for other in self.others:
             other.check(source, is_alone=False)
 
@@ -126,7 +130,9 @@ class Output:
             save(graph, file, self.options)
             if self.file is None:
                 if streams.is_terminal(sys.stdout):
-                    streams.write_product(render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES)))
+                    streams.write_product(
+                        render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES))
+                    )
                 streams.write_product(f"{file}\n")
             if self.opens and click.launch(file):
                 from gviz.sources.options import Note  # sources are none of the business of --help
@@ -218,7 +224,9 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
             options = RenderOptions(lines_of(show), format=suffix or "", **look)
             if suffix is not None and (len(files) > 1 or not (files or by_name)):
-                raise click.UsageError("--format is for one picture: name its file, -o FILE; of several the suffixes tell.")
+                raise click.UsageError(
+                    "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
+                )
             if files.count("-") > 1:
                 raise click.UsageError("-o - is given twice.")
             first, *others = files or (None,)
@@ -283,7 +291,9 @@ def default_stem(graph: Graph) -> str:
     >>> default_stem(Graph(nodes=(Node("n0", "output", name="∂²y/∂x²"),), roots=("n0",)))
     'd2y_dx2'
     """
-    names = [graph.title] if graph.kind == "static" else [node.name or "" for node in graph.nodes if node.id in graph.roots]
+    names = (
+        [graph.title] if graph.kind == "static" else [node.name or "" for node in graph.nodes if node.id in graph.roots]
+    )
     plain = unicodedata.normalize("NFKC", "-".join(names).replace("/", "_").replace("∂", "d"))
     stem = re.sub(r"[^A-Za-z0-9._-]+", "_", plain)[:LONGEST_STEM].strip("._-")
     if stem.upper() in {"AUX", "CON", "NUL", "PRN"}:  # devices, not files, on Windows

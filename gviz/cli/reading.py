@@ -65,7 +65,9 @@ def run_script(source: Source, options: SourceOptions, tell: Callable[[Change], 
     options, talk = replace(source.placed(options), on_interrupt="draw"), Talk(streams.say, source.cells)
     with as_a_script(), source.renamed():
         streams.hear_warnings()
-        return run_only(source.text, source.file or "", options, talk, tell and (lambda change: tell(source.in_cell(change))))
+        return run_only(
+            source.text, source.file or "", options, talk, tell and (lambda change: tell(source.in_cell(change)))
+        )
 
 
 @contextmanager
@@ -80,7 +82,8 @@ def as_a_script() -> Iterator[None]:
 def one_thread() -> Iterator[None]:
     """Let numpy's BLAS start one thread, which saves 100 ms of processor time: an expression has no use for more.
 
-    The variable is set only while numpy loads, so that child processes do not see it. A value that the user has set stays.
+    The variable is set only while numpy loads, so that child processes do not see it. A value that the user has set
+    stays.
     """
     name = "OPENBLAS_NUM_THREADS"
     is_set = name in os.environ

@@ -60,7 +60,9 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         from gviz.render import image
         from gviz.sources.options import Note
 
-        less = f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text"
+        less = (
+            f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text"
+        )
         if picture.format in (*image.SUFFIXES, *image.ALSO):
             streams.say(Note(less))
     return reading.status

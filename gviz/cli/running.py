@@ -24,12 +24,14 @@ LONGEST = 48
 
 @click.command(cls=SourceCommand)
 @takes_source("engine", "stop_at", "until")
-@click.option("--trace", "traces", is_flag=True, help="Print on standard error what each line gives a value or a gradient to.")
+@click.option(
+    "--trace", "traces", is_flag=True, help="Print on standard error what each line gives a value or a gradient to."
+)
 def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     """Run a script and draw nothing.
 
-    SOURCE is a .py script or .ipynb notebook, or - for a script on standard input. What it prints goes to standard output,
-    and gviz exits with its exit status.
+    SOURCE is a .py script or .ipynb notebook, or - for a script on standard input. What it prints goes to standard
+    output, and gviz exits with its exit status.
 
     \b
     Examples:
@@ -72,7 +74,9 @@ class Trace:
         for (place, _, _), times in self.times.items():
             if times > EACH:
                 places[place] = max(places.get(place, 0), times)
-        for place, times in sorted(places.items(), key=lambda one: [int(number) for number in re.findall(r"\d+", one[0])]):
+        for place, times in sorted(
+            places.items(), key=lambda one: [int(number) for number in re.findall(r"\d+", one[0])]
+        ):
             streams.complain(f"{place:>4}  ... {times:,} times in all, the first {EACH} are shown", "note")
 
 

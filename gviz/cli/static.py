@@ -20,10 +20,18 @@ if TYPE_CHECKING:
 @click.command(cls=SourceCommand)
 @takes_source("values", "root", "dtype", "engine", "on_error")
 @makes_picture()
-@click.option("--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own.")
-@click.option("--collapse", metavar="SCOPE", multiple=True, help="Draw a scope, such as gradients, as one box. Repeatable.")
 @click.option(
-    "--graph", "graph_name", metavar="NAME", default="", help="Draw the script's graph of that name, not the default graph."
+    "--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own."
+)
+@click.option(
+    "--collapse", metavar="SCOPE", multiple=True, help="Draw a scope, such as gradients, as one box. Repeatable."
+)
+@click.option(
+    "--graph",
+    "graph_name",
+    metavar="NAME",
+    default="",
+    help="Draw the script's graph of that name, not the default graph.",
 )
 @click.option("--plan", "as_plan", is_flag=True, help="Print the numpy function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
@@ -33,8 +41,8 @@ def static(
 ) -> int:  # fmt: skip
     """Draw SOURCE as a static graph, as TensorFlow 1 builds it.
 
-    Operations are boxes, tensors are arrows with their shapes. SOURCE is an expression (its names become placeholders), a
-    script that imports tensorflow (it is executed; all of its default graph is drawn), a saved graph .json, or - for
+    Operations are boxes, tensors are arrows with their shapes. SOURCE is an expression (its names become placeholders),
+    a script that imports tensorflow (it is executed; all of its default graph is drawn), a saved graph .json, or - for
     standard input.
 
     \b
@@ -50,7 +58,9 @@ def static(
         picture.check(source)
     elif (as_plan and as_table) or collapse or picture.options.format or picture.file not in {None, "-"}:
         text, others = ("--plan", "--table, ") if as_plan else ("--table", "")
-        raise click.UsageError(f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse.")
+        raise click.UsageError(
+            f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse."
+        )
     options = replace(options, static=True, graph=graph_name)
     reading = read_source(source, options, product_on_stdout=is_text or picture.is_stdout)
     if reading.graph.kind != "static":

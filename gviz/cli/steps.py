@@ -61,7 +61,9 @@ class Series(NamedTuple):
             if file == "-":
                 suffix = series.check(self.options.format or "pdf")
                 if suffix not in series.WHOLE or (suffix != "html" and streams.is_terminal(sys.stdout)):
-                    raise click.UsageError(f"-o - takes one file that is no image: -o - --format {', '.join(series.WHOLE)}.")
+                    raise click.UsageError(
+                        f"-o - takes one file that is no image: -o - --format {', '.join(series.WHOLE)}."
+                    )
             elif self.options.format or (file and not series.is_folder(file)):
                 series.check(self.options.format or os.path.splitext(file)[1][1:])
 
@@ -72,7 +74,9 @@ class Series(NamedTuple):
         from gviz.pictures.steps import chosen, has_backward, steps_of
 
         if graph.kind == "static":
-            raise SourceError("gviz steps goes through a recorded graph; this one is static", hint="gviz static draws it")
+            raise SourceError(
+                "gviz steps goes through a recorded graph; this one is static", hint="gviz static draws it"
+            )
         shown = dataflow(graph)
         if len(shown.nodes) > LARGE:
             hint = "take a part of it with --root NAME, or run fewer steps of the loop"
@@ -84,7 +88,9 @@ class Series(NamedTuple):
                 raise SourceError(FORWARD, hint=SAVED)
             streams.complain(f"{FORWARD}; these are the steps forward", "warning")
         if self.options.every == "line" and not any(node.line for node in shown.nodes):
-            hint = "leave out --every line; gviz render SOURCE --view dataflow --show line -o graph.json saves lines, too"
+            hint = (
+                "leave out --every line; gviz render SOURCE --view dataflow --show line -o graph.json saves lines, too"
+            )
             raise SourceError("the lines of this graph are not known", hint=hint)
         steps = steps_of(shown, self.options)
         wanted = chosen(steps, self.only, self.first, self.last)
@@ -107,7 +113,9 @@ class Series(NamedTuple):
                     continue
                 file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
                 if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
-                    raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+                    raise FileError(
+                        f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}"
+                    )
                 with for_file(file):
                     written = series.save(graph, file, self.options, wanted, self.seconds)
                 if (not name or written != [file]) and "-" not in self.files:
@@ -143,7 +151,14 @@ def makes_series(command: Command) -> Command:
 
     @wraps(command)
     def with_series(
-        *, files: tuple[str, ...], suffix: str, only: str | None, first: int, last: int | None, seconds: float, **given: Any
+        *,
+        files: tuple[str, ...],
+        suffix: str,
+        only: str | None,
+        first: int,
+        last: int | None,
+        seconds: float,
+        **given: Any,
     ) -> int:
         look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "graphviz", "every")}
         if last is not None and last < first:
@@ -183,7 +198,9 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
     if is_by_line and source.kind == "expression":
         lined = replace(source, text=source.text.replace(";", "\n"))  # a line for each statement
     reading = read_source(
-        lined, replace(options, flow=True, lines=is_by_line or source.kind == "script"), product_on_stdout="-" in series.files
+        lined,
+        replace(options, flow=True, lines=is_by_line or source.kind == "script"),
+        product_on_stdout="-" in series.files,
     )
     if not series.options.title:
         series = series._replace(options=replace(series.options, title=title_of(source, reading.graph)))

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
-"""Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at last."""
+"""Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at
+last."""
 
 LONGEST_NAME, LEAST_CODE = 24, 12
 """Characters of a name, and the fewest of a statement, on a narrow terminal."""

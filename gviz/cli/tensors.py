@@ -43,7 +43,9 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
         table.add_row(Text(name, style, no_wrap=True, overflow="ellipsis"), *rest)
     terminal.print(table)
     if second:
-        remarks.insert(0, f"second names: {joined((f'{name} is {first}' for name, first in second.items()), MOST_ALIASES)}")
+        remarks.insert(
+            0, f"second names: {joined((f'{name} is {first}' for name, first in second.items()), MOST_ALIASES)}"
+        )
     for remark in [*totals(graph), *remarks]:
         terminal.print(remark, style="dim")
 
@@ -124,4 +126,6 @@ def print_changes(reading: Reading) -> None:
     if reading.unlisted:
         middle = len(rows) // 2
         rows.insert(middle, ("…", f"{reading.unlisted:,} more", "", "", "", ""))
-    print_rows(("line", "value", "grad", "requires_grad", "grad_fn", "statement"), rows, whole=("line", "value", "grad"))
+    print_rows(
+        ("line", "value", "grad", "requires_grad", "grad_fn", "statement"), rows, whole=("line", "value", "grad")
+    )

@@ -94,7 +94,11 @@ def _advice(word: str, pair: str, kind: str) -> str:
     if (name := as_name(pair.partition("=")[0])) and "=" in pair:
         return f" Write {name}={pair.partition('=')[2]}"
     if not pair[:1].isalnum() or not word.isascii() or word.isidentifier():
-        return " To write the picture to standard output: -o -" if pair == "-" else ' Put the expression in quotes: "y = x + w"'
+        return (
+            " To write the picture to standard output: -o -"
+            if pair == "-"
+            else ' Put the expression in quotes: "y = x + w"'
+        )
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
 
 

@@ -30,7 +30,8 @@ WIDTH = 78
 def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bool) -> int:
     """Say why a gradient is None, zero or NaN.
 
-    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard input.
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard
+    input.
 
     \b
     Examples:
@@ -63,7 +64,10 @@ def to_json(causes: Sequence[Cause]) -> str:
     """Return the causes as one line of JSON: ``[{"name", "verdict", "is_wrong", "what", "lines", "mend"}]``."""
     import json
 
-    rows = [{**cause._asdict(), "is_wrong": cause.is_wrong, "lines": [list(line) for line in cause.lines]} for cause in causes]
+    rows = [
+        {**cause._asdict(), "is_wrong": cause.is_wrong, "lines": [list(line) for line in cause.lines]}
+        for cause in causes
+    ]
     return json.dumps(rows, ensure_ascii=False) + "\n"
 
 
@@ -106,4 +110,6 @@ def print_table(causes: Sequence[Cause]) -> None:
     print_rows(("name", "why", "where", "mend"), rows, whole=("name", "where"), dim=())
     wrong = sum(cause.is_wrong for cause in causes)
     if wrong:
-        streams.complain(f"{wrong} of {len(causes)} have no gradient that can be used; gviz why SOURCE NAME tells more", "note")
+        streams.complain(
+            f"{wrong} of {len(causes)} have no gradient that can be used; gviz why SOURCE NAME tells more", "note"
+        )

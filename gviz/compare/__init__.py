@@ -1,7 +1,7 @@
 """One program as a static graph and as dynamic ones: built, run, timed, and compared.
 
-Static: one graph of the root and its derivatives is defined, planned once, and fed again and again. Dynamic: the engine records
-a graph anew in each run, goes backward through it, and drops it.
+Static: one graph of the root and its derivatives is defined, planned once, and fed again and again. Dynamic: the engine
+records a graph anew in each run, goes backward through it, and drops it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Static:
 
     Args:
         graph: a ``gviz.static.Graph``.
-        run: a feed's values -> the root's value and its derivatives (None if the root does not depend on it), as arrays.
+        run: a feed's values -> the root's value and its derivatives (None if the root does not depend on it), as
+            arrays.
         computed: the operations that a run computes.
     """
 
@@ -146,7 +147,9 @@ def timed_runs(
     static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 ) -> tuple[float, float]:
     """Return the median time of a run of each; both take turns, so that other work of the machine slows both."""
-    forms = [(run, max(1, int(SHORT / time_of(run, feeds[:1]))), cycle(feeds), list[float]()) for run in (static, dynamic)]
+    forms = [
+        (run, max(1, int(SHORT / time_of(run, feeds[:1]))), cycle(feeds), list[float]()) for run in (static, dynamic)
+    ]
     least, most = GOES
     end = perf_counter() + SECONDS
     for go in range(most):

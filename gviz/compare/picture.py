@@ -47,7 +47,10 @@ def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
     pair, runs = comparison.pair, len(comparison.pair.feeds)
     times = "once" if runs == 1 else f"{runs} times"
     nothing = Graph(nodes=(Node("n0", "operation", f"{pair.recorded} operations,\nno graph is kept"),))
-    size, all_built = len(comparison.static.graph.operations), f"{runs} x {pair.recorded} = {runs * pair.recorded} operations"
+    size, all_built = (
+        len(comparison.static.graph.operations),
+        f"{runs} x {pair.recorded} = {runs * pair.recorded} operations",
+    )
     titles = (
         (f"static: built once, run {times}", f"{size} operations, in {seconds(comparison.build)}"),
         (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),

@@ -45,7 +45,10 @@ def articles(runs: int) -> list[Pair]:
     """Return power(x, 100) on matrices, and e = a*b + log(d)*c with its gradients and without."""
     options = SourceOptions(values=VALUES)
     expressions = [of_expression(EXPRESSION, replace(options, backward=b), runs=runs)[0] for b in (True, False)]
-    return [replace(pair, in_tensorflow=words) for pair, words in zip([power(runs), *expressions], IN_TENSORFLOW, strict=True)]
+    return [
+        replace(pair, in_tensorflow=words)
+        for pair, words in zip([power(runs), *expressions], IN_TENSORFLOW, strict=True)
+    ]
 
 
 def power(runs: int) -> Pair:
@@ -117,7 +120,9 @@ def of_expression(
     names = [name for i, name in enumerate(values) if i in wanted]
     computes = f"the value and the gradients of {', '.join(names)}"
     results = ("the value", *(f"the gradient of {name}" for name in names))
-    return Pair(text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture, results), computed.notes
+    return Pair(
+        text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture, results
+    ), computed.notes
 
 
 def ready(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:

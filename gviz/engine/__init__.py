@@ -11,18 +11,19 @@
 The engine is four rooms, and imports go down only. A line belongs to the room of what it speaks of:
 
 - of numbers only: ``gviz/numbers`` (dtypes, promotion, shapes, data to arrays, printing, random numbers);
-- of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product flows
-  from the call to the gradient;
+- of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product
+  flows from the call to the gradient;
 - of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
 - of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions; what PyTorch
   composes in Python (``einsum.py``, ``matrices.py``, ``searching.py``); and, loaded when they are named,
-  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``; ``utils``, ``distributions``, ``func``, and what saves and loads.
+  ``autograd``, ``linalg``, ``nn``, ``optim``, ``special``; ``utils``, ``distributions``, ``func``, and what saves and
+  loads.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
 What tells people about the table (``gviz ops``) is in ``gviz/explain``, a floor above.
 
-The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that build
-graphs in several threads at once need the real one. What is not here raises AttributeError in PyTorch's words.
+The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that
+build graphs in several threads at once need the real one. What is not here raises AttributeError in PyTorch's words.
 """
 
 from __future__ import annotations
@@ -54,12 +55,15 @@ __version__ = "2.13.0+cpu"
 # numpy warns of log(-1) and 1/0; PyTorch gives nan and inf without a word. Only for what the engine itself computes.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.(numbers|autograd|ops|engine)\b")
 
-# glibc gives freed memory back to the system, page by page, and a backward pass over arrays of a megabyte spends half its time
-# on getting it again. Once it has freed a block of up to 32 MB (here one that was never touched), it keeps what is smaller.
+# glibc gives freed memory back to the system, page by page, and a backward pass over arrays of a megabyte spends half
+# its time on getting it again. Once it has freed a block of up to 32 MB (here one that was never touched), it keeps
+# what is smaller.
 np.empty((32 << 20) - 8192, np.uint8)
 
 globals().update(dtypes.NAMES)
-globals().update((name, getattr(module, name)) for module in (modes, random) for name in module.__all__ if name != "mode")
+globals().update(
+    (name, getattr(module, name)) for module in (modes, random) for name in module.__all__ if name != "mode"
+)
 globals().update((f"{kind.scalar_name}Tensor", creation.LegacyType(kind)) for kind in dtypes.ALL if kind.np.kind != "c")
 device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
 globals().update(FORMATS)
@@ -111,6 +115,7 @@ OWN = {
     "SUBMODULES", "annotations", "own",
 }  # fmt: skip
 KNOWN = {*SUBMODULES, "importlib", "math", "random", "warnings"}
-"""Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of it."""
+"""Modules here that PyTorch has too; the others that were imported so far are the engine's own, and not attributes of
+it."""
 for own in [name for name, found in globals().items() if isinstance(found, ModuleType) and name not in KNOWN]:
     del globals()[own]

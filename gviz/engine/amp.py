@@ -50,7 +50,11 @@ class GradScaler:
     step = staticmethod(lambda optimizer, *args, **kwargs: optimizer.step(*args, **kwargs))
     scale, update = staticmethod(lambda outputs: outputs), staticmethod(lambda new_scale=None: None)
     unscale_ = load_state_dict = staticmethod(lambda _: None)
-    state_dict, get_scale, is_enabled = staticmethod(dict[str, Any]), staticmethod(lambda: 1.0), staticmethod(lambda: False)
+    state_dict, get_scale, is_enabled = (
+        staticmethod(dict[str, Any]),
+        staticmethod(lambda: 1.0),
+        staticmethod(lambda: False),
+    )
 
 
 def of_cuda(kind: Any, file: str, order: str) -> Any:

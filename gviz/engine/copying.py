@@ -26,13 +26,17 @@ def parts(tensor: Any) -> tuple[Any, ...]:
     return flat, tensor.storage_offset(), tensor._array.shape, tensor._array.strides, kind, tensor.requires_grad
 
 
-def made(notes: dict[str, Any], flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool) -> Any:
+def made(
+    notes: dict[str, Any], flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool
+) -> Any:
     """Return a leaf of those parts, with the attributes of the user's."""
     twin = from_array(as_strided(flat[offset:], shape, strides), None)
     twin.__class__ = kind or Tensor
     twin.requires_grad = requires_grad
     twin.__dict__.update(notes)
-    twin.version_cell().count = int(kind is None)  # whose memory PyTorch sets when it is there; a parameter is made on it
+    twin.version_cell().count = int(
+        kind is None
+    )  # whose memory PyTorch sets when it is there; a parameter is made on it
     return twin
 
 

@@ -61,8 +61,8 @@ def options(
 def creates(names: str) -> Callable[[Any], Any]:
     """Give a function that makes an array its public names, for calls that also take the options and give a tensor.
 
-    A name that ends in ``_like`` takes a tensor in place of the size; one in ``.new_`` a tensor and a size: the dtype is its.
-    ``is_turned`` is no option: it says that the tensor does not lie in the order of its indices.
+    A name that ends in ``_like`` takes a tensor in place of the size; one in ``.new_`` a tensor and a size: the dtype
+    is its. ``is_turned`` is no option: it says that the tensor does not lie in the order of its indices.
     """
 
     def store(function: Any) -> Any:
@@ -243,7 +243,9 @@ def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
     exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
     low, high = exact.type(number(start, dtype)), exact.type(number(end, dtype))
     step, index = (high - low) / exact.type(max(steps - 1, 1)), np.arange(steps)
-    step = step.astype(np.result_type(exact, np.float64))  # multiplied and added with one rounding, as PyTorch's processor does
+    step = step.astype(
+        np.result_type(exact, np.float64)
+    )  # multiplied and added with one rounding, as PyTorch's processor does
     return np.where(index < max(steps // 2, 1), low + step * index, high - step * (steps - 1 - index))
 
 

@@ -51,13 +51,17 @@ class Device:
             raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type_text(type)}")
         self.type, _, number = str(type).partition(":")
         if self.type not in DEVICES:
-            raise RuntimeError(f"Expected one of {', '.join(DEVICES)} device type at start of device string: {self.type}")
+            raise RuntimeError(
+                f"Expected one of {', '.join(DEVICES)} device type at start of device string: {self.type}"
+            )
         if number and (index is not None or not number.isdecimal()):
             raise RuntimeError(f"Invalid device string: '{type}'")
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -107,16 +111,29 @@ def no_accelerator(*_: Any) -> Any:
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-ASKED = ("current_device_idx", "current_device_index", "current_stream", "set_device_idx", "set_device_index", "synchronize")
-accelerator = module("accelerator", is_available=lambda: False, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator))
+ASKED = (
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "set_device_idx",
+    "set_device_index",
+    "synchronize",
+)
+accelerator = module(
+    "accelerator", is_available=lambda: False, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator)
+)
 vars(accelerator).update(current_accelerator=lambda check_available=False: None)
 NO_CUDA = (
     "current_device", "current_stream", "get_device_capability", "get_device_name", "get_device_properties", "init",
     "ipc_collect", "mem_get_info", "reset_peak_memory_stats", "set_device", "synchronize",
 )  # fmt: skip
 NO_MEMORY = "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"
-cuda = module("cuda", is_available=lambda: False, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded)
-vars(cuda).update(dict.fromkeys(NO_CUDA, lambda *_: check_device("cuda")) | dict.fromkeys(NO_MEMORY, lambda device=None: 0))
+cuda = module(
+    "cuda", is_available=lambda: False, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded
+)
+vars(cuda).update(
+    dict.fromkeys(NO_CUDA, lambda *_: check_device("cuda")) | dict.fromkeys(NO_MEMORY, lambda device=None: 0)
+)
 vars(cuda).update(is_initialized=lambda: False, empty_cache=lambda: None, get_rng_state_all=list[Any])
 vars(cuda).update(is_bf16_supported=lambda including_emulation=True: False)
 flags = {"enabled": True, "deterministic": False, "benchmark": False, "allow_tf32": True}

@@ -20,6 +20,7 @@ __all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", 
 
 torch: Any = engine
 
+
 # ------------------------------------------------------------------ what values have to satisfy: a name and a check
 class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
     """A constraint, which prints as its name."""
@@ -29,10 +30,12 @@ class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
     def __repr__(self) -> str:
         return str(self.name)
 
+
 def interval(low: Any, high: Any, whole: bool = False) -> Any:
     """Return the constraint to lie between two values, both included, and to be a whole number."""
     text = f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})"
     return Constraint(text, lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0))
+
 
 real = Constraint("Real()", lambda x: ~x.isnan())
 positive = Constraint("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
@@ -40,14 +43,17 @@ boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1))
 simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
 real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: ~x.isnan().any(-1))
 
+
 # ------------------------------------------------------------------ the base
 def draws(method: Any) -> Any:
     """Return a method of ``sample_shape``, from one of the whole shape that is drawn: (*sample, *batch, *event)."""
     return lambda self, sample_shape=(): method(self, Size((*sample_shape, *self.batch_shape, *self.event_shape)))
 
+
 def scores(method: Any) -> Any:
     """Return a method that checks its value (*sample, *batch, *event) before it computes."""
     return lambda self, value: self._validate_sample(value) or method(self, value)
+
 
 class Distribution:
     """Base of the distributions: their shapes, and what is checked."""
@@ -66,9 +72,11 @@ class Distribution:
         for name, constraint in (self.arg_constraints or {}).items() if self._validate_args else ():
             value = vars(self).get(name)
             if value is not None and not constraint.check(value).all():
-                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
-                                 f"distribution {self!r} to satisfy the constraint {constraint}, but found invalid values:\n"
-                                 f"{value}")
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
+                    f"distribution {self!r} to satisfy the constraint {constraint}, but found invalid values:\n"
+                    f"{value}"
+                )
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return random values through which gradients flow to the parameters; there is no such way: NotImplementedError."""
@@ -89,18 +97,22 @@ class Distribution:
         if any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {size} vs {whole}.")
         if not self.support.check(value).all():
-            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(size)}) to be within the "
-                             f"support ({self.support}) of the distribution {self!r}, but found invalid values:\n{value}")
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(size)}) to be within the "
+                f"support ({self.support}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
 
     def __repr__(self) -> str:
         given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
         shown = (f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
+
 def broadcast(*values: Any) -> Any:
     """Return numbers and tensors as tensors of one shape; numbers in the type of the first tensor."""
     kind = next((one.dtype for one in values if isinstance(one, Tensor)), torch.get_default_dtype())
     return torch.broadcast_tensors(*(v if isinstance(v, Tensor) else torch.tensor(v, dtype=kind) for v in values))
+
 
 # ------------------------------------------------------------------ of real numbers
 class Normal(Distribution):
@@ -116,24 +128,33 @@ class Normal(Distribution):
 
     sample = draws(no_grad(lambda self, shape: torch.normal(self.loc.expand(shape), self.scale.expand(shape))))
     rsample = draws(lambda self, shape: self.loc + torch.empty(shape, dtype=self.loc.dtype).normal_() * self.scale)
-    log_prob = scores(lambda self, value: -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log()
-                      - math.log(math.sqrt(2 * math.pi)))
-    cdf = scores(lambda self, value:
-                 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2))))
+    log_prob = scores(
+        lambda self, value: (
+            -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        )
+    )
+    cdf = scores(lambda self, value: 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2))))
 
     def entropy(self) -> Any:
         """Return the entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
+
 class Uniform(Distribution):
     """Numbers from ``low`` up to, not including, ``high``."""
 
     has_rsample = True
-    arg_constraints = property(lambda self: {
-        "low": Constraint(f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
-        "high": Constraint(f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x)})
+    arg_constraints = property(
+        lambda self: {
+            "low": Constraint(f"LessThan(upper_bound={self.high})", lambda x: x < self.high),
+            "high": Constraint(f"GreaterThan(lower_bound={self.low})", lambda x: self.low < x),
+        }
+    )
     support = property(lambda self: interval(self.low, self.high))
-    mean, stddev = property(lambda self: (self.high + self.low) / 2), property(lambda self: (self.high - self.low) / 12**0.5)
+    mean, stddev = (
+        property(lambda self: (self.high + self.low) / 2),
+        property(lambda self: (self.high - self.low) / 12**0.5),
+    )
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
@@ -141,13 +162,18 @@ class Uniform(Distribution):
         super().__init__(self.low.shape, validate_args=validate_args)
 
     rsample = draws(lambda self, shape: self.low + torch.rand(shape, dtype=self.low.dtype) * (self.high - self.low))
-    log_prob = scores(lambda self, value: torch.log(self.low.le(value).type_as(self.low).mul(
-        self.high.gt(value).type_as(self.low))) - torch.log(self.high - self.low))
+    log_prob = scores(
+        lambda self, value: (
+            torch.log(self.low.le(value).type_as(self.low).mul(self.high.gt(value).type_as(self.low)))
+            - torch.log(self.high - self.low)
+        )
+    )
     cdf = scores(lambda self, value: ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1))
 
     def entropy(self) -> Any:
         """Return the entropy."""
         return torch.log(self.high - self.low)
+
 
 # ------------------------------------------------------------------ of whole numbers
 def logarithms(probs: Any, binary: bool = False) -> Any:
@@ -157,15 +183,18 @@ def logarithms(probs: Any, binary: bool = False) -> Any:
         clamped = probs.clamp(min=eps, max=1 - eps)
         return torch.log(clamped) - torch.log1p(-clamped) if binary else torch.log(clamped)
 
+
 def one_of(probs: Any, logits: Any) -> Any:
     """Return the name and the value of what is given: probabilities, or their logarithms."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return ("logits", logits) if probs is None else ("probs", probs)
 
+
 def cross_entropy(logits: Any, value: Any) -> Any:
     """Return the binary cross entropy of each element."""
     return torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
 
 class Bernoulli(Distribution):
     """One with probability ``probs``, else zero."""
@@ -187,6 +216,7 @@ class Bernoulli(Distribution):
         """Return the entropy."""
         return cross_entropy(self.logits, self.probs)
 
+
 class Categorical(Distribution):
     """A number from 0 on, each with its probability; they are divided by their sum."""
 
@@ -201,7 +231,9 @@ class Categorical(Distribution):
         name, value = one_of(probs, logits)
         if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        whole = value / value.sum(-1, keepdim=True) if name == "probs" else value - value.logsumexp(dim=-1, keepdim=True)
+        whole = (
+            value / value.sum(-1, keepdim=True) if name == "probs" else value - value.logsumexp(dim=-1, keepdim=True)
+        )
         vars(self)[name], self._num_events = whole, value.shape[-1]
         super().__init__(value.shape[:-1], validate_args=validate_args)
 
@@ -221,6 +253,7 @@ class Categorical(Distribution):
         """Return the entropy."""
         return -(torch.clamp(self.logits, min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
+
 class Multinomial(Distribution):
     """How often each number comes in so many draws of a :class:`Categorical`."""
 
@@ -228,9 +261,13 @@ class Multinomial(Distribution):
     probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-    support = property(lambda self: Constraint("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= self.total_count)))
+    support = property(
+        lambda self: Constraint("Multinomial()", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= self.total_count))
+    )
 
-    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         self.total_count, self._categorical = total_count, Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, (self._categorical._num_events,), validate_args)
 
@@ -250,17 +287,20 @@ class Multinomial(Distribution):
         logits[(value == 0) & (logits == -math.inf)] = 0
         return ways + (logits * value).sum(-1)
 
+
 # ------------------------------------------------------------------ divergences
 def kl_normal(p: Any, q: Any) -> Any:
     """Return the divergence of normal distributions."""
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
+
 def kl_uniform(p: Any, q: Any) -> Any:
     """Return the divergence of uniform distributions: infinite where p goes beyond q."""
     result = ((q.high - q.low) / (p.high - p.low)).log()
     result[(q.low > p.low) | (q.high < p.high)] = math.inf
     return result
+
 
 def kl_bernoulli(p: Any, q: Any) -> Any:
     """Return the divergence of Bernoulli distributions."""
@@ -273,6 +313,7 @@ def kl_bernoulli(p: Any, q: Any) -> Any:
     zeros[p.probs == 1] = 0
     return ones + zeros
 
+
 def kl_categorical(p: Any, q: Any) -> Any:
     """Return the divergence of categorical distributions."""
     terms = p.probs * (p.logits - q.logits)
@@ -280,7 +321,9 @@ def kl_categorical(p: Any, q: Any) -> Any:
     terms[(p.probs == 0).expand_as(terms)] = 0
     return terms.sum(-1)
 
+
 DIVERGENCES = {Normal: kl_normal, Uniform: kl_uniform, Bernoulli: kl_bernoulli, Categorical: kl_categorical}
+
 
 def kl_divergence(p: Any, q: Any) -> Any:
     """Return the Kullback-Leibler divergence of p from q. NotImplementedError: they are not of one of these kinds."""
@@ -289,6 +332,7 @@ def kl_divergence(p: Any, q: Any) -> Any:
             return divergence(p, q)
     names = f"p type {type(p).__name__} and q type {type(q).__name__}"
     raise NotImplementedError(f"No KL(p || q) is implemented for {names}")
+
 
 # where PyTorch has them: from torch.distributions.normal import Normal
 for made in (name for name in __all__ if name != "kl_divergence"):

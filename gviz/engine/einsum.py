@@ -35,7 +35,9 @@ def einsum(equation: str, *operands: Any) -> Any:
     result = output.replace("...", dots) if arrow else dots + "".join(once)
     for label in result:
         if label not in counts:
-            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
         refuse(result.count(label) > 1, f"einsum(): output subscript {label} appears more than once in the output")
     axes = result + "".join(sorted(counts.keys() - {*result}))
     aligned = [align(operand, part, axes) for operand, part in zip(given, labels, strict=True)]

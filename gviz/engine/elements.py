@@ -58,7 +58,9 @@ class Elements(Tensor):
     itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
 
     get_device = asked("Return -1: it is not on a GPU.", lambda _: -1)
-    is_floating_point = asked("Return whether the elements are floating point numbers.", lambda array: array.dtype.kind == "f")
+    is_floating_point = asked(
+        "Return whether the elements are floating point numbers.", lambda array: array.dtype.kind == "f"
+    )
     is_complex = asked("Return whether the elements are complex numbers.", lambda array: array.dtype.kind == "c")
     element_size = asked("Return the bytes of one element.", lambda array: array.itemsize)
     data_ptr = asked("Return the address of the first element.", lambda array: array.__array_interface__["data"][0])
@@ -157,7 +159,9 @@ class Elements(Tensor):
     def mT(self) -> Tensor:
         """The last two dims exchanged."""
         if self._array.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+            )
         return transpose(self, -2, -1)
 
     H = mH = mT

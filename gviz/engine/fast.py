@@ -1,9 +1,11 @@
 """The same rows, faster: hot calls and the plain backward pass, written out for the usual case.
 
-This file lies above the engine, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0`` leaves it out,
-and every result stays the same. The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of arguments and the
-promotion of dtypes if its operands are plain: tensors of one float dtype, or a tensor and a Python number. A backward pass
-without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays instead of on tensors.
+This file lies above the engine, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0`` leaves it
+out, and every result stays the same. The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of
+arguments and the
+promotion of dtypes if its operands are plain: tensors of one float dtype, or a tensor and a Python number. A backward
+pass without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays instead of
+on tensors.
 """
 
 from __future__ import annotations
@@ -31,10 +33,16 @@ HOT: dict[str, Any] = {
     "absolute": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
     "sigmoid": None, "relu": None,
 }  # fmt: skip
-"""Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other; with the
-function that the row's forward calls, if it does nothing else."""
+"""Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other;
+with the function that the row's forward calls, if it does nothing else."""
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-UNUSUAL = (ValueError, TypeError, RuntimeWarning, FloatingPointError, MemoryError)  # the usual way says them in PyTorch's words
+UNUSUAL = (
+    ValueError,
+    TypeError,
+    RuntimeWarning,
+    FloatingPointError,
+    MemoryError,
+)  # the usual way says them in PyTorch's words
 LARGE = 2048  # elements from which a sum in place is quicker than one in new memory
 ndarray, new = np.ndarray, object.__new__
 
@@ -165,7 +173,11 @@ def array_of(node: Any, value: Any, number: int | None) -> Any:
     if value.__class__ is ndarray or value.__class__ in (int, float, tuple):
         return value
     value = unpack(node, value, number)
-    return tuple(getattr(one, "_array", one) for one in value) if value.__class__ is tuple else getattr(value, "_array", value)
+    return (
+        tuple(getattr(one, "_array", one) for one in value)
+        if value.__class__ is tuple
+        else getattr(value, "_array", value)
+    )
 
 
 def give(edge: Any, out: Any, pending: dict[Any, Any], sums: set[Any]) -> None:
@@ -222,7 +234,9 @@ USUAL = {
 
 def written_out(row: Row) -> Any:
     """Return the step of a row with one formula for each input as one piece of code, with the formulas in it."""
-    plan = {save.name: (at, USUAL.get(save.source, USUAL["result"]).format(save.name)) for at, save in enumerate(row.plan)}
+    plan = {
+        save.name: (at, USUAL.get(save.source, USUAL["result"]).format(save.name)) for at, save in enumerate(row.plan)
+    }
     lines = ["def step(node, grad, pending, sums):"]
     for name, need in zip(row.texts, row.needs, strict=True):
         at = row.edges.index(row.parameters.index(name))
@@ -243,7 +257,8 @@ def written_out(row: Row) -> Any:
 
 
 DERIVATIVES: dict[type, Any] = {}
-"""For each class of nodes: step on arrays, saved tensors when freed, whether there are any; None: the usual way only."""
+"""For each class of nodes: step on arrays, saved tensors when freed, whether there are any; None: the usual way
+only."""
 
 
 def derivative_of(cls: type) -> Any:
@@ -314,7 +329,9 @@ def run(self: Pass) -> None:
         raise
     finally:
         mode.running, mode.on, mode.notes = before
-        left = nodes[nodes.index(node) :] if nodes else []  # of a pass that failed: the leaves above have their gradients
+        left = (
+            nodes[nodes.index(node) :] if nodes else []
+        )  # of a pass that failed: the leaves above have their gradients
         waiting = {edge[0] for node in left for edge in node._next if edge is not None}
         with no_grad():
             for leaf in [leaf for leaf in pending if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
@@ -330,7 +347,12 @@ def install(namespace: dict[str, Any]) -> None:
         TENSORS[row.key] = make(row, row)
     for word, name in names.NAMES.items():
         maker: Any = makers.get(name.declared[0][1])
-        if maker is None or not all(form.old for form in name.forms[1:]) or word.endswith(("_", "=")) or "." in word[1:]:
+        if (
+            maker is None
+            or not all(form.old for form in name.forms[1:])
+            or word.endswith(("_", "="))
+            or "." in word[1:]
+        ):
             continue
         method = names.operator(word) or name.short
         for usual in (vars(Tensor)[method], name.function)[: 1 + (not word.startswith(".") and method == name.short)]:

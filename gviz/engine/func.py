@@ -70,7 +70,9 @@ def grad_and_value(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
         left = iter([one.new_zeros(one.shape) if found is None else found for found, one in both])
         found = tuple(mapped(lambda _: next(left), given[place]) for place in places)
         result = (found if isinstance(argnums, tuple) else found[0]), ((value, aux) if has_aux else value)
-        return mapped(lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, inputs) else one, result)
+        return mapped(
+            lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, inputs) else one, result
+        )
 
     return run
 
@@ -91,10 +93,14 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = ()
     """Call a module with other parameters and buffers, which it has for the time of the call."""
     dicts = parameter_and_buffer_dicts
     given = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
-    own = dict(module.members("_parameters", remove_duplicate=False)) | dict(module.members("_buffers", remove_duplicate=False))
+    own = dict(module.members("_parameters", remove_duplicate=False)) | dict(
+        module.members("_buffers", remove_duplicate=False)
+    )
     if unexpected := [name for name in given if name not in own]:
         raise KeyError(unexpected[0])
-    given = {name: given[one] for one in given for name in own if own[name] is own[one]} | given  # weights that are shared
+    given = {
+        name: given[one] for one in given for name in own if own[name] is own[one]
+    } | given  # weights that are shared
     before = []
     try:
         for name, value in given.items():

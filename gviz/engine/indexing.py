@@ -108,7 +108,9 @@ def is_nested(key: Any) -> bool:
     """Return whether a list stands for a tuple."""
     if not isinstance(key, list) or len(key) >= LONGEST_TUPLE:
         return False
-    return any(one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key)
+    return any(
+        one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key
+    )
 
 
 def as_index(part: Any) -> Any:

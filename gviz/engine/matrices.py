@@ -19,7 +19,9 @@ from gviz.ops.rows import brief
 
 # ------------------------------------------------------------------ norms
 @named("linalg.matrix_norm")
-def matrix_norm(self: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None) -> Tensor:
+def matrix_norm(
+    self: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None
+) -> Tensor:
     """Return the norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
     if ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")}:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -29,7 +31,9 @@ def matrix_norm(self: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: b
         return call["vector_norm"](self, 2, dims, keepdim, dtype)
     if ord in {2, -2, "nuc"}:
         order = (*(d for d in range(self.ndim) if d not in dims), *dims)
-        values = call["linalg_svd"]((self if dtype is None else call["cast_like"](self, dtype)).permute(order), False)[1]
+        values = call["linalg_svd"]((self if dtype is None else call["cast_like"](self, dtype)).permute(order), False)[
+            1
+        ]
         result = getattr(values, {2: "amax", -2: "amin", "nuc": "sum"}[ord])((-1,), keepdim)
         return result.unsqueeze(-1).permute([order.index(d) for d in range(self.ndim)]) if keepdim else result
     added, rest = dims if ord in {1, -1} else dims[::-1]
@@ -52,7 +56,9 @@ def linalg_norm(
 ) -> Tensor:
     """Return the norm of a vector or, where an order and two dims are given, of matrices."""
     if ord is not None and dim is None and self.ndim not in {1, 2}:
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D."
+        )
     if isinstance(ord, str) or (ord is not None and len(dim or self.shape) == 2):
         return matrix_norm(self, ord, dim or (-2, -1), keepdim, dtype=dtype)
     return call["vector_norm"](self, 2.0 if ord is None else ord, dim, keepdim, dtype)

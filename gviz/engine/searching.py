@@ -26,7 +26,9 @@ def constant(array: Any, dtype: Any = None) -> Any:
 
 
 @named("quantile")
-def quantile(self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+def quantile(
+    self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
     """Return the values below which shares of the others lie: of everything, or along a dim."""
     if self._array.dtype.kind != "f":
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
@@ -69,14 +71,18 @@ def searchsorted(
     """Return where each value would be put into sorted rows."""
     rows, values = sorted_sequence._array, np.asarray(array_of(self))
     if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
-        text = f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
+        text = (
+            f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
+        )
         wanted = "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor"
         raise RuntimeError(f"torch.searchsorted(): boundaries tensor {wanted} {text}")
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
     for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
-        places[at or ...] = np.searchsorted(rows[at], values[at or ...], "right" if right or side == "right" else "left")
+        places[at or ...] = np.searchsorted(
+            rows[at], values[at or ...], "right" if right or side == "right" else "left"
+        )
     return constant(places)
 
 

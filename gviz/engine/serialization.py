@@ -1,7 +1,7 @@
 """``torch.save`` and ``torch.load``: PyTorch's own files, a zip archive with a pickle and the memory of each tensor.
 
-The pickle names PyTorch's functions, which are never imported: written here by name, and looked up in a table when read. Only
-what is in that table is called, unless the script says ``weights_only=False``.
+The pickle names PyTorch's functions, which are never imported: written here by name, and looked up in a table when
+read. Only what is in that table is called, unless the script says ``weights_only=False``.
 Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
 """
 
@@ -34,7 +34,9 @@ __all__ = ["load", "save"]
 
 
 # ------------------------------------------------------------------ what files name
-def rebuild(flat: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, metadata: Any = None) -> Tensor:
+def rebuild(
+    flat: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, metadata: Any = None
+) -> Tensor:
     """Return a tensor on a part of some memory. RuntimeError: it is not in there."""
     last = offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     needed = last if math.prod(size) else 0
@@ -141,7 +143,12 @@ def save(
     text, whole = io.BytesIO(), io.BytesIO()
     writer = Writer(text, pickle_protocol)
     writer.dump(obj)
-    records = {"data.pkl": text.getvalue(), ".format_version": b"1", ".storage_alignment": b"64", "byteorder": b"little"}
+    records = {
+        "data.pkl": text.getvalue(),
+        ".format_version": b"1",
+        ".storage_alignment": b"64",
+        "byteorder": b"little",
+    }
     records |= {f"data/{one.key}": one.flat.tobytes() for one in writer.storages.values()} | {"version": b"3\n"}
     with zipfile.ZipFile(whole, "w") as archive:
         for record, data in records.items():
@@ -189,7 +196,9 @@ class Reader(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Any:
         """Return the memory of tensors: numbers of a type."""
         _, storage, key, location, _ = pid
-        place = self.place.get(location) if isinstance(self.place, dict) else "cpu" if callable(self.place) else self.place
+        place = (
+            self.place.get(location) if isinstance(self.place, dict) else "cpu" if callable(self.place) else self.place
+        )
         if Device(place or location).type != "cpu":
             raise RuntimeError(
                 "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
@@ -212,7 +221,8 @@ def load(
 ) -> Any:
     """Return the object in a file or a stream: of tensors, numbers, texts and collections, or of anything if it is trusted.
 
-    UnpicklingError: it is no such file, not whole, or names what is not allowed. It is read whole, whatever ``mmap`` says.
+    UnpicklingError: it is no such file, not whole, or names what is not allowed. It is read whole, whatever ``mmap``
+    says.
     """
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as stream:

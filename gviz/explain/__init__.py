@@ -1,7 +1,7 @@
 """Local derivatives as symbols, the paths of the chain rule, and the table of operations as people read it.
 
-The module is also a function, ``gviz.explain(word, wrt=(), *, options=None, max_paths=8, say=None, **values)``, which returns
-what ``gviz explain`` prints: see :func:`gviz.answers.explain`.
+The module is also a function, ``gviz.explain(word, wrt=(), *, options=None, max_paths=8, say=None, **values)``, which
+returns what ``gviz explain`` prints: see :func:`gviz.answers.explain`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The engine's operations for people (``gviz ops``): each row of the table with its names and its formulas as text.
 
-All of it is read from the code that runs: the names from :data:`gviz.autograd.names.NAMES`, each with the rows that its forms
-call. A name that calls several rows is one of the *forms* of the rows that it is named after; it has the others as *parts*.
+All of it is read from the code that runs: the names from :data:`gviz.autograd.names.NAMES`, each with the rows that its
+forms call. A name that calls several rows is one of the *forms* of the rows that it is named after; it has the others
+as *parts*.
 """
 
 from __future__ import annotations
@@ -113,11 +114,17 @@ class Operation:
 
 NODES = tuple(
     Operation(
-        node.__name__, node.__name__, source=location((code := node.apply.__code__).co_filename, code.co_firstlineno), note=note
+        node.__name__,
+        node.__name__,
+        source=location((code := node.apply.__code__).co_filename, code.co_firstlineno),
+        note=note,
     )
     for node, note in (
         (AccumulateGrad, "the node of a leaf: it adds the gradient that arrives to the leaf's .grad"),
-        (CopySlices, "the node of a tensor that was written through a view: what was overwritten passes no gradient on"),
+        (
+            CopySlices,
+            "the node of a tensor that was written through a view: what was overwritten passes no gradient on",
+        ),
     )
 )
 """Nodes that come from no row."""
@@ -157,8 +164,12 @@ def public() -> Iterator[tuple[str, Any, Any]]:
         for form in name.forms:
             yield from ((text, form.call, form) for text in written(word))
     yield from ((f"nn.{name}", layer.forward, "") for name, layer in LAYERS.items())
-    yield from ((f"Tensor.{name}", made.fget, "") for name, made in space.items() if isinstance(made, property) and made.fget)
-    yield from ((text, space[name], "") for name, text in {"__getitem__": "x[...]", "__setitem__": "x[...] = y"}.items())
+    yield from (
+        (f"Tensor.{name}", made.fget, "") for name, made in space.items() if isinstance(made, property) and made.fget
+    )
+    yield from (
+        (text, space[name], "") for name, text in {"__getitem__": "x[...]", "__setitem__": "x[...] = y"}.items()
+    )
 
 
 def rows_in(start: Any) -> set[str]:
@@ -256,8 +267,8 @@ def place(form: str) -> tuple[int, str]:
 def matching(pattern: str) -> list[Operation]:
     """Return the operations that a pattern means; of the parts of a function those first that few others have.
 
-    It is a name (``mul``, ``torch.mul``, ``x*y``, ``Tensor.__mul__``, ``MulBackward0``), else that of a function that they are
-    part of (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
+    It is a name (``mul``, ``torch.mul``, ``x*y``, ``Tensor.__mul__``, ``MulBackward0``), else that of a function that
+    they are part of (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
     """
     dunder = pattern.removeprefix("torch.").removeprefix("Tensor.")
     pattern = next((written(word)[0] for word in NAMES if operator(word) == dunder), pattern)
@@ -265,6 +276,8 @@ def matching(pattern: str) -> list[Operation]:
     for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
         if named := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:
             return named
-        if parts := [one for one in operations() if any(fits(text) for form in one.part_of for text in spellings(form))]:
+        if parts := [
+            one for one in operations() if any(fits(text) for form in one.part_of for text in spellings(form))
+        ]:
             return sorted(parts, key=lambda one: len(one.part_of))
     return []

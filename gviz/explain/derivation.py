@@ -59,9 +59,10 @@ class Derivation:
     def as_dict(self) -> dict[str, Any]:
         """Return the record for JSON.
 
-        ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the engine's
-        gradient, ``start`` if backward does not start from 1; ``grad_before`` and ``grad_after``, what the tensor's ``.grad``
-        was before backward and is now, if that is not ``grad``. ``sum`` and a product are null where they are not known.
+        ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the
+        engine's gradient, ``start`` if backward does not start from 1; ``grad_before`` and ``grad_after``, what the
+        tensor's ``.grad`` was before backward and is now, if that is not ``grad``. ``sum`` and a product are null where
+        they are not known.
         """
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
 
@@ -70,7 +71,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     """Return how the gradients of some tensors come about.
 
     Args:
-        graph: one that was recorded, with its flow (:attr:`gviz.SourceOptions.flow`) and Jacobians if numbers are wanted.
+        graph: one that was recorded, with its flow (:attr:`gviz.SourceOptions.flow`) and Jacobians if numbers are
+            wanted.
         wrt: names of tensors, such as w for ``w.grad``; all leaves if there is none.
         most: how many paths to each are listed; they are counted and added whatever their number.
 
@@ -175,9 +177,9 @@ def without_large(graph: Graph) -> Graph:
 def completed(chain: Chain, *, has_tensors: bool) -> Chain:
     """Return a chain that could not be checked with the numbers that are known all the same.
 
-    Where a step is neither a factor nor a small matrix, but one path alone has come there, the path's gradient is the one that
-    the engine hands on. These are the engine's own numbers: they check nothing. Without a gradient to begin with there are
-    numbers for numbers alone.
+    Where a step is neither a factor nor a small matrix, but one path alone has come there, the path's gradient is the
+    one that the engine hands on. These are the engine's own numbers: they check nothing. Without a gradient to begin
+    with there are numbers for numbers alone.
     """
     if chain.sum is not None:
         return chain

@@ -27,7 +27,9 @@ MENDS_OF_NAN = {
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
-GROWN = "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
+GROWN = (
+    "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
+)
 MENDS_OF_ZERO = {
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
@@ -63,7 +65,9 @@ def of_number(case: Case, row: TensorRow) -> Iterator[Cause | None]:
         yield zero(case, row)
     if row.before is not None and not has_only(row.before, 0.0) and case.graph.line:
         what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
-        mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+        mend = (
+            f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+        )
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
 
 
@@ -79,7 +83,9 @@ def zero(case: Case, row: TensorRow) -> Cause:
         what = f"the gradient of {row.name} is 0, and where it became so is not known"
         mend = "gviz render --view dataflow shows the gradients on their way"
         return Cause(row.name, "zero", what, case.line_of_backward, mend)
-    own = next((case.nodes[edge.source] for edge in cuts if edge.handed is not None and not has_only(edge.handed, 0.0)), None)
+    own = next(
+        (case.nodes[edge.source] for edge in cuts if edge.handed is not None and not has_only(edge.handed, 0.0)), None
+    )
     if own is not None:  # a gradient came to it that was not 0
         what = f"the gradient of {row.name} is 0: the backward of {own.label.removesuffix('Backward')} gives 0"
         return Cause(row.name, "zero", what, case.line_of_node(own), "look at what its backward returns")
@@ -89,7 +95,11 @@ def zero(case: Case, row: TensorRow) -> Cause:
     what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"
     sign = sign_of(case.nodes[cuts[0].target])
     return Cause(
-        row.name, "zero", what, tuple(lines), MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0")
+        row.name,
+        "zero",
+        what,
+        tuple(lines),
+        MENDS_OF_ZERO.get(sign, f"give {sign} inputs where its derivative is not 0"),
     )
 
 
@@ -142,7 +152,9 @@ def not_finite(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
     number = number_of(row.grad)
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
-    edge = max(turning, key=lambda edge: case.nodes[edge.target].turn, default=None)  # backward meets the last one first
+    edge = max(
+        turning, key=lambda edge: case.nodes[edge.target].turn, default=None
+    )  # backward meets the last one first
     is_picked = edge is not None and all(map(is_finite, case.root_values)) and chooser(case, edge) is not None
     if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
         return told
@@ -151,7 +163,9 @@ def not_finite(case: Case, row: TensorRow) -> Cause:
         return Cause(row.name, "nan", what, case.line_of_backward)
     source, target, where = case.nodes[edge.source], case.nodes[edge.target], chooser(case, edge)
     sign, name, lines = sign_of(target), case.name_of(source), case.line_of_node(target)
-    made = f"{sign} hands on {number}" if is_finite(edge.local) else f"the derivative of {sign} for {name} is not finite"
+    made = (
+        f"{sign} hands on {number}" if is_finite(edge.local) else f"the derivative of {sign} for {name} is not finite"
+    )
     if where is None:
         mend = f"keep the input of {sign} away from where its derivative is infinite: add a small number, or clamp it"
         return Cause(row.name, "nan", f"{row.name}.grad is {number}: {made}, backward", lines, mend)
@@ -191,7 +205,9 @@ def first_not_finite(case: Case) -> set[str]:
     if case.root_row is not None and "nan" in elements(case.root_row.value):  # an inf may be there on purpose: a mask
         given = [node for node in given if "nan" in elements(node.value)] or ([] if made else given)
         made = [node for node in made if not node.label.startswith(PUT_IN)] or made
-    first = min(reversed(made), key=lambda node: node.turn, default=None)  # of one line, a user stands before what it uses
+    first = min(
+        reversed(made), key=lambda node: node.turn, default=None
+    )  # of one line, a user stands before what it uses
     return {node.id for node in given or (first,) if node is not None}
 
 
@@ -214,7 +230,9 @@ def born(case: Case, name: str, what: str) -> Cause | None:
         row = case.rows.get(first.name or "")
         lines = case.line_of_row(row) if row is not None else ()
         if case.graph.turn and first.kind == "leaf":
-            return Cause(name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN)
+            return Cause(
+                name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN
+            )
         return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
     sign = sign_of(first)
     mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.turn else f"keep the input of {sign} within its domain")

@@ -1,8 +1,9 @@
 """Local derivatives as symbols: ``b`` for the product y = a * b by a, ``1 - t²`` for t = tanh(x).
 
-They are read off the table of operations: the derivative of a row is called with symbols in place of arrays, and with 1 in
-place of the gradient that arrives. If it then consists of functions that work element by element, that is the factor by which
-the gradient is multiplied on its way to this input. Else (a matrix product, a sum over rows) there is no such factor, and the
+They are read off the table of operations: the derivative of a row is called with symbols in place of arrays, and with 1
+in place of the gradient that arrives. If it then consists of functions that work element by element, that is the factor
+by which the gradient is multiplied on its way to this input. Else (a matrix product, a sum over rows) there is no such
+factor, and the
 derivative is named for what it does to the gradient: ``grad @ w.T``.
 """
 
@@ -240,7 +241,9 @@ def _known(
 ) -> dict[str, Any]:
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()} | {"result": symbol_of(result)}
+    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()} | {
+        "result": symbol_of(result)
+    }
     return known | {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
 
 
@@ -253,7 +256,9 @@ def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None
     for grad in (Symbol(ast.Constant(1)), symbol_of(GRAD)):
         found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
         is_factor = isinstance(grad.node, ast.Constant)
-        if not is_factor or is_elementwise(found, [value.node for value in known.values() if isinstance(value, Symbol)]):
+        if not is_factor or is_elementwise(
+            found, [value.node for value in known.values() if isinstance(value, Symbol)]
+        ):
             return Local(written(found), is_factor)
     return None
 
@@ -266,8 +271,8 @@ def with_formula(graph: Graph) -> Graph:
 def with_symbols(graph: Graph) -> Graph:
     """Return the graph with the symbol of the local derivative on each edge into an operation.
 
-    The value of one that is no factor is taken away: it is what a gradient of ones would become. So is the Jacobian of one that
-    is a factor for each element.
+    The value of one that is no factor is taken away: it is what a gradient of ones would become. So is the Jacobian of
+    one that is a factor for each element.
     """
     words = words_of(graph)
     nodes = graph.by_id

@@ -151,7 +151,9 @@ def in_place(line: str) -> str:
         if not (isinstance(read, ast.Assign) and isinstance(read.value, ast.BinOp) and len(read.targets) == 1):
             return None
         target, value = read.targets[0], read.value
-        if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or ast.unparse(value.left) != ast.unparse(target):
+        if not isinstance(target, ast.Name | ast.Attribute | ast.Subscript) or ast.unparse(value.left) != ast.unparse(
+            target
+        ):
             return None
         return ast.AugAssign(target, value.op, value.right)
 
@@ -169,7 +171,11 @@ def out_of_place(line: str) -> str:
         if isinstance(read, ast.AugAssign) and isinstance(read.target, ast.Name):
             return ast.Assign([read.target], ast.BinOp(ast.Name(read.target.id, ast.Load()), read.op, read.value))
         call = read.value if isinstance(read, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Name)
+        ):
             written = call.args[0] if call.func.value.id in MODULES and call.args else call.func.value
             call.func.attr = call.func.attr.removesuffix("_")
             return ast.Assign([written], call)

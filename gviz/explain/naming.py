@@ -67,7 +67,9 @@ class Named(NamedTuple):
         more = [
             (
                 "is",
-                "" if one.note or not calls else f"what autograd records for {calls[0]}{'' if one.forms else ', among others'}",
+                ""
+                if one.note or not calls
+                else f"what autograd records for {calls[0]}{'' if one.forms else ', among others'}",
             ),
             ("example", self.example),
             ("saves", "nothing: its derivative needs no value" if one.formulas and not one.saved else ""),
@@ -146,7 +148,8 @@ def refuse(name: str) -> NoReturn:
         hint = f"did you mean {meant}Backward? Or {hint}" if meant else hint
     elif name == "backward":
         raise SourceError(
-            "backward is no operation of the graph: it runs the graph", hint="gviz explain SOURCE shows what it computes"
+            "backward is no operation of the graph: it runs the graph",
+            hint="gviz explain SOURCE shows what it computes",
         )
     else:
         otherwise = "gviz ops lists all operations; an expression is more than a name, as in y=x*w"

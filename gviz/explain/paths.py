@@ -73,7 +73,8 @@ class Chain:
         grad: the engine's gradient; None if there is none.
         found: that sum, whatever the engine's gradient is; None where a factor is not known.
         reached: how many paths from the roots lead to each tensor on the way, by its node.
-        odd: the steps at which the engine hands on another gradient than the product, if the sum is not the engine's gradient.
+        odd: the steps at which the engine hands on another gradient than the product, if the sum is not the engine's
+            gradient.
         before: what the tensor's ``.grad`` was when backward was called; None where it was none, or that is not known.
         absent: why the graph has no gradients of the engine's; "" if it has.
     """
@@ -131,11 +132,17 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
     sum_, scale = summed(graph.roots, order, kept, start)
     found, odd = sum_, list[Step]()
     if not agree(sum_, grad, scale):
-        odd = [] if sum_ is None or grad is None else [step for each in order for step in odd_steps(each, kept[each.id], names)]
+        odd = (
+            []
+            if sum_ is None or grad is None
+            else [step for each in order for step in odd_steps(each, kept[each.id], names)]
+        )
         sum_, listed = None, [path._replace(product=None) for path in listed]
     roots = tuple(names[root, 0] for root in graph.roots)
     on_paths = frozenset((edge.target, edge.slot) for edges in kept.values() for edge in edges)
-    return Chain(roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts, tuple(odd))
+    return Chain(
+        roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts, tuple(odd)
+    )
 
 
 def target_of(graph: Graph, name: str) -> Node:
@@ -175,7 +182,9 @@ def target_of(graph: Graph, name: str) -> Node:
 def is_root(graph: Graph, row: TensorRow) -> bool:
     """Return whether a leaf is the only root: that is a leaf with the same numbers, of which the gradient is no coincidence."""
     roots = [
-        each for each in graph.tensors if each.is_leaf and [each.name] == [n.name for n in graph.nodes if n.id in graph.roots]
+        each
+        for each in graph.tensors
+        if each.is_leaf and [each.name] == [n.name for n in graph.nodes if n.id in graph.roots]
     ]
     facts = (row.shape, row.dtype, row.value, row.grad)
     return row.is_leaf and row.grad is not None and any((r.shape, r.dtype, r.value, r.grad) == facts for r in roots)
@@ -259,7 +268,9 @@ def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Value:
     return total
 
 
-def summed(roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Edge]], start: Value) -> tuple[Value, float]:
+def summed(
+    roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Edge]], start: Value
+) -> tuple[Value, float]:
     """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
     sums: dict[str, Value] = {root: start for root in roots if root in kept}
     scale, end = 0.0, order[0].id

@@ -44,7 +44,13 @@ def stopped(case: Case, row: TensorRow) -> Cause | None:
     stop = case.stop
     if stop is None:
         return None
-    answers = {NO_GRAPH: without_graph, SECOND: second, CHANGED: written, LEAF_WRITTEN: leaf_written, NOT_SCALAR: not_scalar}
+    answers = {
+        NO_GRAPH: without_graph,
+        SECOND: second,
+        CHANGED: written,
+        LEAF_WRITTEN: leaf_written,
+        NOT_SCALAR: not_scalar,
+    }
     for words, answer in answers.items():
         if words in stop.message:
             return answer(case, row, stop)
@@ -58,7 +64,9 @@ def stopped(case: Case, row: TensorRow) -> Cause | None:
 
 def leaf_written(_: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
-    what = "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
+    what = (
+        "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
+    )
     return Cause(row.name, "failed", what, stop.lines, f"with torch.no_grad(): {stop.code}")
 
 
@@ -66,14 +74,18 @@ def not_scalar(_: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root of several elements."""
     root = named_in(stop.code) or "loss"
     what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
-    return Cause(row.name, "failed", what, stop.lines, f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))")
+    return Cause(
+        row.name, "failed", what, stop.lines, f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))"
+    )
 
 
 def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
     behind = [cut for cut in case.graph.cuts if row.name in cut.leaves]
-    if root is not None and behind and root.cut_at not in [cut.at for cut in behind]:  # the leaf was lost on another way
+    if (
+        root is not None and behind and root.cut_at not in [cut.at for cut in behind]
+    ):  # the leaf was lost on another way
         root = root._replace(cut=behind[-1].why, cut_by=behind[-1].by, cut_at=behind[-1].at)
     told = cut_off(case, root) if root is not None and root.cut != "frozen" else None
     if root is not None and told is not None:
@@ -101,11 +113,15 @@ def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
     made, user = case.nodes[link.source], case.nodes[link.target]
     lines, used = case.line_of_node(made), case.line_of_node(user)
     code = used[0][1] if used else ""
-    carried = (one for one in mends.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code))  # from run to run
+    carried = (
+        one for one in mends.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
+    )  # from run to run
     name = next(iter((*carried, *mends.assigned_in(lines[0][1]))), "") if lines else ""
     is_named = name.isidentifier() and re.search(rf"\b{name}\b", code) is not None
     name = name or (made.name if made.name and not made.is_letter else "") or "a tensor"
-    what = f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"
+    what = (
+        f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"
+    )
     is_again = any(node.line == made.line and node.turn > made.turn for node in case.shown.nodes)
     if is_again and is_named:
         mend = f"{name} = {name}.detach() before it is used again"
@@ -114,14 +130,19 @@ def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
     else:
         mend = f"compute {name} anew before each backward(), detach() what it takes from before, or backward(retain_graph=True)"
     return Cause(
-        row.name, "second backward", what, tuple(dict.fromkeys((*stop.lines, *lines, *(used if is_again else ())))), mend
+        row.name,
+        "second backward",
+        what,
+        tuple(dict.fromkeys((*stop.lines, *lines, *(used if is_again else ())))),
+        mend,
     )
 
 
 def link_of(case: Case) -> Edge | None:
     """Return the edge at which a backward came to operations that an earlier one had freed.
 
-    They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing flows.
+    They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing
+    flows.
     """
     nodes = case.nodes
     flowing = [edge for edge in case.shown.edges if edge.handed is not None]
@@ -136,7 +157,9 @@ def written(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
     writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]
-    saver = min(freed, key=lambda node: node.turn, default=None)  # backward frees one after the other, and failed at the last
+    saver = min(
+        freed, key=lambda node: node.turn, default=None
+    )  # backward frees one after the other, and failed at the last
     by = f" by {sign_of(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = writes[0][1] if writes else ""
@@ -151,5 +174,7 @@ def named_in(code: str) -> str:
     >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
     ('loss', 'loss', 'a')
     """
-    found = [name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")]
+    found = [
+        name for match in _BACKWARD.finditer(code) for name in match.groups() if name not in (None, "autograd", "torch")
+    ]
     return found[0] if found else ""

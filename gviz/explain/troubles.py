@@ -1,7 +1,7 @@
 """PyTorch's errors and warnings about autograd: what each of them means, and the ways out.
 
-A text is found by its letters alone, so that it may be pasted with its traceback, other line breaks, colours, other quotes,
-and with the sizes and names of its own tensors.
+A text is found by its letters alone, so that it may be pasted with its traceback, other line breaks, colours, other
+quotes, and with the sizes and names of its own tensors.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ CUBE = """class Cube(torch.autograd.Function):
 
 y = Cube.apply(x)"""
 
-NO_GRAD = (
-    "Very likely .grad is None: backward() has not run yet, or the tensor is no leaf, or the loss was not computed from it."
-)
+NO_GRAD = "Very likely .grad is None: backward() has not run yet, or the tensor is no leaf, or the loss was not computed from it."
 NO_GRAD_WAYS = (
     ("Find out which.", "gviz why train.py"),
     ("w = w - lr * w.grad has replaced the leaf.", "with torch.no_grad():\n    w -= lr * w.grad"),
@@ -97,7 +95,10 @@ TROUBLES = (
         "graphs together.",
         (
             ("A tensor of the last iteration is used again: cut it off.", "hidden = hidden.detach()"),
-            ("A loss is summed for a printout: sum numbers, not graphs.", "total += loss.item()   # not: total += loss"),
+            (
+                "A loss is summed for a printout: sum numbers, not graphs.",
+                "total += loss.item()   # not: total += loss",
+            ),
             ("Something is computed once before the loop: compute it in each iteration, before backward().", ""),
             ("Two losses share a graph: add them, and go back once.", "(loss1 + loss2).backward()"),
             ("You do want to go back twice: keep the graph. The gradients add up.", "loss.backward(retain_graph=True)"),
@@ -111,8 +112,14 @@ TROUBLES = (
         "was written "
         "(its version) beside how often it had been when it was saved.",
         (
-            ("Write the in-place operation as one that makes a new tensor.", "x = x + 1   # not: x += 1, x.add_(1), x[0] = 1"),
-            ("An activation works in place on what the layer before has saved.", "nn.ReLU()   # not: nn.ReLU(inplace=True)"),
+            (
+                "Write the in-place operation as one that makes a new tensor.",
+                "x = x + 1   # not: x += 1, x.add_(1), x[0] = 1",
+            ),
+            (
+                "An activation works in place on what the layer before has saved.",
+                "nn.ReLU()   # not: nn.ReLU(inplace=True)",
+            ),
             ("The in-place write is wanted: let it have a copy.", "y = x.clone(); y[0] = 1"),
             ("optimizer.step() comes between two backward() calls that share weights: call it after both.", ""),
             ("Find the operation that saved it.", "torch.autograd.set_detect_anomaly(True)"),
@@ -141,7 +148,10 @@ TROUBLES = (
         "become the "
         "result of an operation, and its .grad would have no place.",
         (
-            ("It is an update of the weights, which is not to be recorded.", "with torch.no_grad():\n    w -= lr * w.grad"),
+            (
+                "It is an update of the weights, which is not to be recorded.",
+                "with torch.no_grad():\n    w -= lr * w.grad",
+            ),
             ("It is a part of the computation: make a new tensor.", "v = w + 1   # not: w += 1"),
             (
                 "w = w - lr * w.grad without no_grad() makes a new w that is no leaf: its .grad stays None.",
@@ -175,7 +185,10 @@ TROUBLES = (
                 "Take the tensor that y was computed from.",
                 "x = torch.tensor(2.0, requires_grad=True)\ny = x ** 2\ntorch.autograd.grad(y, x)",
             ),
-            ("It may be that it has no part in y: None is its gradient then.", "torch.autograd.grad(y, x, allow_unused=True)"),
+            (
+                "It may be that it has no part in y: None is its gradient then.",
+                "torch.autograd.grad(y, x, allow_unused=True)",
+            ),
             ("Zeros instead of None.", "torch.autograd.grad(y, x, materialize_grads=True)"),
         ),
     ),
@@ -268,7 +281,10 @@ TROUBLES = (
         "A view was made under no_grad(), and is written in place outside of it. It is not clear whether the write is to be "
         "recorded.",
         (
-            ("The write is not to be recorded: do both inside.", "with torch.no_grad():\n    part = w[:2]\n    part.zero_()"),
+            (
+                "The write is not to be recorded: do both inside.",
+                "with torch.no_grad():\n    part = w[:2]\n    part.zero_()",
+            ),
             ("It is to be recorded: do both outside.", "part = w[:2]\npart.mul_(x)"),
         ),
     ),
@@ -312,7 +328,12 @@ TROUBLES = (
     Trouble(
         ("can't retain_grad on Tensor that has requires_grad=False",),
         "The tensor has no graph behind it, so that no gradient will come to it.",
-        (("One of the tensors that it is computed from needs a gradient.", "x.requires_grad_()\ny = x * 2\ny.retain_grad()"),),
+        (
+            (
+                "One of the tensors that it is computed from needs a gradient.",
+                "x.requires_grad_()\ny = x * 2\ny.retain_grad()",
+            ),
+        ),
     ),
     Trouble(
         (
@@ -412,7 +433,9 @@ TROUBLES = (
         ),
     ),
     Trouble(
-        ("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient",),
+        (
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient",
+        ),
         "A warning: with create_graph=True the gradient has a graph that leads to its own leaf, so that neither is freed.",
         (
             ("Take the gradient as a result.", "(grad,) = torch.autograd.grad(loss, w, create_graph=True)"),
@@ -458,7 +481,12 @@ TROUBLES = (
     Trouble(
         ("expected a Variable argument, but got ...Tensor", "Variable data has to be a tensor, but got Variable"),
         "PyTorch before 0.4 had Variables, which have gradients, beside tensors, which had none: the other one is wanted.",
-        (("Use a newer PyTorch, where a tensor is both.", "w = torch.randn(3, requires_grad=True)   # not: Variable(...)"),),
+        (
+            (
+                "Use a newer PyTorch, where a tensor is both.",
+                "w = torch.randn(3, requires_grad=True)   # not: Variable(...)",
+            ),
+        ),
     ),
     Trouble(
         ("more than one element of the written-to tensor refers to a single memory location",),

@@ -1,9 +1,9 @@
 """Why a gradient is None, zero, not a number, or the sum of several: the cause, the line that causes it, and the mend.
 
-All of it is read off the graph as data: the rows of tensors with their lines and what cut them off, the gradients on their way
-back, and the error that the program stopped with. So it is the same for gviz's engine and for the real PyTorch. ``stopped.py``
-has the causes that are errors, ``outside.py`` those of tensors outside the graph, ``gradients.py`` those of gradients that are
-there; here are the question, and the gradients that are not.
+All of it is read off the graph as data: the rows of tensors with their lines and what cut them off, the gradients on
+their way back, and the error that the program stopped with. So it is the same for gviz's engine and for the real
+PyTorch. ``stopped.py`` has the causes that are errors, ``outside.py`` those of tensors outside the graph,
+``gradients.py`` those of gradients that are there; here are the question, and the gradients that are not.
 """
 
 from __future__ import annotations
@@ -167,7 +167,10 @@ def without_trace(case: Case, row: TensorRow, node: Node) -> Cause:
     lines = case.line_of(row.taken_at)
     if row.taken_at and (row.was_used or row.was_early):
         return Cause(
-            row.name, "cleared", f"{row.name} had its gradient until it was taken away, when nothing needed it any more", lines
+            row.name,
+            "cleared",
+            f"{row.name} had its gradient until it was taken away, when nothing needed it any more",
+            lines,
         )
     if row.taken_at:
         what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
@@ -175,7 +178,9 @@ def without_trace(case: Case, row: TensorRow, node: Node) -> Cause:
         return Cause(row.name, "taken away", what, lines, mend)
     if own is not None:
         what = f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {row.name}"
-        return Cause(row.name, "no gradient", what, case.line_of_node(own), "return a gradient for each input in its backward")
+        return Cause(
+            row.name, "no gradient", what, case.line_of_node(own), "return a gradient for each input in its backward"
+        )
     lines = case.line_of_backward
     if lines and "inputs" in lines[0][1]:
         what = f"backward was asked for the gradients of other tensors: {row.name} is not among its inputs"

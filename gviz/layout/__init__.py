@@ -7,7 +7,8 @@ from gviz.errors import GvizWarning, RenderError
 __all__ = ["ENGINES", "DrawingError", "NoEngineError", "RenderWarning"]
 
 ENGINES = {"auto": ("embedded", "system"), "embedded": ("embedded",), "system": ("system",)}
-"""The words of ``--graphviz``, each with the engines that are tried, in order: in this process, the system's ``dot``."""
+"""The words of ``--graphviz``, each with the engines that are tried, in order: in this process, the system's
+``dot``."""
 
 
 class RenderWarning(GvizWarning):

@@ -1,7 +1,7 @@
 """A picture drawn by another process of gviz.
 
-A text may need other fonts than this process has settled on, or a graph more memory than there is, at which Graphviz ends its
-process.
+A text may need other fonts than this process has settled on, or a graph more memory than there is, at which Graphviz
+ends its process.
 """
 
 from __future__ import annotations

@@ -138,13 +138,17 @@ def _load() -> Any:
         try:
             _State.module = sys.modules.get(_COMPILED) or _load_compiled()
         except ModuleNotFoundError:
-            raise NoEngineError("pygraphviz, which carries Graphviz, is not installed", hint="pip install pygraphviz") from None
+            raise NoEngineError(
+                "pygraphviz, which carries Graphviz, is not installed", hint="pip install pygraphviz"
+            ) from None
         except ImportError as error:
             hint = f"{_NEEDS} installs the libraries that it needs" if sys.platform == "linux" else None
             if "map segment" in str(error) or "allocate memory" in str(error):  # the libraries are there
                 hint = "give gviz more memory: see ulimit -v"
             raise NoEngineError(f"pygraphviz, which carries Graphviz, cannot be loaded ({error})", hint=hint) from None
-        if hasattr(_State.module, "agattr"):  # the first layout declares it for all later graphs: here, for the first as well
+        if hasattr(
+            _State.module, "agattr"
+        ):  # the first layout declares it for all later graphs: here, for the first as well
             _State.module.agattr(None, _State.module.AGNODE, b"label", rb"\N")
     return _State.module
 

@@ -1,7 +1,7 @@
 """DOT text in, picture out: by Graphviz in this process, in another one, or by the system's ``dot`` if there is none.
 
-Both engines are modules with the same two functions: ``version()`` and ``draw(dot, output, program, wide=)``; each raises
-:class:`NoEngineError` if the engine is not here.
+Both engines are modules with the same two functions: ``version()`` and ``draw(dot, output, program, wide=)``; each
+raises :class:`NoEngineError` if the engine is not here.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from gviz.layout.fonts import needs_more, warn_of_missing
 
 _WITHOUT = "DOT, JSON and the tree need no Graphviz: graph.dot"
 
-_INKED = frozenset(("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd", "gd2", "wbmp", "webp", "tif", "tiff", "bmp"))
+_INKED = frozenset(
+    ("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd", "gd2", "wbmp", "webp", "tif", "tiff", "bmp")
+)
 """Formats that hold the shapes of the characters; the others hold their numbers, and the reader's fonts show them."""
 
 
 _LARGE = 5_000
-"""Statements from which another process draws: Graphviz ends its process, without a word, where memory does not suffice."""
+"""Statements from which another process draws: Graphviz ends its process, without a word, where memory does not
+suffice."""
 
 _ONE_AT_A_TIME = RLock()
 """Graphviz has state of its own, and the environment belongs to the whole process."""
@@ -82,7 +85,9 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
             return draw_in_child(raw, output, program, wide=wide)
         except OSError as error:
             if needs_fonts:
-                remark = f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes"
+                remark = (
+                    f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes"
+                )
                 warnings.warn(remark, RenderWarning, stacklevel=2)
     return embedded.draw(raw, output, program, wide=wide)
 

@@ -1,9 +1,9 @@
 """How to ask Graphviz for a layout so that it answers: limits for its search, and arrows that it should not route.
 
 ``dot`` lays a place holder for each rank that an arrow crosses. A value that every step of a loop uses again has arrows
-across all of them: 300 steps make 45,000 place holders and would take minutes. So the longest arrows are left out of the
-layout and drawn straight when all else has its place; and the search for positions, whose cost grows with the square of
-the number of place holders, gets a limit (``nslimit``) that small graphs never reach.
+across all of them: 300 steps make 45,000 place holders and would take minutes. So the longest arrows are left out of
+the layout and drawn straight when all else has its place; and the search for positions, whose cost grows with the
+square of the number of place holders, gets a limit (``nslimit``) that small graphs never reach.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ CLASS_STATEMENT = 1 << 9
 
 def is_pytorchs(cls: type) -> bool:
     """Return whether a class is the real PyTorch's: one of those of its classes that are written in C is below it."""
-    return any(one.__module__.partition(".")[0] == "torch" and not one.__flags__ & CLASS_STATEMENT for one in cls.__mro__)
+    return any(
+        one.__module__.partition(".")[0] == "torch" and not one.__flags__ & CLASS_STATEMENT for one in cls.__mro__
+    )
 
 
 def type_text(value: Any) -> str:

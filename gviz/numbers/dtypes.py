@@ -1,6 +1,7 @@
 """Element types, and how two of them combine.
 
-The category counts first (bool < integer < float < complex); tensors with dimensions before 0-d ones before Python numbers.
+The category counts first (bool < integer < float < complex); tensors with dimensions before 0-d ones before Python
+numbers.
 Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
 """
 
@@ -74,7 +75,9 @@ class Absent(dtype):
     @property
     def np(self) -> Any:  # type: ignore[override]
         """There is none: TypeError."""
-        raise TypeError(f"{self} is not in gviz's engine: use torch.float32 or torch.float16, or run with --engine torch")
+        raise TypeError(
+            f"{self} is not in gviz's engine: use torch.float32 or torch.float16, or run with --engine torch"
+        )
 
 
 bfloat16 = Absent("bfloat16")
@@ -120,7 +123,8 @@ def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
 def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
     """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor; refuse what is out of range.
 
-    A negative number may wrap around in uint8, as long as its size fits. Messages call the dtype by ``name``, else as C++ does.
+    A negative number may wrap around in uint8, as long as its size fits. Messages call the dtype by ``name``, else as
+    C++ does.
     """
     if value.__class__ is float and dtype.name in ("float32", "float64") and -1e38 < value < 1e38:
         return dtype.type(value)  # nearly all that is written
@@ -155,8 +159,12 @@ def of(array_dtype: np.dtype[Any]) -> dtype:
     name = array_dtype.type.__name__
     if name in {"uint16", "uint32", "uint64"}:  # PyTorch has them, with hardly an operation
         raise TypeError(f"torch.{name} is not in gviz's engine; convert the array first, as with array.astype('int64')")
-    supported = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
-    raise TypeError(f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {supported}, and bool.")
+    supported = (
+        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
+    )
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{name}. The only supported types are: {supported}, and bool."
+    )
 
 
 def no_kernel(kernel: str, array_dtype: np.dtype[Any]) -> NotImplementedError:

@@ -16,7 +16,12 @@ class _Limits:
     shown: tuple[str, ...] = ("min", "max")
 
     def __init__(self, of_type: dtype, numbers: Any, number: Any) -> None:
-        self.dtype, self.bits, self.min, self.max = of_type.name, of_type.itemsize * 8, number(numbers.min), number(numbers.max)
+        self.dtype, self.bits, self.min, self.max = (
+            of_type.name,
+            of_type.itemsize * 8,
+            number(numbers.min),
+            number(numbers.max),
+        )
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.__dict__ == self.__dict__
@@ -41,7 +46,9 @@ class finfo(_Limits):
     def __init__(self, type: dtype | None = None) -> None:
         of_type = as_dtype(get_default_dtype() if type is None else type).to_real()
         if not of_type.is_floating_point:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         numbers: Any = np.finfo(of_type.np)
         super().__init__(of_type, numbers, float)
         self.eps, self.tiny = float(numbers.eps), float(numbers.smallest_normal)

@@ -1,8 +1,8 @@
 """Tensors as PyTorch prints them, character for character, and the shape type ``torch.Size``.
 
 The rules, from https://docs.pytorch.org/docs/2.13/generated/torch.set_printoptions.html and PyTorch's output: one form
-for all elements of a tensor (whole numbers as ``1.``, four decimals, or exponents where magnitudes are far apart), columns
-of one width, lines of 80 characters, and only the edges of what has more than 1000 elements.
+for all elements of a tensor (whole numbers as ``1.``, four decimals, or exponents where magnitudes are far apart),
+columns of one width, lines of 80 characters, and only the edges of what has more than 1000 elements.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def set_printoptions(
         edgeitems: how many elements an edge has, 3 at first.
         linewidth: characters in a line, 80 at first.
         profile: "default", "short" or "full", to begin from; another name changes nothing.
-        sci_mode: exponents always (True), never (False), or where they are needed (None). Unlike the others it is set by
-            every call.
+        sci_mode: exponents always (True), never (False), or where they are needed (None). Unlike the others it is set
+            by every call.
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     if profile in _PROFILES:

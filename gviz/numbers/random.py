@@ -2,12 +2,14 @@
 
 PyTorch draws 32-bit words from a Mersenne Twister seeded in the old way, which is numpy's ``RandomState``; this module
 makes uniform, normal and integer numbers of them as PyTorch's kernels do (aten/src/ATen/core/DistributionsHelper.h and
-native/cpu/DistributionTemplates.h of PyTorch 2.13). Equal to the last bit are all but normal numbers in tensors of 16 and
+native/cpu/DistributionTemplates.h of PyTorch 2.13). Equal to the last bit are all but normal numbers in tensors of 16
+and
 more elements, where PyTorch itself uses other logarithms and sines on other processors: about 1e-7 (1e-16 for float64),
 and the last bit of float64 numbers with bounds, or with a mean.
 
-Functions take the shape and the dtype of the result (a float or complex type, of which both parts are drawn; else the default
-one), and the generator that they draw from (else the default one). numpy.random is loaded at the first draw: it costs 10 ms.
+Functions take the shape and the dtype of the result (a float or complex type, of which both parts are drawn; else the
+default one), and the generator that they draw from (else the default one). numpy.random is loaded at the first draw: it
+costs 10 ms.
 """
 
 from __future__ import annotations
@@ -139,7 +141,8 @@ class Generator:
 
 
 default_generator = Generator()
-"""The stream that functions draw from without a ``generator``; begun at a seed of the operating system's, as in PyTorch."""
+"""The stream that functions draw from without a ``generator``; begun at a seed of the operating system's, as in
+PyTorch."""
 default_generator.seed()
 
 
@@ -152,7 +155,11 @@ def float_type(dtype: DType | None, kernel: str) -> DType:
 
 
 def uniform(
-    shape: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DType | None = None, generator: Generator | None = None
+    shape: Sequence[int],
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: DType | None = None,
+    generator: Generator | None = None,
 ) -> Array:
     """Return uniform numbers from ``low`` up to, not including, ``high`` (``torch.rand``, ``Tensor.uniform_``)."""
     wanted = float_type(dtype, "check_uniform_bounds")
@@ -166,7 +173,9 @@ def uniform(
         # PyTorch's processor instruction multiplies and adds with one rounding, which for float32 is float64 rounded
         unit = (unit * np.float64(stop - start) + np.float64(start)).astype(unit.dtype, copy=False)
     numbers = unit.astype(wanted, copy=False)
-    numbers[numbers == wanted.type(high)] = wanted.type(low)  # what is rounded up to the excluded bound goes to the other
+    numbers[numbers == wanted.type(high)] = wanted.type(
+        low
+    )  # what is rounded up to the excluded bound goes to the other
     return numbers.reshape(shape)
 
 
@@ -182,14 +191,20 @@ def normal(
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if wanted.kind == "c":
-        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator, one_by_one).view(wanted)
+        parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator, one_by_one).view(
+            wanted
+        )
         return parts[..., 0] + np.full((), mean, wanted)
     if count < BLOCK or one_by_one:
-        return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(shape)
+        return cast(np.array([value * std + mean for value in source.draw_normal(count)], np.float64), wanted).reshape(
+            shape
+        )
     whole = count - count % BLOCK
     # the rest is drawn and forgotten but for float16: PyTorch makes the last block anew, over what is there
     numbers = np.empty(count, np.float64 if wanted.itemsize == 8 else np.float32)
-    numbers[:whole] = normal_blocks(source.draw_unit(whole if wanted.itemsize == 2 else count, wanted)[:whole], mean, std)
+    numbers[:whole] = normal_blocks(
+        source.draw_unit(whole if wanted.itemsize == 2 else count, wanted)[:whole], mean, std
+    )
     if whole < count:
         numbers[-BLOCK:] = normal_blocks(source.draw_unit(BLOCK, wanted), mean, std)
     return numbers.astype(wanted, copy=False).reshape(shape)
@@ -203,7 +218,9 @@ def normal_blocks(unit: Array, mean: float, std: float) -> Array:
     return numbers * std + mean
 
 
-def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None) -> Array:
+def randint(
+    low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None
+) -> Array:
     """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 by default."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
@@ -217,7 +234,9 @@ def randint(low: int, high: int, shape: Sequence[int], dtype: DType | None = Non
 def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = None) -> Array:
     """Return integers from 0 to the largest that a type holds without a gap (``Tensor.random_`` without bounds)."""
     source, count = generator or default_generator, math.prod(shape)
-    top = 1 << (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+    top = (
+        1 << (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+    )
     words = source.draw_wide(count) if dtype in (np.float64, np.int64) else source.draw(count).astype(np.uint64)
     return (words % np.uint64(top + 1)).astype(dtype).reshape(shape)
 
@@ -234,10 +253,13 @@ def randperm(n: int, generator: Generator | None = None) -> Array:
     return np.array(order, np.int64)
 
 
-def bernoulli(p: Any, shape: Sequence[int] = (), dtype: DType | None = None, generator: Generator | None = None) -> Array:
+def bernoulli(
+    p: Any, shape: Sequence[int] = (), dtype: DType | None = None, generator: Generator | None = None
+) -> Array:
     """Return ones with probability ``p``, else zeros (``torch.bernoulli``, the mask of a dropout); an array has one for each.
 
-    With one for all it is what PyTorch gives on processors other than Intel's, where MKL's own generator makes the mask.
+    With one for all it is what PyTorch gives on processors other than Intel's, where MKL's own generator makes the
+    mask.
     """
     source, own = generator or default_generator, isinstance(p, np.ndarray)
     if not np.all((p >= 0) & (p <= 1)):
@@ -256,8 +278,8 @@ def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | 
 def multinomial(weights: Array, count: int, replacement: bool, generator: Generator | None = None) -> Array:
     """Return indices drawn with the weights of each row (``torch.multinomial``), int64.
 
-    Without replacement each weight races against an exponential number of its own; with it, uniform numbers are looked up among
-    the running sums.
+    Without replacement each weight races against an exponential number of its own; with it, uniform numbers are looked
+    up among the running sums.
     """
     if not replacement or count == 1:
         race = weights / exponential(weights.shape, 1.0, generator).astype(weights.dtype)

@@ -25,13 +25,15 @@ def infer(data: Any, wanted: np.dtype[Any] | None = None) -> Array:
     """Return the array that ``torch.tensor(data)`` holds; always a new one.
 
     Args:
-        data: a number, a sequence of sequences of numbers (any depth up to :data:`MAX_DIMS`), or a numpy array. Tensors may be
+        data: a number, a sequence of sequences of numbers (any depth up to :data:`MAX_DIMS`), or a numpy array. Tensors
+            may be
             among the numbers: what has an element type as its ``dtype`` is one.
-        wanted: the element type; else Python floats get the default type, integers int64, bools bool, numpy arrays and numbers
-            keep theirs, and several in one sequence are promoted.
+        wanted: the element type; else Python floats get the default type, integers int64, bools bool, numpy arrays and
+            numbers keep theirs, and several in one sequence are promoted.
 
     Raises:
-        ValueError, TypeError, RuntimeError, OverflowError: data is ragged, not numbers, or does not fit; PyTorch's texts.
+        ValueError, TypeError, RuntimeError, OverflowError: data is ragged, not numbers, or does not fit; PyTorch's
+            texts.
 
     >>> infer([[1, 2.5]])
     array([[1. , 2.5]], dtype=float32)
@@ -103,7 +105,9 @@ def element_type(value: Any) -> np.dtype[Any]:
 def stored(values: list[Any], array_type: np.dtype[Any]) -> Array:
     """Return the array of Python's numbers in a type; refuse a number that it does not hold."""
     if array_type.kind not in "iu":
-        return cast(np.array(values, {"f": np.float64, "c": np.complex128}.get(array_type.kind, array_type)), array_type)
+        return cast(
+            np.array(values, {"f": np.float64, "c": np.complex128}.get(array_type.kind, array_type)), array_type
+        )
     if not all(isinstance(value, int) for value in values):
         return np.array([number(value, array_type, array_type.name) for value in values], array_type)
     try:

@@ -51,7 +51,9 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
     box: dict[str, str] = {}
     members: dict[str, list[Node]] = {}
     for node in graph.nodes:
-        around = min((s for s in scopes if f"{node.scope}/".startswith(f"{s}/") or node.name == s), key=len, default=None)
+        around = min(
+            (s for s in scopes if f"{node.scope}/".startswith(f"{s}/") or node.name == s), key=len, default=None
+        )
         if around is not None:
             members.setdefault(around, []).append(node)
             box[node.id] = members[around][0].id
@@ -63,7 +65,12 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
         if start != end:
             slot, output = (0, 0) if start in closed or end in closed else (edge.slot, edge.output)
             moved = edge._replace(source=start, target=end, slot=slot, output=output)
-            key = (start, end, edge.kind, edge.label if start in closed or end in closed else f"{edge.slot}:{edge.output}")
+            key = (
+                start,
+                end,
+                edge.kind,
+                edge.label if start in closed or end in closed else f"{edge.slot}:{edge.output}",
+            )
             edges.setdefault(key, moved)
     roots = tuple(dict.fromkeys(box.get(root, root) for root in graph.roots))
     return replace(graph, nodes=nodes, edges=tuple(edges.values()), roots=roots)

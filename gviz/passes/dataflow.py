@@ -1,7 +1,7 @@
 """The graph as the formula is read: operations between values, without AccumulateGrad and with the constants.
 
-Each operation holds the name, value and gradient of its result; each edge the local derivative. A constant, or an input that
-needs no gradient, is a node of its own, as far as the expression of its operation names it.
+Each operation holds the name, value and gradient of its result; each edge the local derivative. A constant, or an input
+that needs no gradient, is a node of its own, as far as the expression of its operation names it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def dataflow(graph: Graph) -> Graph:
         if edge.kind == "data" and source in kept and edge.target in kept:
             edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
     made_by = {result.id: node for node, result in results.items()}
-    return replace(graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots))
+    return replace(
+        graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
+    )
 
 
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
@@ -104,7 +106,9 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
             row, arrives = rows.get(name) if node.outputs else None, reduce(plus, handed[node.id][number])
             one = node._replace(id=f"{node.id}_{number}" if made else node.id, name=name, outputs=())
             one = one._replace(shape=None, dtype=None, value=None, grad=None, arrives=arrives)
-            made[number] = one._replace(shape=row.shape, dtype=row.dtype, value=row.value, grad=row.grad) if row else one
+            made[number] = (
+                one._replace(shape=row.shape, dtype=row.dtype, value=row.value, grad=row.grad) if row else one
+            )
     return found
 
 

@@ -79,7 +79,9 @@ def words_of(graph: Graph) -> dict[str, Words]:
     """
     kinds = graph.by_id
     inputs = {node: [edge for edge in edges if edge.kind == "data"] for node, edges in graph.inputs.items()}
-    outputs = {edge.source: node.name or "" for node in graph.nodes if node.kind == "output" for edge in inputs[node.id]}
+    outputs = {
+        edge.source: node.name or "" for node in graph.nodes if node.kind == "output" for edge in inputs[node.id]
+    }
     texts: dict[str, Text] = {}
     words: dict[str, Words] = {}
     pieces = pieces_of(graph, inputs)
@@ -96,7 +98,8 @@ def words_of(graph: Graph) -> dict[str, Words]:
             held = held_by(node) if node.held else {}
             found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
             parts = [
-                (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN) for slot in range(node.slots)
+                (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
+                for slot in range(node.slots)
             ]
             words[node.id] = Words(
                 found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
@@ -131,7 +134,9 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
             found[node.id] = ast.unparse(tree)
         for edge, part in operands:
             source = nodes[edge.source]
-            if source.kind == "operation" and not (source.expression or source.id in found or known_name(edge, nodes, inputs)):
+            if source.kind == "operation" and not (
+                source.expression or source.id in found or known_name(edge, nodes, inputs)
+            ):
                 todo.append((source, part))
     return found
 
@@ -148,7 +153,10 @@ def operands_in(
     sign = operator_of(node.label)
     match tree:
         case ast.BinOp(left, op, right) if OPERATORS.get(type(op)) == sign:
-            ways: list[tuple[ast.expr, ...]] = [(left, right), (right, left)]  # PyTorch has the number of 2 * x on the right
+            ways: list[tuple[ast.expr, ...]] = [
+                (left, right),
+                (right, left),
+            ]  # PyTorch has the number of 2 * x on the right
         case ast.UnaryOp(ast.USub(), operand) if node.label.startswith("Neg"):
             ways = [(operand,)]
         case ast.Call(ast.Attribute(value, name), [first, *_]) if name == sign:

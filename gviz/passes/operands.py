@@ -20,7 +20,8 @@ USUAL = {
     "dilation": "1", "groups": "1", "convolution.stride": "1", "native_batch_norm.eps": "1e-05",
     "count_include_pad": "True",
 }  # fmt: skip
-"""Options whose defaults the table does not know, which may be given for each dimension; they are told by their names."""
+"""Options whose defaults the table does not know, which may be given for each dimension; they are told by their
+names."""
 
 WORDS = {"reduction=0": "reduction='none'", "reduction=2": "reduction='sum'"}
 

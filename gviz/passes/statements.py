@@ -1,7 +1,7 @@
 """One node for each statement of the program: what a formula computes on the way, and gives no name, is part of it.
 
-The derivative of such a node for an input is composed of those of its operations: multiplied along a way, added where there are
-several. ``d = w3*b + w4*c`` is one node then, with the derivative w3 for b.
+The derivative of such a node for an input is composed of those of its operations: multiplied along a way, added where
+there are several. ``d = w3*b + w4*c`` is one node then, with the derivative w3 for b.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def owners(order: list[Node], users: Mapping[str, list[Edge]], roots: tuple[str,
     owner: dict[str, str] = {}
     for node in reversed(order):
         ends = {owner[edge.target] for edge in users[node.id]}
-        is_inner = node.kind == "operation" and (node.is_letter or not node.name) and node.id not in roots and len(ends) == 1
+        is_inner = (
+            node.kind == "operation" and (node.is_letter or not node.name) and node.id not in roots and len(ends) == 1
+        )
         owner[node.id] = ends.pop() if is_inner else node.id
     return owner
 

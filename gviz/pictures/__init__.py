@@ -1,6 +1,7 @@
 """Pictures: which boxes and lines a graph is drawn with, what they say and how they look, before any format writes them.
 
-A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a layout may add positions, a format writes it.
+A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a layout may add positions, a format
+writes it.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         warnings.warn(f"{where} has no use for {' and '.join(options.unused)}", RenderWarning, stacklevel=2)
     if options.needs_flow and graph.kind == "static":
         if options.view != "torchviz":
-            warnings.warn("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2)
+            warnings.warn(
+                "a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2
+            )
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
         graph = with_derivatives(graph)
@@ -128,7 +131,9 @@ def enlarged(picture: Picture, factor: float) -> Picture:
 
     def look(statement: Statement) -> Statement:
         own = grown(statement.look, SIZES)
-        return statement._replace(look={**own, "label": label(own["label"])} if type(own.get("label", "")) is not str else own)
+        return statement._replace(
+            look={**own, "label": label(own["label"])} if type(own.get("label", "")) is not str else own
+        )
 
     def grown(own: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
         return {key: f"{float(text) * factor:g}" if key in names else text for key, text in own.items()}

@@ -80,7 +80,13 @@ def span_text(span: Span, theme: Theme) -> str:
 def inks(theme: Theme) -> dict[str, str]:
     """Return the colour of each ink but the usual one."""
     error = theme.boxes["error"].pen
-    named = {"muted": theme.muted, "gradient": theme.gradient, "value": theme.value, "faint": theme.faint, "error": error}
+    named = {
+        "muted": theme.muted,
+        "gradient": theme.gradient,
+        "value": theme.value,
+        "faint": theme.faint,
+        "error": error,
+    }
     return named | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
 
 
@@ -106,12 +112,21 @@ def plain(box: Box) -> str:
 
 def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
     """Return the label of a box."""
-    return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>')
+    return Html(
+        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>'
+    )
 
 
 def plate(lines: Iterable[Line], theme: Theme) -> dict[str, str]:
     """Return the look of a text that stands on a line, as a box without an outline."""
-    look = {"fillcolor": theme.page, "penwidth": "0", "margin": "0.02,0.01", "height": "0.1", "width": "0.1", "fontsize": "11"}
+    look = {
+        "fillcolor": theme.page,
+        "penwidth": "0",
+        "margin": "0.02,0.01",
+        "height": "0.1",
+        "width": "0.1",
+        "fontsize": "11",
+    }
     return {"label": box(lines, theme, padding="0.5"), **look}
 
 
@@ -156,7 +171,9 @@ def table_attributes(look: Mapping[str, str]) -> str:
     words = [word for word in ("ROUNDED", "DASHED") if word.lower() in look.get("style", "")]
     border = max(round(float(look.get("penwidth", "1"))), 1)
     style = f' STYLE="{",".join(words)}"' if words else ""
-    return f'BORDER="{border}"{style} COLOR="{look["color"]}" BGCOLOR="{look["fillcolor"]}" CELLBORDER="0" CELLSPACING="0"'
+    return (
+        f'BORDER="{border}"{style} COLOR="{look["color"]}" BGCOLOR="{look["fillcolor"]}" CELLBORDER="0" CELLSPACING="0"'
+    )
 
 
 def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Html:
@@ -232,7 +249,9 @@ def unknown(statements: Iterable[Statement]) -> list[Line]:
 def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:
     """Return a legend with a row of shades below it, each with its outline, and with the number from which on it stands."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
-    cells = "".join(f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps)
+    cells = "".join(
+        f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps
+    )
     head = f"<TD>{escaped(title)} from</TD>"
     row = f"<TABLE {ROWS}><TR>{head}{cells}</TR></TABLE>"
     return Html(legend.removesuffix("</TABLE>>") + f'<TR><TD COLSPAN="16" ALIGN="LEFT">{row}</TD></TR></TABLE>>')

@@ -34,7 +34,8 @@ LONGEST_STATEMENT = 40
 """Characters of a name with its value in one line."""
 
 REPEATED, USED = "repeated", "used"
-"""States of a leaf's boxes: one that is drawn again beside a later use, and the first, which says how often it is used."""
+"""States of a leaf's boxes: one that is drawn again beside a later use, and the first, which says how often it is
+used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
@@ -46,7 +47,8 @@ class Span(NamedTuple):
 
     Args:
         text: any text.
-        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint``, ``error``, or ``path 0`` to ``path 3``.
+        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint``, ``error``, or ``path 0`` to
+            ``path 3``.
         is_bold: as a tensor's name is.
     """
 
@@ -62,8 +64,8 @@ class Box(NamedTuple):
     """A box as it is drawn.
 
     Args:
-        kind: what it looks like, one of :data:`gviz.graphs.KINDS`: that of its node, but a root that nothing has made looks
-            like the leaf that it is, and the last operation of a static graph like a root.
+        kind: what it looks like, one of :data:`gviz.graphs.KINDS`: that of its node, but a root that nothing has made
+            looks like the leaf that it is, and the last operation of a static graph like a root.
         lines: top line first.
         is_root: whether it is what the picture is of.
         is_error: whether one of the lines says that something went wrong.
@@ -192,12 +194,22 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
             place = has_lines and (node.file, node.line, node.column, node.is_written)
-            key = (node.label, node.shape, node.expression, node.state, own in with_boxes, has_attrs and node.attrs, place)
+            key = (
+                node.label,
+                node.shape,
+                node.expression,
+                node.state,
+                own in with_boxes,
+                has_attrs and node.attrs,
+                place,
+            )
             box = known.get(key)
             if box is None:
                 box = known[key] = box_of(node, options, has_box=own in with_boxes, table=table)
         else:
-            is_leaf = kind == "output" and own not in made and bool(options.show)  # TorchViz's own root is one all the same
+            is_leaf = (
+                kind == "output" and own not in made and bool(options.show)
+            )  # TorchViz's own root is one all the same
             shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
             box = box_of(shown, options, table=table, **facts)

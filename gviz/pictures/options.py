@@ -69,8 +69,8 @@ class RenderOptions:
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
         caption: what stands below it.
-        color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the value,
-            by the bytes that an operation saves for backward, or by the time that its call took.
+        color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the
+            value, by the bytes that an operation saves for backward, or by the time that its call took.
         repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
         ghosts: whether the view torchviz has boxes for constants and inputs that need no gradient, too.
         font_size: points of the text in a box.
@@ -134,7 +134,9 @@ class RenderOptions:
         object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
         object.__setattr__(self, "needs_lines", "line" in self.show or self.ghosts)
         object.__setattr__(self, "needs_costs", self.color_by in ("memory", "time"))
-        object.__setattr__(self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm")
+        object.__setattr__(
+            self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm"
+        )
         is_bare = self.view == "torchviz" and not self.show
         names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
         names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()

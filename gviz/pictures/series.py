@@ -1,6 +1,7 @@
 """A series of slides, one for each step of a computation, on which nothing moves.
 
-The graph is laid out once, with the widest text that each box will ever have. On each slide all boxes and lines are there, at
+The graph is laid out once, with the widest text that each box will ever have. On each slide all boxes and lines are
+there, at
 their places: what is not known yet is faint or invisible, and what the step is about is lit.
 """
 
@@ -46,7 +47,8 @@ FOOT = 28.0
 """Points for the line that tells how far it is."""
 
 LONGEST_CODE, MARGIN_OF_CODE, LETTER, NO_BREAK = 42, 6, 0.602, "\u00a0"
-"""Characters of a line of code, and of its number; a letter's width in parts of its size; the space that Graphviz keeps."""
+"""Characters of a line of code, and of its number; a letter's width in parts of its size; the space that Graphviz
+keeps."""
 
 MOST_DOTS = 24
 """Steps of one half that are shown as dots; more are numbers."""
@@ -144,11 +146,15 @@ def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -
     cells = []
     for half, ink in (("forward", "value"), ("backward", "gradient")):
         numbers = [
-            count for count, step in enumerate(steps, 1) if PHASES[step.phase] == half and step.phase not in ("leaves", "done")
+            count
+            for count, step in enumerate(steps, 1)
+            if PHASES[step.phase] == half and step.phase not in ("leaves", "done")
         ]
         done = sum(count <= number for count in numbers)
         if numbers:
-            dots = "●" * done + "○" * (len(numbers) - done) if len(numbers) <= MOST_DOTS else f"{done} of {len(numbers)}"
+            dots = (
+                "●" * done + "○" * (len(numbers) - done) if len(numbers) <= MOST_DOTS else f"{done} of {len(numbers)}"
+            )
             cells += [Span(f"{half} ", "muted"), Span(dots, ink), Span("   ")]
     cells.append(Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
     text = "".join(html.span_text(span, theme) for span in cells)
@@ -165,7 +171,9 @@ def beside(code: str, line: int, rows: int, theme: Theme) -> str:
     """Return the program as a table, with the line that runs in the colour of what is lit; of a long one the part around it."""
     texts = code.rstrip().split("\n")
     most = max(rows, 1)
-    first = 0 if len(texts) <= most else min((max(line, 1) - 1) // (most // 2 or 1) * (most // 2 or 1), len(texts) - most)
+    first = (
+        0 if len(texts) <= most else min((max(line, 1) - 1) // (most // 2 or 1) * (most // 2 or 1), len(texts) - most)
+    )
     cells = []
     for number, text in enumerate(texts[first : first + most], first + 1):
         fill, ink = (f' BGCOLOR="{theme.boxes["lit"].fill}"', "") if number == line else ("", "muted")
@@ -181,12 +189,19 @@ class _Scene:
     """The boxes and the lines of all slides."""
 
     def __init__(self, graph: Graph, options: RenderOptions, steps: Sequence[Step], *, compact: bool = False) -> None:
-        self.graph, self.options, self.steps, self.theme = with_repeats(graph, options), options, steps, THEMES[options.theme]
+        self.graph, self.options, self.steps, self.theme = (
+            with_repeats(graph, options),
+            options,
+            steps,
+            THEMES[options.theme],
+        )
         self.nodes = self.graph.by_id
         self.leaf_of = [edge.source for edge in graph.edges]
         self.lines = lines_at(graph, options, steps, compact=compact)
         self.plates = {} if compact else dict(self.texts_on_lines())
-        self.note = f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}" if compact and has_backward(graph) else ""
+        self.note = (
+            f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}" if compact and has_backward(graph) else ""
+        )
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""
@@ -210,7 +225,9 @@ class _Scene:
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
         picture = themed(self.graph, self.options, SPACE, statements)
         layout = slide.laid_out(picture, write, self.options.graphviz)
-        layout = slide.folded(layout, page, captions, FOOT, picture, beside=width_beside(self.graph, self.options, page))
+        layout = slide.folded(
+            layout, page, captions, FOOT, picture, beside=width_beside(self.graph, self.options, page)
+        )
         return layout._replace(
             arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
         )
@@ -227,7 +244,9 @@ class _Scene:
         reached = {end for number in lit for end in (self.graph.edges[number].source, self.leaf_of[number])}
         for node in self.graph.nodes:
             if node.state == REPEATED:
-                yield Shape(node.id, {**box_attributes("repeat", self.theme), "label": html.box([name_line(node)], self.theme)})
+                yield Shape(
+                    node.id, {**box_attributes("repeat", self.theme), "label": html.box([name_line(node)], self.theme)}
+                )
                 continue
             said = (lines or {}).get(node.id) or self.lines[node.id][at]
             if node.kind == "operation":

@@ -85,7 +85,9 @@ def reason(graph: Graph, measure: str) -> str:
     if graph.kind == "static":
         return "a static graph has none before it runs"
     return (
-        "no box has a finite value" if measure == "value" else "no backward ran, or the graph was saved without its gradients"
+        "no box has a finite value"
+        if measure == "value"
+        else "no backward ran, or the graph was saved without its gradients"
     )
 
 
@@ -127,7 +129,10 @@ def text_of(number: float, measure: str) -> str:
     >>> text_of(2512.0, "memory"), text_of(2.5e-05, "time"), text_of(0.0631, "value")
     ('2.5 kB', '25 µs', '0.0631')
     """
-    units = {"memory": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), "time": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))}
+    units = {
+        "memory": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+        "time": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    }
     for size, unit in units.get(measure, ()):
         if number >= size or size == units[measure][-1][0]:
             return f"{number / size:.2g} {unit}" if number < 100 * size else f"{number / size:.0f} {unit}"

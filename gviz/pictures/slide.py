@@ -1,6 +1,7 @@
 """A picture on a page of a fixed size: a 16:9 slide, or A4.
 
-The graph is laid out once and scaled to the room that title, caption and legend leave; these have the page's own type sizes.
+The graph is laid out once and scaled to the room that title, caption and legend leave; these have the page's own type
+sizes.
 Nothing is laid out again after that: every box and line keeps the place that it has been given.
 """
 
@@ -45,7 +46,8 @@ MOST_SMALLER = 3.0
 """How many times smaller the letters of a text become that is too long for its page."""
 
 LEAST_TYPE, GOOD_TYPE = 10, 13
-"""Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any further."""
+"""Points below which a reader in the last row is lost, and a graph is cut; and those with which it is not cut any
+further."""
 
 WORTH = 1.1
 """How many times larger the type has to get for another row or column, once it can be read."""
@@ -87,13 +89,17 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         else:
             numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
-    data = json.loads(draw(write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered)), "json0", using=graphviz))
+    data = json.loads(
+        draw(write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered)), "json0", using=graphviz)
+    )
     shapes, frames = {}, {}
     for item in data.get("objects", []):
         if "pos" in item:
             shapes[bytes.fromhex(item["id"]).decode()] = {key: item[key] for key in ("pos", "width", "height")}
         elif "bb" in item:
-            frames[bytes.fromhex(item["id"]).decode()] = {k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item}
+            frames[bytes.fromhex(item["id"]).decode()] = {
+                k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item
+            }
     arrows: list[Mapping[str, str]] = [{}] * count
     for item in data.get("edges", []):
         arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
@@ -164,7 +170,9 @@ def on_page(
         foot += foot_height
     if caption:
         rows = "".join(f'<TR><TD ALIGN="LEFT">{line}</TD></TR>' for line in caption)
-        table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{page.caption * 0.13:.0f}">{rows}</TABLE>'
+        table = (
+            f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{page.caption * 0.13:.0f}">{rows}</TABLE>'
+        )
         put("__caption", table, page.caption, MARGIN - 2, foot + len(caption) * page.caption * LINE / 2 + 4)
     inset = 0.36 * scale  # half of a point's least width
     corner = {"shape": "point", "width": "0.001", "height": "0.001", "style": "invis", "label": ""}
@@ -184,7 +192,14 @@ def on_page(
 
 def joint(picture: Picture) -> dict[str, str]:
     """Return the look of a number at the end of a line that goes on in another row or column."""
-    round_ = {"shape": "circle", "style": "filled", "fixedsize": "true", "width": "0.19", "height": "0.19", "margin": "0"}
+    round_ = {
+        "shape": "circle",
+        "style": "filled",
+        "fixedsize": "true",
+        "width": "0.19",
+        "height": "0.19",
+        "margin": "0",
+    }
     muted = picture.graph.get("fontcolor", "black")
     return {**round_, "fontsize": "9", "penwidth": "0.8", "fillcolor": picture.graph.get("bgcolor", "white"), "color": muted,
             "fontcolor": muted}  # fmt: skip
@@ -255,7 +270,9 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
 def _size(table: str, points: float, picture: Picture, write: Callable[[Picture], str]) -> tuple[float, float]:
     """Return the width and height of an HTML-like text in a type size, in points."""
     look = {"label": Html(f"<{table}>"), **BARE, "margin": "0", "fontsize": f"{points:.3f}"}
-    shape = json.loads(draw(write(Picture("", {"pad": "0"}, picture.node, {}, [Shape("a", look)])), "json0"))["objects"][0]
+    shape = json.loads(draw(write(Picture("", {"pad": "0"}, picture.node, {}, [Shape("a", look)])), "json0"))[
+        "objects"
+    ][0]
     return float(shape["width"]) * 72, float(shape["height"]) * 72
 
 
@@ -263,12 +280,16 @@ def least_type(picture: Picture) -> float:
     """Return the smallest type of the texts in a picture, before it is put on a page."""
     usual = float(picture.node["fontsize"])
     sizes = [float(one.look.get("fontsize", usual)) for one in picture.statements if isinstance(one, Shape)]
-    labels = [float(picture.edge["fontsize"]) for one in picture.statements if isinstance(one, Arrow) and "label" in one.look]
+    labels = [
+        float(picture.edge["fontsize"]) for one in picture.statements if isinstance(one, Arrow) and "label" in one.look
+    ]
     return min([usual, *sizes, *labels])
 
 
 def warn_of_small_type(points: float, larger: str) -> None:
     """Say that a page will be hard to read, and what helps."""
     if points < LEAST_TYPE:
-        remark = f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
+        remark = (
+            f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
+        )
         warnings.warn(remark, RenderWarning, stacklevel=2)

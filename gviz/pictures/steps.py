@@ -1,6 +1,7 @@
 """The steps of a computation: forward, operation by operation; then backward, from the root to the leaves.
 
-A step is data, not a picture: which operation it is about, what is known by then, and the arithmetic in words and numbers.
+A step is data, not a picture: which operation it is about, what is known by then, and the arithmetic in words and
+numbers.
 The order is that of PyTorch: forward as the program computes, backward the other way round.
 """
 
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from gviz.pictures.options import RenderOptions
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
-"""What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward starts
-with, an operation that hands its gradient on, and the end. Each with the half that it belongs to."""
+"""What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward
+starts with, an operation that hands its gradient on, and the end. Each with the half that it belongs to."""
 
 MOST_LINES, LONGEST_CAPTION = 4, 84
 """Lines of a caption, and characters of one, that fit on a slide."""
@@ -180,7 +181,11 @@ class _Telling:
         for turn, run in [*runs.items(), (0, [])]:
             line = self.nodes[run[0]].line if run and not self.nodes[run[0]].file else 0
             used = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
-            made = [leaf for leaf, at in leaves.items() if leaf not in step.computed and (at < line or leaf in used or not run)]
+            made = [
+                leaf
+                for leaf, at in leaves.items()
+                if leaf not in step.computed and (at < line or leaf in used or not run)
+            ]
             for at in sorted({leaves[leaf] for leaf in made}):
                 own = tuple(leaf for leaf in made if leaves[leaf] == at)
                 step = Step("leaves", own, step.computed | {*own}, caption=self.run_of(at, own), line=at)
@@ -198,7 +203,11 @@ class _Telling:
         values = [(name, told(value, self.options.precision)) for node in ends for name, value in self.made_by(node)]
         results = [Span(",  ".join(f"{short(name, 20)} = {value}" for name, value in values if value))]
         recorded = [self.nodes[node].label for node in nodes if self.nodes[node].label]
-        remark = [Span(f"recorded for backward: {', '.join(recorded)}" if recorded else "leaves: nothing is recorded", "muted")]
+        remark = [
+            Span(
+                f"recorded for backward: {', '.join(recorded)}" if recorded else "leaves: nothing is recorded", "muted"
+            )
+        ]
         return tuple(fitted(row) for row in (head, results, remark) if text_of(tuple(row)))
 
     def order(self) -> list[str]:
@@ -283,10 +292,15 @@ class _Telling:
     def backward(self, node: str, handed: list[int], so_far: tuple[int, ...]) -> tuple[Line, ...]:
         """Return what is said of an operation that hands its gradient on: a line for each input."""
         before = so_far[: len(so_far) - len(handed)]
-        lines = [self.product(self.graph.edges[number], (*before, *handed[: at + 1])) for at, number in enumerate(handed)]
+        lines = [
+            self.product(self.graph.edges[number], (*before, *handed[: at + 1])) for at, number in enumerate(handed)
+        ]
         if len(lines) > MOST_LINES:
             rest = len(lines) - MOST_LINES + 1
-            lines = [*lines[: MOST_LINES - 1], (Span(f"and to {rest} more inputs of {self.nodes[node].label}", "muted"),)]
+            lines = [
+                *lines[: MOST_LINES - 1],
+                (Span(f"and to {rest} more inputs of {self.nodes[node].label}", "muted"),),
+            ]
         return tuple(lines)
 
     def product(self, edge: Edge, so_far: tuple[int, ...]) -> Line:
@@ -369,7 +383,11 @@ class _Telling:
         leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.places[node.id] or not is_whole)]
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
         grads = {node: self.total((node.id, 0)) if is_whole else node.grad for node in leaves}
-        texts = [f"{node.name}.grad = {told(grad, self.options.precision)}" for node, grad in grads.items() if grad is not None]
+        texts = [
+            f"{node.name}.grad = {told(grad, self.options.precision)}"
+            for node, grad in grads.items()
+            if grad is not None
+        ]
         others = [node for node, grad in grads.items() if not is_close(node.grad, grad)]
         if not is_whole:
             remark = "Not all of it is followed: not through a function of your own, nor another backward."
@@ -437,7 +455,11 @@ def lines_at(
         blocks = [list(_blocks(telling, node, step)) for step in steps]
         most = [max(map(len, series)) for series in zip(*blocks, strict=True)]
         result[node.id] = [
-            [line for block, size in zip(at, most, strict=True) for line in [*block, *[(Span(" "),)] * (size - len(block))]]
+            [
+                line
+                for block, size in zip(at, most, strict=True)
+                for line in [*block, *[(Span(" "),)] * (size - len(block))]
+            ]
             for at in blocks
         ]
     return result
@@ -555,7 +577,9 @@ def is_close(one: Value, other: Value) -> bool:
     if one is None or size_of(one) != size_of(other):
         return False
     pairs: Any = zip(elements(one), elements(other), strict=True)  # nan and infinities are texts
-    return all(a == b or (type(a) is type(b) is float and math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-6)) for a, b in pairs)
+    return all(
+        a == b or (type(a) is type(b) is float and math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-6)) for a, b in pairs
+    )
 
 
 def comes_to(text: str, value: float) -> bool:

@@ -1,7 +1,8 @@
 """How things look: a table of colours for each theme, and one function that turns a kind of box into Graphviz's attributes.
 
-Colour is never the only code. A leaf has round corners and a thick pen, what gets no gradient a dashed pen, a root an inner
-frame, a saved tensor a folded corner; and each kind has a shade of its own, so that a print in grey says the same.
+Colour is never the only code. A leaf has round corners and a thick pen, what gets no gradient a dashed pen, a root an
+inner frame, a saved tensor a folded corner; and each kind has a shade of its own, so that a print in grey says the
+same.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Theme:
         faint: what is not there yet, or does not belong to what is shown.
         value: a value on its way forward, as the gradient's ink is for one on its way back.
         paths: one for each path of the chain rule.
-        boxes: fill and pen for each kind of box. ``dashed`` is for whatever gets no gradient, ``error`` for nan and inf,
-            ``lit`` for the operation that a step is about.
+        boxes: fill and pen for each kind of box. ``dashed`` is for whatever gets no gradient, ``error`` for nan and
+            inf, ``lit`` for the operation that a step is about.
     """
 
     page: str

@@ -127,7 +127,9 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
         for number, path in own:
             yield path_line(number, path, chain, options)
         if len(own) < chain.count:
-            yield (Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),)
+            yield (
+                Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
+            )
         yield tuple(sum_line(chain, own, options))
 
 
@@ -136,12 +138,16 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
     ink = f"path {number}"
     head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
     start = (
-        [] if agree(chain.start, 1.0) or not is_small(size_of(chain.start)) else [value_text(chain.start, options.precision)]
+        []
+        if agree(chain.start, 1.0) or not is_small(size_of(chain.start))
+        else [value_text(chain.start, options.precision)]
     )
     symbols = " · ".join(map(in_brackets, [*start, *path.symbols]))
     if path.product is None or not is_small(size_of(path.product)):
         return (Span(head + short(symbols, LONGEST - len(head)), ink),)
-    numbers = " · ".join(map(in_brackets, [*start, *(value_text(factor, options.precision) for factor in path.factors)]))
+    numbers = " · ".join(
+        map(in_brackets, [*start, *(value_text(factor, options.precision) for factor in path.factors)])
+    )
     product = value_text(path.product, options.precision)
     parts = [part for part in dict.fromkeys((symbols, numbers)) if part != product]
     while parts and len(head) + sum(len(part) + 3 for part in parts) + len(product) > LONGEST:
@@ -159,7 +165,9 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:
-        yield Span(f"not all steps are factors: no numbers are claimed; {size_text(grad, chain.grad, options)}", "muted")
+        yield Span(
+            f"not all steps are factors: no numbers are claimed; {size_text(grad, chain.grad, options)}", "muted"
+        )
         return
     is_derivative = agree(chain.start, 1.0)
     yield Span(quotient(chain) if is_derivative else grad, is_bold=True)
@@ -202,7 +210,11 @@ def size_text(name: str, value: Value, options: RenderOptions) -> str:
     """Return the numbers of a small tensor, the norm of a large one."""
     if is_small(size_of(value)):
         return f"{name} = {value_text(value, options.precision)}"
-    return f"|{name}| = {decimal(norm(value), options.precision)}" if name else f"|{decimal(norm(value), options.precision)}|"
+    return (
+        f"|{name}| = {decimal(norm(value), options.precision)}"
+        if name
+        else f"|{decimal(norm(value), options.precision)}|"
+    )
 
 
 def in_brackets(text: str) -> str:

@@ -1,6 +1,7 @@
 """A long, thin graph in several rows, or columns, as a text is: cut between its ranks, and its lines go on in the next one.
 
-A layout goes in, a layout comes out; only places change. Graphviz draws a line in pieces if its place has a ``;`` between.
+A layout goes in, a layout comes out; only places change. Graphviz draws a line in pieces if its place has a ``;``
+between.
 """
 
 from __future__ import annotations

@@ -2,18 +2,19 @@
 
 A format is a module with
 
-- ``SUFFIXES``: the suffixes that it serves, without their dots; ``ALSO``, if it serves more than are worth a line of help;
-  ``NEVER``, if it takes any word that is asked for, those excepted
+- ``SUFFIXES``: the suffixes that it serves, without their dots; ``ALSO``, if it serves more than are worth a line of
+  help; ``NEVER``, if it takes any word that is asked for, those excepted
 - ``DESCRIPTION``: one line for ``gviz formats``
 - ``TEXTS``: those of its suffixes for which it makes text; for all others it makes bytes
 - ``IGNORES``, if there are options that it does not read: their names
 - ``render(graph, options)``: the text or the bytes; ``options.format`` is the suffix that was asked for
 - ``save(path, data)``, if its data goes elsewhere than into the file of that name; returns the path as text
-- ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz itself
+- ``rows()``, if the program behind a suffix depends on the machine: the lines of ``gviz formats``; else it is gviz
+  itself
 
 A remark that is not an error (a character that no font has, a layout that takes long, a warning of Graphviz) is a
-:class:`RenderWarning` through :func:`warnings.warn`: a program may filter it as any warning, the command line shows it as one
-line.
+:class:`RenderWarning` through :func:`warnings.warn`: a program may filter it as any warning, the command line shows it
+as one line.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
     if module is not None:
         return module
     first = ("pdf", "svg", "png")
-    known = sorted((word for module in _modules() for word in module.SUFFIXES), key=lambda word: (word not in first, word))
+    known = sorted(
+        (word for module in _modules() for word in module.SUFFIXES), key=lambda word: (word not in first, word)
+    )
     known[: len(first)] = first
     if not wanted:
         hint = f"end it in one of {', '.join(known)}, or give a --format (in Python RenderOptions(format=...))"

@@ -114,7 +114,9 @@ def _drawn(
         if quiet:
             warnings.simplefilter("ignore", RenderWarning)
         how = ":".join(part for part in (output, renderer, formatter) if part)
-        return finished(_drawn_as_planned(lines, how) if program == "dot" else draw("".join(lines), how, program=program))
+        return finished(
+            _drawn_as_planned(lines, how) if program == "dot" else draw("".join(lines), how, program=program)
+        )
 
 
 def _drawn_as_planned(lines: Sequence[str], output: str) -> bytes:
@@ -129,7 +131,9 @@ def _drawn_as_planned(lines: Sequence[str], output: str) -> bytes:
     if plan.is_slow:
         warn_of_size(len(names), len(plan.long), "the DOT text (.source) is there at once")
     head = next((place for place, line in enumerate(lines) if line.rstrip().endswith("{")), 0)
-    limits = [f"\tgraph [{key}={value}]\n" for key, value in plan.attributes.items()]  # first, so that the user's own win
+    limits = [
+        f"\tgraph [{key}={value}]\n" for key, value in plan.attributes.items()
+    ]  # first, so that the user's own win
     kept, straight = list(lines), []
     for index, place in enumerate(arrows):
         if index in plan.long:

@@ -1,6 +1,7 @@
 """Graphviz's DOT language.
 
-The text is the same for equal graphs, needs no Graphviz, and is made in one pass over the boxes and arrows of the picture.
+The text is the same for equal graphs, needs no Graphviz, and is made in one pass over the boxes and arrows of the
+picture.
 Source: the DOT grammar, https://graphviz.org/doc/info/lang.html, and
 escString, https://graphviz.org/docs/attr-types/escString/.
 """
@@ -36,8 +37,8 @@ def quote(text: str) -> str:
     r"""Return any text as a DOT string that shows exactly that text.
 
     Quotes would end the string, ``\N`` or ``\l`` would stand for something else, ``&lt;`` would be read as HTML does;
-    what no picture can hold (control characters, lone surrogates) is written as Python would escape it. A very long text
-    is written in pieces, which Graphviz joins.
+    what no picture can hold (control characters, lone surrogates) is written as Python would escape it. A very long
+    text is written in pieces, which Graphviz joins.
 
     >>> print(quote('say "hi"'), quote("<b>"), quote("a&b"))
     "say \"hi\"" "<b>" "a&amp;b"

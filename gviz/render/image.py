@@ -1,7 +1,7 @@
 """Pictures: everything that Graphviz makes of the DOT text, reproducible to the byte.
 
-Graphviz writes nothing but the picture's content into most formats; cairo writes the time of day into PDF and PostScript,
-which is overwritten with a fixed one.
+Graphviz writes nothing but the picture's content into most formats; cairo writes the time of day into PDF and
+PostScript, which is overwritten with a fixed one.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ ALSO = (*TEXTS[1:], "jpeg", "jpe", "tiff", "wbmp", "ps2", "svgz")
 """Further suffixes, which are handed to Graphviz. Not ``dot``, ``gv`` and ``json``, since gviz writes its own."""
 
 NEVER = ("cmap", "cmapx", "cmapx_np", "imap", "imap_np", "ismap", "tk", "fig", "vrml", "xlib", "x11", "gtk")
-"""Image maps, which list links; ``tk``, which has memory addresses in it; ``fig``, of which a process gets its colours right
-only once; ``vrml``, which leaves a picture of each box in the current folder; and what opens a window."""
+"""Image maps, which list links; ``tk``, which has memory addresses in it; ``fig``, of which a process gets its colours
+right only once; ``vrml``, which leaves a picture of each box in the current folder; and what opens a window."""
 
 _PDF_DATE = re.compile(rb"/(?:Creation|Mod)Date \(D:(\d{14})")
 _PS_DATE = re.compile(rb"^%%CreationDate: ([^\r\n]*)", re.MULTILINE)
@@ -90,7 +90,9 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     from gviz.render import dot
 
     if options.fit != "none" and len(graph.nodes) > LARGE:
-        warn(f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part")
+        warn(
+            f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part"
+        )
         options = replace(options, fit="none")
     if options.fit != "none":
         return draw(dot.text_of(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
@@ -138,11 +140,15 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     title = (options.title or picture.heading or graph.title).replace("\n", " ")
     most = html.fitting(title, LONGEST_TITLE)
     if len(title) > most:
-        warn(f"the title has {len(title)} characters, of which {most - 2} have room on the page; --caption has room for more")
+        warn(
+            f"the title has {len(title)} characters, of which {most - 2} have room on the page; --caption has room for more"
+        )
     title = html.escaped(shorten(title, most, mark=" …"))
     caption = [*picture.caption, *typed]
     texts: dict[str, Any] = {"title": title, "caption": caption, "legend": legend}
-    ways = "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
+    ways = (
+        "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
+    )
     return slide.on_page(picture, layout, page, **texts, larger=ways, scale=dots, write=dot.text_of)
 
 

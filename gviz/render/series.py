@@ -1,7 +1,7 @@
 """The steps of a computation as files: a PDF with a page for each, a page of HTML that plays them, an animation, or images.
 
-One drawing for each step comes from Graphviz. What puts them together is here, for PDF in pypdf (Graphviz's own writer ends a
-file with its first page), for animations in Pillow, if that is installed. The same steps give the same bytes.
+One drawing for each step comes from Graphviz. What puts them together is here, for PDF in pypdf (Graphviz's own writer
+ends a file with its first page), for animations in Pillow, if that is installed. The same steps give the same bytes.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def check(suffix: str) -> str:
     known = suffix.lower()
     if known in DESCRIPTIONS:
         return known
-    ways = f"The steps of a computation are written as {', '.join(WHOLE)}, or as images, one for each: {', '.join(EACH)}."
+    ways = (
+        f"The steps of a computation are written as {', '.join(WHOLE)}, or as images, one for each: {', '.join(EACH)}."
+    )
     if not known:
         raise RenderError(
             "the file's name has no suffix that tells the format", hint=f"{ways}\nfor a folder of images: -o frames/"
@@ -90,7 +92,9 @@ def is_folder(path: str) -> bool:
     return path.endswith(("/", os.sep)) or os.path.isdir(path)
 
 
-def render(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS) -> bytes:
+def render(
+    graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS
+) -> bytes:
     """Return the steps in one file.
 
     Args:
@@ -112,11 +116,13 @@ def render(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[i
         return animation(slides, suffix, options, seconds)
 
 
-def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS) -> list[str]:
+def save(
+    graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS
+) -> list[str]:
     """Write the steps to a file, or to a file for each; return the names.
 
-    ``y.png`` becomes ``y-01.png``, ``y-02.png`` ..., as ImageMagick and pdftoppm number pages; in a folder, ``frames/``, they
-    are ``01.png``, ``02.png`` ....
+    ``y.png`` becomes ``y-01.png``, ``y-02.png`` ..., as ImageMagick and pdftoppm number pages; in a folder,
+    ``frames/``, they are ``01.png``, ``02.png`` ....
 
     Args:
         graph: one that tells local derivatives and gradients on their way.
@@ -154,7 +160,9 @@ def save(graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] 
 def _said_once() -> Iterator[None]:
     """Say of all slides together what is to be said of each."""
     with warnings.catch_warnings():
-        if not any(action == "ignore" and issubclass(RenderWarning, kind) for action, _, kind, *_ in warnings.filters[:1]):
+        if not any(
+            action == "ignore" and issubclass(RenderWarning, kind) for action, _, kind, *_ in warnings.filters[:1]
+        ):
             warnings.simplefilter("default", RenderWarning)
         yield
 
@@ -167,7 +175,9 @@ def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[
 
 def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
     """Return a slide in one of Graphviz's formats."""
-    return image.finished(draw(dot.text_of(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2"))
+    return image.finished(
+        draw(dot.text_of(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2")
+    )
 
 
 # ------------------------------------------------------------------ PDF
@@ -230,7 +240,9 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
         "title": escape(options.title or title or "steps"),
         "box": box,
         "picture": first,
-        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        .replace("</", "<\\/")
+        .replace("<!--", "<\\u0021--"),
         "page": theme.page,
         "ink": theme.ink,
         "line": theme.line,

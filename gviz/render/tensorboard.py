@@ -130,8 +130,8 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
 def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     """Return the module that each operation belongs to, as a path; "" for none.
 
-    It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that holds
-    something that the operation is made from and something that is made from it.
+    It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that
+    holds something that the operation is made from and something that is made from it.
     """
     sources = {node.id: [edge.source for edge in into[node.id] if edge.kind == "data"] for node in nodes}
     parameters = {node.id: scope for node in nodes if node.kind == "leaf" and (scope := _path(node)[0])}
@@ -158,7 +158,8 @@ def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     for node in nodes:
         if node.id not in own:
             pairs = product(
-                {before.get(other, "") for other in sources[node.id]}, {after.get(other, "") for other in users[node.id]}
+                {before.get(other, "") for other in sources[node.id]},
+                {after.get(other, "") for other in users[node.id]},
             )
             own[node.id] = max(map(commonpath, pairs), key=len, default="")
     return own

@@ -1,7 +1,7 @@
 """The graph as a tree for the terminal: roots on top, what they are made from below, indented.
 
-A node that several others use is shown in full where it is met first, and by its name (``↑ AccumulateGrad w``) after that.
-Where a tree would grow wider than the terminal, its branch goes on at the left margin, under a number.
+A node that several others use is shown in full where it is met first, and by its name (``↑ AccumulateGrad w``) after
+that. Where a tree would grow wider than the terminal, its branch goes on at the left margin, under a number.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def make_dot(
         A :class:`graphviz.Digraph` whose ``render``, ``pipe``, ``view`` and notebook display need no ``dot`` program.
 
     Raises:
-        TypeError: what is given is not a tensor, ``params`` not a dictionary of them, or ``max_attr_chars`` not a number.
+        TypeError: what is given is not a tensor, ``params`` not a dictionary of them, or ``max_attr_chars`` not a
+            number.
 
     >>> from gviz import engine as torch
     >>> w = torch.tensor(1.0, requires_grad=True)
@@ -118,7 +119,9 @@ class Drawing:
     def tensor_box(self, node_id: str, kind: str, name: str = "") -> None:
         """Add a box for a tensor: its name, if it has one, above its shape."""
         node = self.nodes[node_id]
-        own = (node.name or "").rpartition("\0")[0] if node.kind == "output" else node.name  # a root's name has its number
+        own = (
+            (node.name or "").rpartition("\0")[0] if node.kind == "output" else node.name
+        )  # a root's name has its number
         text = f"{name or own or ''}\n {shape_text(node.shape or ())}"
         self.box(node_id, shorten_lines(text, LONGEST_LINE), kind)
 

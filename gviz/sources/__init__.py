@@ -37,18 +37,18 @@ def read(
     """Return the graph of a source: ``read("y=x*w", x=2, w=[1, 3])``.
 
     Args:
-        source: an expression (``"y=(x+w)*(w+1)"``); a script (``net.py``: it is executed); a notebook (``net.ipynb``: its code
-            cells are); a saved graph (``.json``); ``-`` for standard input; or what :meth:`Source.of` made of one of these.
-            Standard input, and a file of another suffix, is a graph if it begins with ``{``, a script if it imports, defines,
-            loops, branches, prints or names torch, else an expression.
+        source: an expression (``"y=(x+w)*(w+1)"``); a script (``net.py``: it is executed); a notebook (``net.ipynb``:
+            its code cells are); a saved graph (``.json``); ``-`` for standard input; or what :meth:`Source.of` made of
+            one of these. Standard input, and a file of another suffix, is a graph if it begins with ``{``, a script if
+            it imports, defines, loops, branches, prints or names torch, else an expression.
         options: how to read it.
         stdin: what ``-`` reads; None for the process's standard input.
-        say: called with each note as it comes; the reading has them all. Without it warnings, such as of a value that the
-            source does not use, and a script's own error are each a :class:`gviz.GvizWarning`.
+        say: called with each note as it comes; the reading has them all. Without it warnings, such as of a value that
+            the source does not use, and a script's own error are each a :class:`gviz.GvizWarning`.
         rootless: whether a script is fine in which nothing has a graph: the reading then has its tensors, no nodes and
             no roots, and a warning that says why.
-        values: numbers, lists, arrays or texts by name, added to those of the options. A value with the name of an option, such
-            as ``dtype`` or ``say``, is given in the options: ``SourceOptions(values={"say": 2})``.
+        values: numbers, lists, arrays or texts by name, added to those of the options. A value with the name of an
+            option, such as ``dtype`` or ``say``, is given in the options: ``SourceOptions(values={"say": 2})``.
 
     Returns:
         The graph and what there is to say.
@@ -96,7 +96,9 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     if options.engine == "torch":
         talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
     if options.stop_at or options.until or options.watch:
-        talk.say(*unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"}))
+        talk.say(
+            *unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"})
+        )
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading

@@ -104,7 +104,9 @@ class Lines:
         line, file = made.where.line, self.file_of(made.where)
         row = row._replace(is_written=made.writes and noted is not None)
         source = names.get(id(made.source()), "") if made.source is not None else ""
-        return row._replace(line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=self.place(made.at), cut_from=source)
+        return row._replace(
+            line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=self.place(made.at), cut_from=source
+        )
 
     def told_by_gradients(self, row: TensorRow, tensor: Any) -> TensorRow:
         """Return the row with what has become of the tensor's gradient, and where the program asked for one."""
@@ -139,7 +141,9 @@ class Lines:
         """
         noted = [self.trace.of_node(node) for node in nodes]
         outside = [made for one in noted if one is not None for made in one.outside]
-        used = list({cut for made in [*outside, *map(self.trace.made_by, roots)] if made is not None for cut in made.cuts})
+        used = list(
+            {cut for made in [*outside, *map(self.trace.made_by, roots)] if made is not None for cut in made.cuts}
+        )
         for cut in used:  # grows while it is read
             used += [one for one in cut.behind if one not in used]
         for cut in self.trace.cuts.values():
@@ -149,7 +153,8 @@ class Lines:
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[str, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
 
-        The message has a shape, a version, and often the class of the operation that made the variable; not which one it is.
+        The message has a shape, a version, and often the class of the operation that made the variable; not which one
+        it is.
         """
         changed = CHANGED.search(message)
         if changed is None:

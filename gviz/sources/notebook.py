@@ -139,7 +139,9 @@ def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
         raise SourceError(f"{file} is empty: there is nothing to run")
     notebook: Any = parse_json(text, file, hint)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if not isinstance(cells, list) or not all(isinstance(cell, dict) and _is_text(cell.get("source", "")) for cell in cells):
+    if not isinstance(cells, list) or not all(
+        isinstance(cell, dict) and _is_text(cell.get("source", "")) for cell in cells
+    ):
         raise SourceError(f"{file} is not a notebook", hint=hint)
     lines, starts, left_out = list[str](), list[int](), list[str]()
     for cell in cells:

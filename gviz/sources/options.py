@@ -26,34 +26,37 @@ class SourceOptions:
     {'x': '2', 'W': '[[1, 2.5]]', 'b': 'ones(2,2)'}
 
     Args:
-        values: name -> value, in the order given: a number, nested lists, an array or a tensor, or a text as it is typed on the
-            command line. Arrays and tensors are kept as they are, all others as texts.
-        roots: names of the root tensors, in the order asked for; empty leaves it to the source. One name may stand alone, here
+        values: name -> value, in the order given: a number, nested lists, an array or a tensor, or a text as it is
+            typed on the command line. Arrays and tensors are kept as they are, all others as texts.
+        roots: names of the root tensors, in the order asked for; empty leaves it to the source. One name may stand
+            alone, here
             and below: ``roots="loss"``.
         frozen: names of tensors that require no gradient.
         retain: names of intermediates that keep their gradient.
         dtype: of the values, ``float32``, ``float64`` ...; None is float32.
         backward: whether an expression runs backward from its roots.
         grad_output: a value with the root's shape, or ``ones``: what backward starts from if a root is not a scalar.
-        stop_at: where the run of a script ends: ``backward`` after the first call of it, ``backward:3`` after the third; "" for
-            its own end.
-        until: likewise: ``12`` before line 12 runs for the first time, ``12:3`` for the third; ``cell 2:1`` before line 1 of a
-            notebook's second code cell runs, ``cell 2:1:3`` for the third time.
+        stop_at: where the run of a script ends: ``backward`` after the first call of it, ``backward:3`` after the
+            third; "" for its own end.
+        until: likewise: ``12`` before line 12 runs for the first time, ``12:3`` for the third; ``cell 2:1`` before line
+            1 of a notebook's second code cell runs, ``cell 2:1:3`` for the third time.
         watch: name of a tensor of a script whose changes are told; "" for none.
-        on_interrupt: ``raise`` KeyboardInterrupt if Ctrl-C interrupts a script, or ``draw`` its graph as far as it came.
+        on_interrupt: ``raise`` KeyboardInterrupt if Ctrl-C interrupts a script, or ``draw`` its graph as far as it
+            came.
         engine: ``gviz``, ``torch`` or ``auto``; expressions are always gviz's own.
         on_error: ``draw`` a script's graph as far as it came, or ``stop``.
         saved: whether saved tensors become nodes.
-        details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the walk.
+        details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the
+            walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes 1.1 to 1.6 times as long.
-        kept: whether it tells how many bytes each operation keeps for backward; not in a script that calls it more than 100
-            times.
+        kept: whether it tells how many bytes each operation keeps for backward; not in a script that calls it more than
+            100 times.
         costs: whether it also tells how long each operation took.
         jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
-        diagnose: whether what is read is to answer why a gradient is what it is: the gradients on their way through graphs of
-            thousands of operations, too, and of a script the graph of the first backward that brought nan or inf to stay. It
-            sets ``lines`` and ``flow``.
+        diagnose: whether what is read is to answer why a gradient is what it is: the gradients on their way through
+            graphs of thousands of operations, too, and of a script the graph of the first backward that brought nan or
+            inf to stay. It sets ``lines`` and ``flow``.
         order: how many times each root is differentiated; the graph is that of the derivatives then.
         wrt: names of the tensors to differentiate by; empty for all leaves.
         argv: a script's own arguments.
@@ -152,7 +155,9 @@ def value_text(name: str, value: Any) -> str:
         return f"[{', '.join(value_text(name, item) for item in value)}]"
     if isinstance(value, int | float):
         return repr(value)
-    raise SourceError(f"the value of {name!r} is neither a real number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]")
+    raise SourceError(
+        f"the value of {name!r} is neither a real number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]"
+    )
 
 
 def short(value: object) -> str:

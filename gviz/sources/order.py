@@ -42,7 +42,9 @@ def derivatives(
     found: dict[str, Any] = {}
     lacking: list[str] = []
     for name, root in roots.items():
-        firsts = _grad(name, root, list(wanted.values()), options)  # all at once: what they have in common is there once
+        firsts = _grad(
+            name, root, list(wanted.values()), options
+        )  # all at once: what they have in common is there once
         for (by, tensor), first in zip(wanted.items(), firsts, strict=True):
             grad, order = first, 1
             if grad is None and not options.wrt:
@@ -53,10 +55,14 @@ def derivatives(
                 found[quotient_of(name, by, order)] = grad
             elif grad is None:
                 before = name if order == 1 else quotient_of(name, by, order - 1)
-                lacking.append(f"{before} does not depend on {by}, so {quotient_of(name, by, order)} is 0 and has no graph")
+                lacking.append(
+                    f"{before} does not depend on {by}, so {quotient_of(name, by, order)} is 0 and has no graph"
+                )
             else:
                 value = f" = {grad.item():g}" if grad.numel() == 1 else ""
-                lacking.append(f"{quotient_of(name, by, order)}{value} is constant: it does not require grad, and has no graph")
+                lacking.append(
+                    f"{quotient_of(name, by, order)}{value} is constant: it does not require grad, and has no graph"
+                )
     if found:
         return found, list(map(Note, lacking))
     none = f"{joined(roots)} depends on no leaf that has a name"
@@ -78,7 +84,9 @@ def _wanted(names: Mapping[str, Any], wrt: Sequence[str]) -> dict[str, Any]:
         return {name: leaf for name, leaf in leaves.items() if name not in aliases}
     for name in wrt:
         if name not in names:
-            raise SourceError(f"--wrt {name}: there is no tensor of that name", hint=did_you_mean(name, names, joined(names)))
+            raise SourceError(
+                f"--wrt {name}: there is no tensor of that name", hint=did_you_mean(name, names, joined(names))
+            )
         if not names[name].requires_grad:
             raise SourceError(f"--wrt {name}: {name} requires no gradient", hint="it is frozen, a constant, or cut off")
     return {name: names[name] for name in wrt}

@@ -144,7 +144,9 @@ def _take_fences(text: str) -> tuple[str, str]:
         if number % 2 == 0 or (any(is_python) and not is_python[number // 2]):
             parts[number] = "\n" * part.count("\n")
             left_out += sum(bool(line.strip()) for line in part.split("\n"))
-    return "".join(parts), f"took the fences ({fences[0].strip()}) off{_beside(left_out, 'outside of them')}" if fences else ""
+    return "".join(
+        parts
+    ), f"took the fences ({fences[0].strip()}) off{_beside(left_out, 'outside of them')}" if fences else ""
 
 
 def _take_backticks(text: str) -> tuple[str, str]:
@@ -156,13 +158,15 @@ def _take_backticks(text: str) -> tuple[str, str]:
 def _take_prompts(text: str) -> tuple[str, str]:
     """Keep what was typed at prompts, and leave out what a session printed between.
 
-    Typed is what has a prompt; what continues an open bracket or block; and, after an ``In [3]:`` that stands alone, all that
-    comes before the next ``Out`` or ``In``.
+    Typed is what has a prompt; what continues an open bracket or block; and, after an ``In [3]:`` that stands alone,
+    all that comes before the next ``Out`` or ``In``.
     """
     lines = text.split("\n")
     signs = ((number, PROMPT.match(line) or OUTPUT.match(line)) for number, line in enumerate(lines))
     first, sign = next((pair for pair in signs if pair[1]), (0, None))
-    if sign is None or _goes_on(lines[:first], ">>>"):  # the prompts of a docstring, in a script that is wrong elsewhere
+    if sign is None or _goes_on(
+        lines[:first], ">>>"
+    ):  # the prompts of a docstring, in a script that is wrong elsewhere
         return text, ""
     typed, in_cell, left_out = list[str](), False, 0
     for number, line in enumerate(lines[first:], first):

@@ -29,9 +29,10 @@ class Reading:
         notes: what standard error says, in order.
         failed: whether a script raised, so that the graph is only as far as it came; the exit status is 1 then.
         status: what a command that shows it exits with: 1 if a script raised, 130 if Ctrl-C ended it, else 0.
-        ran_backward: whether backward ran, so that there was a time before it: gviz's in an expression, the script's own in a
-            script whose lines were asked for.
-        aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of them.
+        ran_backward: whether backward ran, so that there was a time before it: gviz's in an expression, the script's
+            own in a script whose lines were asked for.
+        aliases: name of a tensor that another name stands for already -> that name; the graph has a row for each of
+            them.
         changes: how the tensor that was to be watched changed in a script, in order.
         unlisted: how many changes are left out in their middle.
         static: the :class:`~gviz.sources.static.StaticSource` whose picture the graph is, None for a recorded one.

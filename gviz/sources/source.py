@@ -54,7 +54,8 @@ class Source:
     Args:
         kind: what it is.
         text: its text; of an expression without what surrounds pasted code.
-        file: the file's name, :data:`gviz.files.STDIN` for standard input; None for an expression that is the word itself.
+        file: the file's name, :data:`gviz.files.STDIN` for standard input; None for an expression that is the word
+            itself.
         notes: what was taken off the text.
         cells: where the cells of a notebook are in its text, which is their code; None for anything else.
     """
@@ -76,8 +77,8 @@ class Source:
 
         Raises:
             FileError: a file that cannot be read, or is not a text.
-            SourceError: a notebook without code; a pasted script in the place of an expression: a word on the command line
-                is not executed.
+            SourceError: a notebook without code; a pasted script in the place of an expression: a word on the command
+                line is not executed.
         """
         if word == "-":
             import sys
@@ -157,8 +158,9 @@ def looks_like_a_file(word: str) -> bool:
 def kind_of(text: str, file: str) -> Kind:
     """Return what the text of a file, or of standard input, is.
 
-    The suffix of a file decides if it is ``.py`` or ``.json``. Else a text that begins with ``{`` or ``[{`` is a graph; a text
-    that imports, defines, loops, branches, prints or names torch is a script; and every other text is an expression.
+    The suffix of a file decides if it is ``.py`` or ``.json``. Else a text that begins with ``{`` or ``[{`` is a graph;
+    a text that imports, defines, loops, branches, prints or names torch is a script; and every other text is an
+    expression.
 
     >>> kind_of("y = (x+w)*(w+1)", "<stdin>"), kind_of("import torch", "<stdin>"), kind_of("y", "net.py")
     ('expression', 'script', 'script')

@@ -9,16 +9,21 @@
 
 How a value comes about:
 
-1. A function of ``functions.py`` turns its arguments into tensors and adds an operation (``build.py``), which the graph names
+1. A function of ``functions.py`` turns its arguments into tensors and adds an operation (``build.py``), which the graph
+names
    (``graph.py``).
-2. The operation's function, called with small arrays, shows the dtype and the shape of the result (``table.py`` names the
+2. The operation's function, called with small arrays, shows the dtype and the shape of the result (``table.py`` names
+the
    function, ``rules.py`` calls it). Nothing is computed.
-3. :func:`gviz.static.gradients.gradients` adds operations for derivatives: the formulas are those of the dynamic engine's
+3. :func:`gviz.static.gradients.gradients` adds operations for derivatives: the formulas are those of the dynamic
+engine's
    table.
-4. :meth:`gviz.static.session.Session.run` looks up fetches and feeds, and makes a :class:`~gviz.static.plan.Plan` of them the
+4. :meth:`gviz.static.session.Session.run` looks up fetches and feeds, and makes a :class:`~gviz.static.plan.Plan` of
+them the
    first time: a flat function over numpy. Each later run calls it.
 
-Loops and branches are in ``control.py``, variables in ``variables.py``, pictures and what TensorBoard reads in ``out.py``.
+Loops and branches are in ``control.py``, variables in ``variables.py``, pictures and what TensorBoard reads in
+``out.py``.
 """
 
 from __future__ import annotations

@@ -84,7 +84,8 @@ def constant(
 ) -> Tensor:
     """Return a tensor with a value that is known now; ValueError for more elements than the shape has.
 
-    Python's floats are float32 and its integers int32 if no dtype is asked for. The last element fills what a shape has left.
+    Python's floats are float32 and its integers int32 if no dtype is asked for. The last element fills what a shape has
+    left.
     """
     array = as_value(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
@@ -98,11 +99,13 @@ def constant(
     return add(get_default_graph(), "Const", (), attrs, name).outputs[0]
 
 
-def convert(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, hint: DType | None = None) -> Tensor:
+def convert(
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, hint: DType | None = None
+) -> Tensor:
     """Return a tensor as it is, a variable's value, anything else as a constant of that name.
 
-    A constant has the dtype, or that of ``hint`` if its value can have it. ValueError for a tensor that has another dtype,
-    TypeError for an operation and for a value that does not fit.
+    A constant has the dtype, or that of ``hint`` if its value can have it. ValueError for a tensor that has another
+    dtype, TypeError for an operation and for a value that does not fit.
     """
     whole: Any = getattr(value, "_read", value)  # what a variable holds
     dtype = None if dtype is None else as_dtype(dtype)
@@ -126,14 +129,19 @@ def convert(value: TensorLike, dtype: DTypeLike | None = None, name: str | None 
 
 
 def apply(
-    type: str, spec: str, values: Sequence[TensorLike], name: str | None = None, default: str | None = None, **attrs: Any
+    type: str,
+    spec: str,
+    values: Sequence[TensorLike],
+    name: str | None = None,
+    default: str | None = None,
+    **attrs: Any,
 ) -> Tensor:
     """Add an operation on values as TensorFlow's generated functions do.
 
     Args:
         type: of the operation.
-        spec: the names of its inputs. They share a dtype, which the first has, and constants below the operation's name have
-            it; ``y~`` may have another if its value does not fit, ``i:int`` is int32 or int64, ``c:bool`` boolean.
+        spec: the names of its inputs. They share a dtype, which the first has, and constants below the operation's name
+            have it; ``y~`` may have another if its value does not fit, ``i:int`` is int32 or int64, ``c:bool`` boolean.
         values: for the inputs.
         name: of the operation.
         default: its name if none is given; None for the type.

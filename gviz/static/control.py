@@ -1,8 +1,8 @@
 """Loops that are part of the graph: ``tf.while_loop``, with TensorFlow's operations for it; and what loops and branches share.
 
-What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch (branch)
-of its own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an operation is:
-plans and gradients treat it so (:func:`unit_of`).
+What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch
+(branch) of its own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an
+operation is: plans and gradients treat it so (:func:`unit_of`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Context:
     """The inside of a loop or of a branch, while it is built and afterwards.
 
-    Tensors come in through operations of the type ``gate``. In a branch these take the predicate, too, and their output of the
-    number ``side`` is inside: 0 in a false branch, 1 in a true one.
+    Tensors come in through operations of the type ``gate``. In a branch these take the predicate, too, and their output
+    of the number ``side`` is inside: 0 in a false branch, 1 in a true one.
     """
 
     def __init__(self, graph: Graph, gate: str, predicate: Tensor | None = None, side: int = 0) -> None:
@@ -166,10 +166,10 @@ def while_loop(
 ) -> Any:  # fmt: skip
     """Repeat ``body`` while ``cond`` holds, inside the graph; return the variables after the loop.
 
-    Both are called with the loop's variables: ``cond`` returns a boolean tensor, ``body`` their next values. A variable whose
-    shape changes from step to step needs an entry in ``shape_invariants``. ``maximum_iterations`` limits the steps.
-    TypeError for a condition that is not a boolean and a variable that changes its dtype; ValueError for no variables, for
-    another number of them after a step, and for a shape that changes.
+    Both are called with the loop's variables: ``cond`` returns a boolean tensor, ``body`` their next values. A variable
+    whose shape changes from step to step needs an entry in ``shape_invariants``. ``maximum_iterations`` limits the
+    steps. TypeError for a condition that is not a boolean and a variable that changes its dtype; ValueError for no
+    variables, for another number of them after a step, and for a shape that changes.
     """
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
@@ -208,7 +208,9 @@ def build_loop(
     loop.starts, loop.merges = starts, inside.begin(starts, shapes)
     variables = [merge.outputs[0] for merge in loop.merges]
     with opened(graph, inside):
-        loop.condition = make("LoopCond", [of_dtype("LoopCond", "input", cond(*refilled(form, iter(variables))), bool_)])
+        loop.condition = make(
+            "LoopCond", [of_dtype("LoopCond", "input", cond(*refilled(form, iter(variables))), bool_)]
+        )
     loop.switches = [inside.add("Switch", [v, loop.condition]) for v in variables]
     loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in loop.switches]
     inside.pivot = loop.bodies[0].op
@@ -271,8 +273,8 @@ class Branches(Unit):
 def cond(pred: TensorLike, true_fn: Any, false_fn: Any, strict: bool = False, name: str | None = None) -> Any:
     """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
 
-    With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool; ValueError if
-    the two return different things.
+    With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool;
+    ValueError if the two return different things.
     """
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError(f"'{'false_fn' if callable(true_fn) else 'true_fn'}' must be callable.")

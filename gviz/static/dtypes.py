@@ -99,9 +99,15 @@ def as_value(value: object, dtype: DType | None) -> NDArray[Any]:
     letter = array.dtype.kind
     if is_array(value):
         return array if dtype is None else array.astype(dtype.as_numpy_dtype)
-    other = next((one for one in array.ravel().tolist() if not isinstance(one, str | bytes)), None) if letter in "uO" else None
+    other = (
+        next((one for one in array.ravel().tolist() if not isinstance(one, str | bytes)), None)
+        if letter in "uO"
+        else None
+    )
     if other is not None and not isinstance(other, int):
-        raise TypeError(f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type.")
+        raise TypeError(
+            f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type."
+        )
     if other is not None and not (dtype and dtype.is_floating):
         number = str(other) if other.bit_length() < 100 else f"a number of {other.bit_length()} bits"
         raise TypeError(f"{number} is too large for an integer of 64 bits: write it as a float")

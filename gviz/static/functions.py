@@ -42,10 +42,11 @@ DECLARED = {
     "dims:int value": "fill",
     "condition:bool t/x e/y": "where:Select",
 }
-"""Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the name.
+"""Parameters: functions, as ``name``, ``name:Type`` or ``name:Type:default name``; what is not said follows from the
+name.
 
-A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name`` if TensorFlow has two names for it, and
-``label=number`` if it may be left out.
+A parameter is ``label`` as :func:`gviz.static.build.apply` has it, ``label/name`` if TensorFlow has two names for it,
+and ``label=number`` if it may be left out.
 """
 
 
@@ -172,7 +173,9 @@ def random_uniform(
 
 
 # ------------------------------------------------------------------ shapes
-def transpose(a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False) -> Tensor:
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False
+) -> Tensor:
     """Return a tensor with its dimensions in another order, reversed if none is given."""
     with named(graph_of(a), name, "transpose") as scope:
         x = convert(a, name="a")
@@ -292,7 +295,12 @@ def reduced(
 
 
 def matmul(
-    a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None, **_: object
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    name: str | None = None,
+    **_: object,
 ) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
     with named(graph_of(a, b), name, "MatMul") as scope:
@@ -332,7 +340,9 @@ def along_the_last(
     return transpose(apply(type, "logits", [transpose(x, order)]), order, name=name)
 
 
-def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Tensor:
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Tensor:
     """Return values kept between two bounds."""
     with named(graph_of(t), name, "clip_by_value") as scope:
         kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
@@ -342,7 +352,9 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Return the sum of several tensors; of one, that one itself. ValueError if there are none."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
-        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
+        raise ValueError(
+            "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
+        )
     tensors = alike("AddN", "inputs", [convert(t) for t in inputs])
     return make("AddN", tensors, name) if len(tensors) > 1 else make("Identity", tensors, name) if name else tensors[0]
 
@@ -354,7 +366,9 @@ def group(*inputs: object, name: str | None = None) -> Operation:
     for item in leaves(inputs):
         op = getattr(getattr(item, "_ref", item), "op", item)
         if not isinstance(op, Operation):
-            raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
+            raise TypeError(
+                f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'."
+            )
         before[op] = None
     return add(graph_of(*before), "NoOp", name=name or "group_deps", control=list(before))
 

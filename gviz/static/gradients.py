@@ -1,11 +1,12 @@
 """``tf.gradients``: operations for the derivatives, added to the same graph.
 
-A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions of the
-table by name; here each of these names stands for "add an operation" (:func:`symbols`), so the formula that the dynamic engine
-evaluates writes its own graph. :data:`IN_OPERATIONS` has the parts that TensorFlow writes in operations of its own.
+A derivative is the one that the engine's table declares for the operation's function. Its formula calls other functions
+of the table by name; here each of these names stands for "add an operation" (:func:`symbols`), so the formula that the
+dynamic engine evaluates writes its own graph. :data:`IN_OPERATIONS` has the parts that TensorFlow writes in operations
+of its own.
 
-A branch or a loop is built again from the same tensors and the copy is differentiated; so nothing that a branch or a step made
-has to be kept but the loop's variables, which the forward loop puts aside step by step.
+A branch or a loop is built again from the same tensors and the copy is differentiated; so nothing that a branch or a
+step made has to be kept but the loop's variables, which the forward loop puts aside step by step.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def gradients(
         gate_gradients: accepted; the order of running is fixed.
         aggregation_method: accepted; parts are added by AddN.
         stop_gradients: tensors that count as constants.
-        unconnected_gradients: "none" gives None if no y depends on an x, "zero" gives zeros; ValueError for another word.
+        unconnected_gradients: "none" gives None if no y depends on an x, "zero" gives zeros; ValueError for another
+            word.
 
     Raises:
         LookupError: an operation on the way has no derivative.
@@ -60,7 +62,9 @@ def gradients(
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
     with graph.as_default(), graph.name_scope(name):
-        grads = carried(graph, roots, wanted, list(first_gradients(roots, listed(grad_ys) or [None] * len(roots))), stopped)
+        grads = carried(
+            graph, roots, wanted, list(first_gradients(roots, listed(grad_ys) or [None] * len(roots))), stopped
+        )
         return list(or_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 
@@ -152,7 +156,8 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
     for names, formula in row.formulas.items():
         into = values[names] if names in row.lists else [values[name] for name in inputs_of(names)]
         if any(isinstance(t, Tensor) and t.dtype.is_floating for t in into):
-            # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for it
+            # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for
+            # it
             needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]
             parts = bind(formula, symbols())(list(or_zeros(grads, op.outputs)) if row.outputs else grads[0], *needs)
             parts = parts if isinstance(parts, (list, tuple)) else [parts]
@@ -170,7 +175,8 @@ TYPE_OF = {str(kind.call): name for name, kind in FAMILY.items()} | {
     "sigmoid_backward": "SigmoidGrad", "softplus_backward": "SoftplusGrad", "sum_dim": "Sum", "tanh_backward": "TanhGrad",
     "threshold_backward": "ReluGrad", "where": "Select", **{key: str(row.node) for key, row in KERNELS.items()},
 }  # fmt: skip
-"""TensorFlow's type for a function of the table: Neg for ``neg``. What it has no operation for is its SymbolicGradient."""
+"""TensorFlow's type for a function of the table: Neg for ``neg``. What it has no operation for is its
+SymbolicGradient."""
 WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward", "sum_backward")
 """Functions of the table that are formulas themselves."""
 
@@ -201,7 +207,9 @@ def reduced_count(x: Tensor, axes: Axes) -> TensorLike:
     count = (x.shape if axes is None else TensorShape([x.shape[axis] for axis in axes])).num_elements()
     if count is not None:
         return float(count)
-    return cast(tf.size(x) if axes is None else tf.FUNCTIONS["reduce_prod"](tf.FUNCTIONS["gather"](tf.shape(x), axes)), x.dtype)
+    return cast(
+        tf.size(x) if axes is None else tf.FUNCTIONS["reduce_prod"](tf.FUNCTIONS["gather"](tf.shape(x), axes)), x.dtype
+    )
 
 
 IN_OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -275,7 +283,9 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     back.variables = [
         inside.add("StackPopV2", [], dtype=t.dtype.base_dtype, shape=t.shape.dims).outputs[0] for t in loop.bodies
     ]
-    given = dict(zip(loop.bodies, back.variables, strict=True)) | {inner: t for t, inner in loop.context.captures.items()}
+    given = dict(zip(loop.bodies, back.variables, strict=True)) | {
+        inner: t for t, inner in loop.context.captures.items()
+    }
 
     with opened(graph, inside):
         copies = copied([loop.results[i] for i in real], loop.context, given)

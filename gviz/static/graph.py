@@ -1,7 +1,8 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
-A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session` computes one
-when it is asked. All operations are made by :func:`gviz.static.build.add`, under names that the graph gives.
+A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session`
+computes one when it is asked. All operations are made by :func:`gviz.static.build.add`, under names that the graph
+gives.
 """
 
 from __future__ import annotations
@@ -134,10 +135,14 @@ class Graph:
         self.finalized = False
         self.scope = ""  # in front of new names, with its slash
         self.context: Context | None = None  # the loop or branch that is being built
-        self.control: list[tuple[list[Operation], set[Operation]]] = []  # what was asked for, and what was made under it
+        self.control: list[
+            tuple[list[Operation], set[Operation]]
+        ] = []  # what was asked for, and what was made under it
         self.collections: dict[str, list[Any]] = {}
         self.unfeedable: set[Tensor] = set()
-        self._numbers: dict[str, int] = {}  # each name in use, in small letters: the number to try if it is asked for again
+        self._numbers: dict[
+            str, int
+        ] = {}  # each name in use, in small letters: the number to try if it is asked for again
 
     # -------------------------------------------------------------- building
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -231,7 +236,9 @@ class Graph:
         op = self.operations.get(op_name)
         if op is None or int(index) >= len(op.outputs):
             why = "does not exist in the graph" if op is None else f"exists but only has {len(op.outputs)} outputs"
-            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, {why}.")
+            raise KeyError(
+                f"The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, {why}."
+            )
         return op.outputs[int(index)]
 
     def as_graph_element(self, obj: Node | str, *, allow_operation: bool = True) -> Tensor | Operation:

@@ -97,7 +97,8 @@ def index_of(kinds: Sequence[object], *ends: Array) -> Index:
 
 
 KERNELS: dict[str, Row] = {}
-"""Functions that the engine's table lacks, and those for which TensorFlow has another derivative, as rows by their keys."""
+"""Functions that the engine's table lacks, and those for which TensorFlow has another derivative, as rows by their
+keys."""
 
 
 def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: Any) -> None:
@@ -119,12 +120,17 @@ kernel("pass", "Identity", lambda x: x, x="grad")
 kernel("add_n", "AddN", add_up, lists=("parts",), parts="[grad] * len(parts)")
 kernel("square", "Square", lambda x: np.square(x), x="grad * (x * 2.0)")
 kernel(
-    "squared_difference", "SquaredDifference", lambda x, y: (x - y) * (x - y), x__y="(part := grad * 2.0 * (x - y), neg(part))"
+    "squared_difference",
+    "SquaredDifference",
+    lambda x, y: (x - y) * (x - y),
+    x__y="(part := grad * 2.0 * (x - y), neg(part))",
 )
 kernel("mm", "MatMul", products,
        x="mm(y, grad, right, True) if left else mm(grad, y, False, not right)",
        y="mm(grad, x, True, left) if right else mm(x, grad, not left, False)")  # fmt: skip
-kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)"))  # of two that are equal, the first
+kernel(
+    "maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)")
+)  # of two that are equal, the first
 kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)"))
 kernel("choose", "Select", choose, one__other=CHOICE.format("condition"))
 kernel("amax", "Max", self=EXTREME)
@@ -182,7 +188,13 @@ kernel("size_of", "Size", lambda x, dtype: dtype(np.size(x)))
 kernel("fill", "Fill", lambda size, value: np.full(tuple(size), value))
 kernel("range", "Range", lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype))
 
-NUMPYS: dict[str, np.ufunc] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative}
+NUMPYS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+}
 """Rows that a Python operator is for: numpy's functions, which may write over an operand."""
 
 

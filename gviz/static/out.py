@@ -21,14 +21,20 @@ if TYPE_CHECKING:
     from gviz.static.graph import Graph, Operation, Tensor
 
 MOST_VALUES = 1_000
-KINDS = {"Placeholder": "placeholder", "PlaceholderWithDefault": "placeholder", "VariableV2": "variable", "Const": "constant"}
+KINDS = {
+    "Placeholder": "placeholder",
+    "PlaceholderWithDefault": "placeholder",
+    "VariableV2": "variable",
+    "Const": "constant",
+}
 
 
 def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title: str = "") -> Picture:
     """Return the whole graph as data to draw, in the order of making.
 
-    A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the tensor's shape;
-    a control edge for each operation that has to run before. Roots are the operations that nothing else uses.
+    A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the
+    tensor's shape; a control edge for each operation that has to run before. Roots are the operations that nothing else
+    uses.
     """
     operations = graph.get_operations()
     ids = {op: f"n{i}" for i, op in enumerate(operations)}
@@ -41,7 +47,9 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
     roots = tuple(ids[op] for op in operations if ids[op] not in used)
-    return Picture(tuple(node(op, ids[op], values or {}) for op in operations), tuple(edges), roots, title=title, kind="static")
+    return Picture(
+        tuple(node(op, ids[op], values or {}) for op in operations), tuple(edges), roots, title=title, kind="static"
+    )
 
 
 def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
@@ -99,7 +107,8 @@ def attr(name: str, value: Any) -> bytes | None:
 class FileWriter(AbstractContextManager["FileWriter"]):
     """Writes a graph where TensorBoard finds it: ``tensorboard --logdir LOGDIR`` shows it.
 
-    The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is made.
+    The graph is written as it is when it is given; the file that gviz wrote there before is replaced. The folder is
+    made.
     """
 
     def __init__(self, logdir: str | os.PathLike[str], graph: Graph | None = None, **_ignored: object) -> None:

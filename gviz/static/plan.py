@@ -1,8 +1,8 @@
 """A plan: all that ``Session.run`` computes for the same fetches and feeds, as one flat function over numpy.
 
-The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal calls
-are made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and ``if``). Results
-that nobody needs any more lend their memory to later ones. The text is :attr:`Plan.source`.
+The graph is read once: what the fetches don't need is left out, what depends on constants alone is computed now, equal
+calls are made once, and the rest is written down as Python, one line a call (loops and branches as ``while`` and
+``if``). Results that nobody needs any more lend their memory to later ones. The text is :attr:`Plan.source`.
 """
 
 from __future__ import annotations
@@ -219,7 +219,11 @@ class Plan:
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)
             return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-        if value is None or value.__class__ in (int, bool, str, slice) or (value.__class__ is float and math.isfinite(value)):
+        if (
+            value is None
+            or value.__class__ in (int, bool, str, slice)
+            or (value.__class__ is float and math.isfinite(value))
+        ):
             return repr(value)
         return self._bind(value)
 
@@ -328,7 +332,9 @@ class Plan:
                 pass  # there are but results
 
     @contextmanager
-    def _block(self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]) -> Iterator[None]:
+    def _block(
+        self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]
+    ) -> Iterator[None]:
         """Indent lines, the last of which computes results; nothing of them is there outside, but for the outputs by name."""
         kept = dict(self._names), dict(self._calls), set(self._done)
         self._depth += 1

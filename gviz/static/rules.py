@@ -1,9 +1,9 @@
 """Dtypes and shapes of results, worked out while the graph is built.
 
-An operation that a function computes shows them itself (:func:`by_example`): the function is called with small arrays, and the
-result's lengths tell where each comes from. A rule is there only for an operation whose result's shape is in its values. A rule
-takes an operation and returns a dtype and a shape for each output, or the shape of its only output, which has the first
-input's dtype. It raises :class:`~gviz.static.shapes.ClashError` for inputs that cannot go together.
+An operation that a function computes shows them itself (:func:`by_example`): the function is called with small arrays,
+and the result's lengths tell where each comes from. A rule is there only for an operation whose result's shape is in
+its values. A rule takes an operation and returns a dtype and a shape for each output, or the shape of its only output,
+which has the first input's dtype. It raises :class:`~gviz.static.shapes.ClashError` for inputs that cannot go together.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def clash(op: Operation, problem: ClashError) -> ValueError:
     dtype = f"[T=DT_{op.inputs[0].dtype.base_dtype.cpp.upper()}]" if op.inputs else ""
     inputs = ", ".join(t.name.removesuffix(":0") for t in op.inputs)
     sizes = ", ".join(listed(t._dims) for t in op.inputs)
-    return ValueError(f"{problem} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}.")
+    return ValueError(
+        f"{problem} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}."
+    )
 
 
 def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
@@ -119,8 +121,8 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
 def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, ...]]]) -> list[tuple[DType, Dims]]:
     """Call a function with two arrays for each tensor and tell by the results which length is which.
 
-    A known length (but one) and an unknown one are two small numbers each; where those clash, an unknown length may be one, or
-    any of the known ones.
+    A known length (but one) and an unknown one are two small numbers each; where those clash, an unknown length may be
+    one, or any of the known ones.
     """
     known = sorted({n for _, dims in forms for n in dims if n not in (None, 1)})
     pairs: dict[Any, tuple[int, int]] = {1: (1, 1), None: (2, 3)}
@@ -137,12 +139,17 @@ def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, .
                 arrays = (np.full([pair[i] for pair in dims], element, dtype) for dtype, dims in filled)
                 with np.errstate(all="ignore"):
                     result = function_of(key)(*refill(args, arrays))
-                results.append([np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])])
+                results.append(
+                    [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])]
+                )
         except (ValueError, IndexError, RuntimeError, TypeError, ArithmeticError) as error:
             problem = problem or error
             continue
         return [
-            (as_dtype(a.dtype), tuple(p if p == q else lengths.get((p, q)) for p, q in zip(a.shape, b.shape, strict=True)))
+            (
+                as_dtype(a.dtype),
+                tuple(p if p == q else lengths.get((p, q)) for p, q in zip(a.shape, b.shape, strict=True)),
+            )
             for a, b in zip(*results, strict=True)
         ]
     raise ClashError(str(problem))
@@ -180,7 +187,9 @@ def sliced(op: Operation) -> Outputs:
         return None
     taken = len(kinds) - kinds.count(None) - kinds.count(...)
     if taken > len(dims):
-        raise ValueError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'")
+        raise ValueError(
+            f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'"
+        )
     out: list[int | None] = []
     rest = iter(enumerate(dims))
     ends = zip(*(numbers(t) or [None] * len(kinds) for t in op.inputs[1:]), strict=True)
@@ -221,7 +230,8 @@ OF_ARGUMENTS: dict[str, Callable[..., Dims]] = {
     "transpose": lambda x, order: (None,) * x.shape.rank if x.shape.rank is not None else None,
     "piece": lambda part, parts, place, axis: parts[place]._dims,
     **dict.fromkeys(
-        ("put_back", "put_back_by", "put_piece", "shape_like", "spread_like", "spread_sum"), lambda part, x, *rest: x._dims
+        ("put_back", "put_back_by", "put_piece", "shape_like", "spread_like", "spread_sum"),
+        lambda part, x, *rest: x._dims,
     ),
     **dict.fromkeys(("reshape_to", "getitem", "slice_by"), lambda *args: None),
 }

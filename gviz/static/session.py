@@ -68,7 +68,9 @@ class Session:
         self._entered = ExitStack()
 
     # -------------------------------------------------------------- running
-    def run(self, fetches: Fetches, feed_dict: Feeds | None = None, options: object = None, run_metadata: object = None) -> Any:
+    def run(
+        self, fetches: Fetches, feed_dict: Feeds | None = None, options: object = None, run_metadata: object = None
+    ) -> Any:
         """Return the values of some tensors, in the form of ``fetches``.
 
         Args:
@@ -80,7 +82,8 @@ class Session:
         Raises:
             RuntimeError: the session is closed, or its graph is empty.
             TypeError, ValueError: a fetch or a feed's key is not a part of this graph; a feed has another shape.
-            InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no value.
+            InvalidArgumentError, FailedPreconditionError: a placeholder has no feed; shapes clash; a variable has no
+                value.
         """
         is_flat = type(fetches) is list and PARTS.issuperset(map(type, fetches))  # this form and one tensor go quickly
         items: Any = [fetches] if isinstance(fetches, Tensor) else fetches if is_flat else leaves(fetches)
@@ -137,12 +140,16 @@ class Session:
         try:
             part = self.graph.as_graph_element(fetch)
         except TypeError as error:
-            raise TypeError(f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}". ({error})') from None
+            raise TypeError(
+                f'Argument `fetch` = {fetch} has invalid type "{type(fetch).__name__}". ({error})'
+            ) from None
         except KeyError as error:
             raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})") from None
         op = part.op if isinstance(part, Tensor) else part
         if op.context is not None:
-            raise ValueError(f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a branch.")
+            raise ValueError(
+                f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a branch."
+            )
         return part
 
     # -------------------------------------------------------------- opening and closing
@@ -257,8 +264,9 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
 class Traced:
     """A function that is traced when it meets arguments of a new signature, and runs as a graph from then on.
 
-    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the signature, as in
-    TensorFlow. Called with tensors of a graph, its operations are added to that graph; called with arrays, it is run at once.
+    Arrays and tensors are arguments of the graph, by dtype and shape; all else (numbers, text) is part of the
+    signature, as in TensorFlow. Called with tensors of a graph, its operations are added to that graph; called with
+    arrays, it is run at once.
     """
 
     def __init__(self, python_function: Callable[..., Any]) -> None:

@@ -91,7 +91,9 @@ def as_shape(value: ShapeLike) -> Dims:
     try:
         return (int(value),)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise TypeError(f"Dimension value must be integer or None or have an __index__ method, got value {value!r}") from None
+        raise TypeError(
+            f"Dimension value must be integer or None or have an __index__ method, got value {value!r}"
+        ) from None
 
 
 def listed(dims: Sequence[int | None] | None) -> str:

@@ -1,8 +1,8 @@
 """The operation types: what each computes, and how its derivative is had.
 
-A type names a function of the engine's own operation table (``gviz.ops``) or of ``kernels.py``, and how the operation's inputs
-become that function's arguments. The compiled plan calls that function on arrays; called with small arrays it shows the
-result's dtype and shape; ``tf.gradients`` reads the derivative that the same row declares.
+A type names a function of the engine's own operation table (``gviz.ops``) or of ``kernels.py``, and how the operation's
+inputs become that function's arguments. The compiled plan calls that function on arrays; called with small arrays it
+shows the result's dtype and shape; ``tf.gradients`` reads the derivative that the same row declares.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class OpType:
     """One type of operation.
 
     Args:
-        call: the function that computes it, by its key, for its inputs; or a function that returns the key and the arguments,
-            tensors among them; None for what the plan writes itself.
+        call: the function that computes it, by its key, for its inputs; or a function that returns the key and the
+            arguments, tensors among them; None for what the plan writes itself.
         only: the dtypes that its inputs may have, all if it is empty.
-        infer: dtypes and shapes of its outputs, if the function does not show them; raises ValueError or TypeError for inputs
-            that it cannot take.
+        infer: dtypes and shapes of its outputs, if the function does not show them; raises ValueError or TypeError for
+            inputs that it cannot take.
     """
 
     call: str | Callable[[Operation], Call] | None

@@ -86,7 +86,9 @@ class Variable:
 def changing(type: str) -> Callable[..., Tensor]:
     """Return ``assign``, ``assign_add`` or ``assign_sub``: tensors that change a variable when they are run."""
 
-    def build(ref: Any, value: TensorLike, use_locking: bool = False, name: str | None = None, **ignored: object) -> Tensor:
+    def build(
+        ref: Any, value: TensorLike, use_locking: bool = False, name: str | None = None, **ignored: object
+    ) -> Tensor:
         target: Tensor = getattr(ref, "_ref", ref)
         if not target.dtype.is_ref:
             raise AttributeError(f"{type} changes a variable; {target} is not one")
@@ -147,7 +149,12 @@ class GradientDescentOptimizer:
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss=grad_loss), global_step, name)
 
     def compute_gradients(
-        self, loss: Tensor, var_list: Iterable[Variable] | None = None, *, grad_loss: TensorLike = None, **ignored: object
+        self,
+        loss: Tensor,
+        var_list: Iterable[Variable] | None = None,
+        *,
+        grad_loss: TensorLike = None,
+        **ignored: object,
     ) -> list[tuple[Tensor | None, Variable]]:
         """Return (gradient, variable) for each variable."""
         with loss.graph.as_default():
@@ -163,7 +170,9 @@ class GradientDescentOptimizer:
         changes = [(grad, variable) for grad, variable in pairs if grad is not None]
         if not changes:
             why = "check your graph for ops that do not support gradients, between variables"
-            raise ValueError(f"No gradients provided for any variable, {why} {[str(v) for _, v in pairs]} and the loss.")
+            raise ValueError(
+                f"No gradients provided for any variable, {why} {[str(v) for _, v in pairs]} and the loss."
+            )
         graph = changes[0][0].graph
         with graph.as_default(), graph.name_scope(name or self._name) as scope:
             rate, updates = convert(self._rate, None, "learning_rate"), []

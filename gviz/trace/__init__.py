@@ -1,10 +1,11 @@
 """Where a computation was written: the line of the program behind each operation, and why a tensor has no graph.
 
-While a :class:`Trace` is entered, the functions of ``torch`` and the methods of its tensors tell it of each call that the
+While a :class:`Trace` is entered, the functions of ``torch`` and the methods of its tensors tell it of each call that
+the
 program makes: those of gviz's engine and of the real PyTorch alike. Without it they are as they always are.
 
-What is learnt of an operation is kept in its node's ``metadata``, where PyTorch's anomaly mode keeps lines, too; of any other
-tensor it is kept as long as that lives. So a loop that runs for hours needs no more memory than without a trace.
+What is learnt of an operation is kept in its node's ``metadata``, where PyTorch's anomaly mode keeps lines, too; of any
+other tensor it is kept as long as that lives. So a loop that runs for hours needs no more memory than without a trace.
 """
 
 from __future__ import annotations
@@ -42,8 +43,24 @@ SPACES = ("", ".linalg", ".special", ".nn.functional")
 OPERATORS = {
     f"__{kind}{sign}__"
     for kind in ("", "r", "i")
-    for sign in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
-} | {f"__{sign}__" for sign in ("neg", "pos", "invert", "abs", "lt", "le", "gt", "ge", "eq", "ne", "getitem", "setitem")}
+    for sign in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+    )
+} | {
+    f"__{sign}__" for sign in ("neg", "pos", "invert", "abs", "lt", "le", "gt", "ge", "eq", "ne", "getitem", "setitem")
+}
 
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
 """Calls that make a tensor of numbers."""
@@ -70,7 +87,8 @@ FEW = 256
 """Elements of a result whose numbers are kept."""
 
 EFFORT = 100_000
-"""Operations that are looked at, in all, for the leaves behind what a call cuts off: a call in a loop does so very often."""
+"""Operations that are looked at, in all, for the leaves behind what a call cuts off: a call in a loop does so very
+often."""
 
 MOST, LATEST = 10_000, 100
 """Writes in place that are remembered, and numbers made of tensors: the last ones."""
@@ -96,8 +114,8 @@ class Made(NamedTuple):
     Args:
         where: the innermost line of the program.
         call: the function's name.
-        lost: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or ``no derivative``; or
-            ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
+        lost: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or
+            ``no derivative``; or ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
         at: where that happened: here, or where the tensor was made that this one was made from.
         by: the name of the call that it happened in.
         source: the tensor inside, weakly.
@@ -292,7 +310,12 @@ class Trace:
                 result = function(*args, **kwargs)
                 self.busy = True
                 given = args if is_inner else (*args[1:], *args[0].parameters())  # of a layer
-                saw(name, (*given, *kwargs.values()) if kwargs else given, result, perf_counter() - start if timed else 0.0)
+                saw(
+                    name,
+                    (*given, *kwargs.values()) if kwargs else given,
+                    result,
+                    perf_counter() - start if timed else 0.0,
+                )
             finally:
                 self.busy = False
             return result
@@ -452,7 +475,11 @@ class Trace:
                     continue
                 if one.requires_grad:
                     lost.append(self.cut(made, one, is_number=is_number))
-                elif (before := known.get(id(one))) is not None and before[0]() is one and before[1].lost not in ("", "frozen"):
+                elif (
+                    (before := known.get(id(one))) is not None
+                    and before[0]() is one
+                    and before[1].lost not in ("", "frozen")
+                ):
                     lost.append(before[1])
         if made.call in COPIES and not lost:
             given = {id(one) for value in args[:1] for one in items(value) if not isinstance(one, int)}

@@ -109,11 +109,18 @@ class Gradients:
         known = self.uses.get((id(code), at))
         if known is None:
             following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
-            names = [str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)]
+            names = [
+                str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)
+            ]
             after = [one.opname for one in dropwhile(lambda one: one.opname in CONSTANTS, following)]
             is_asked = following[0].opname.endswith("NONE") or after[0] in ("IS_OP", "STORE_SLICE")
-            is_filled = after[0] == "STORE_SUBSCR" and len(after) < len(following)  # of the gradient, by a constant index
-            known = self.uses[id(code), at] = not is_asked and not is_filled and not (names and names[-1] in EMPTIES), code
+            is_filled = after[0] == "STORE_SUBSCR" and len(after) < len(
+                following
+            )  # of the gradient, by a constant index
+            known = self.uses[id(code), at] = (
+                not is_asked and not is_filled and not (names and names[-1] in EMPTIES),
+                code,
+            )
         return known[0]
 
     def of(self, leaf: Any) -> tuple[Where, bool, bool] | None:

@@ -139,7 +139,12 @@ def test_json_is_one_line_and_the_same_as_the_data() -> None:
     text = found.text("json")
     assert text.count("\n") == 1
     assert json.loads(text) == json.loads(json.dumps(found.as_dict()))
-    assert set(json.loads(explain("AddBackward0").text("json"))["operations"][0]) >= {"grad_fn", "saves", "remarks", "example"}
+    assert set(json.loads(explain("AddBackward0").text("json"))["operations"][0]) >= {
+        "grad_fn",
+        "saves",
+        "remarks",
+        "example",
+    }
     assert set(json.loads(explain(WORDS[-1]).text("json"))) == {"error", "older", "meaning", "ways"}
 
 

@@ -45,7 +45,10 @@ def test_no_gradient_that_somebody_holds_is_written_to_later() -> None:
     ("make", "words"),
     [
         (list, "expected tuple, but hook returned 'list'"),
-        (lambda grads: grads + grads, "hook '<lambda>' has returned an incorrect number of values (got {}, but expected {})"),
+        (
+            lambda grads: grads + grads,
+            "hook '<lambda>' has returned an incorrect number of values (got {}, but expected {})",
+        ),
         (lambda grads: tuple(3 for _ in grads), "expected Variable, but hook returned 'int'"),
         (lambda grads: tuple(g.sum() for g in grads), "hook '<lambda>' has changed the size of value"),
         (

@@ -33,7 +33,11 @@ NAMED_E = ("u=a*b; t=log(d); v=t*c; e=u+v", *E[1:])
         (SUMMED, "value", {"L": 72}),
         (H, "value", {"h": 4.5}),
         (H, "grad", {"x": 4, "w": 1, "b": 1}),
-        (NAMED_E, "value", {"u": 6, "t": pytest.approx(2.302585), "v": pytest.approx(11.512925), "e": 17.51292610168457}),
+        (
+            NAMED_E,
+            "value",
+            {"u": 6, "t": pytest.approx(2.302585), "v": pytest.approx(11.512925), "e": 17.51292610168457},
+        ),
         ((*NAMED_E, "--retain", "t"), "grad", {"a": 3, "b": 2, "c": pytest.approx(2.302585), "d": 0.5, "t": 5}),
     ],
 )
@@ -110,7 +114,8 @@ def test_arrows_of_y_run_from_the_leaves_to_the_root_in_the_order_of_the_operand
 def test_operations_have_pytorch_s_names(gviz: Program, expression: str, operation: str) -> None:
     values = {"A": "A=ones(2,2)", "B": "B=ones(2,2)", "C": "C=[2]"}
     assert (
-        gviz.inspect(expression, *(value for name, value in values.items() if name in expression))["y"]["grad_fn"] == operation
+        gviz.inspect(expression, *(value for name, value in values.items() if name in expression))["y"]["grad_fn"]
+        == operation
     )
 
 

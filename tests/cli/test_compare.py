@@ -44,7 +44,12 @@ def test_the_table_says_what_is_built_and_that_times_are_of_this_machine(gviz: P
     lines = [line.split() for line in done.out.splitlines()]
     assert ["graphs", "built", "1", "3"] in lines
     assert ["operations", "in", "all", "14", "24"] in lines
-    for phrase in ("Both give the same numbers: 15 compared", "this machine", "static / dynamic: ", "garbage collector"):
+    for phrase in (
+        "Both give the same numbers: 15 compared",
+        "this machine",
+        "static / dynamic: ",
+        "garbage collector",
+    ):
         assert phrase in " ".join(done.out.split())
     assert sum("█" in line for line in done.out.splitlines()) == 2
     assert "\x1b" not in done.out

@@ -73,9 +73,7 @@ def test_an_operation_and_an_error_are_explained(gviz: Program) -> None:
 
 def test_a_traceback_may_come_from_a_pipe(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).backward()\n")
-    traceback = (
-        f'Traceback (most recent call last):\n  File "net.py", line 3\n    (x * 2).backward()\nRuntimeError: {SCALARS}\n'
-    )
+    traceback = f'Traceback (most recent call last):\n  File "net.py", line 3\n    (x * 2).backward()\nRuntimeError: {SCALARS}\n'
     assert gviz("explain", "-", stdin=traceback).out == gviz("explain", SCALARS).out
     assert gviz("explain", "-", stdin="AddBackward0\n").out == gviz("explain", "AddBackward0").out
     assert gviz("explain", "-", "x=2", "w=1", stdin=ARTICLE).out == gviz("explain", ARTICLE, "x=2", "w=1").out
@@ -111,7 +109,11 @@ def test_a_program_that_quotes_an_error_is_a_program(gviz: Program) -> None:
     [
         (["nn.Linear"], "nn.Linear is no operation of the graph: it is made of several", "gviz ops nn.Linear lists"),
         (["gradient None"], "'gradient None' is neither an expression, nor", "gviz why SOURCE NAME says why"),
-        (["why", "is", "my", "gradient", "None"], "'why is my gradient None' is neither", "gviz why SOURCE NAME says why"),
+        (
+            ["why", "is", "my", "gradient", "None"],
+            "'why is my gradient None' is neither",
+            "gviz why SOURCE NAME says why",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_sent_on(gviz: Program, words: list[str], error: str, hint: str) -> None:

@@ -116,9 +116,7 @@ def test_below_the_table_are_totals(script: Program) -> None:
 
 
 def test_the_bytes_saved_are_left_out_where_a_long_loop_has_no_time_for_them(gviz: Program) -> None:
-    loop = (
-        "import torch\nw = torch.ones(2, requires_grad=True)\nfor i in range(101):\n    y = (w * w).sum()\n    y.backward()\n"
-    )
+    loop = "import torch\nw = torch.ones(2, requires_grad=True)\nfor i in range(101):\n    y = (w * w).sum()\n    y.backward()\n"
     (gviz.folder / "net.py").write_text(loop)
     assert gviz("inspect", "net.py").out.endswith("\n\n2 operations, 1 leaf\n")
     assert gviz("inspect", "net.py", "--stop-at", "backward").out.endswith(
@@ -131,7 +129,9 @@ def test_on_a_terminal_the_table_fits_and_its_headings_are_those_of_a_pipe(scrip
     text = without_escapes(script.on_terminal("inspect", "net.py", columns=columns).out)
     assert max(map(len, text.splitlines())) <= columns
     piped = script("inspect", "net.py").out.splitlines()[0].split()
-    first, second = next(pair for pair in zip(text.splitlines(), text.splitlines()[1:], strict=False) if "name" in pair[1])
+    first, second = next(
+        pair for pair in zip(text.splitlines(), text.splitlines()[1:], strict=False) if "name" in pair[1]
+    )
     starts = [match.start() for match in re.finditer(r"\S+", second)]
     for start, end in zip(starts, [*starts[1:], None], strict=True):
         assert first[start:end].strip() + second[start:end].strip() in piped
@@ -141,7 +141,9 @@ def test_on_a_terminal_the_table_fits_and_its_headings_are_those_of_a_pipe(scrip
 
 
 def test_json_has_lines_warnings_and_the_error_of_the_script(gviz: Program) -> None:
-    (gviz.folder / "net.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward()\n")
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward()\n"
+    )
     done = gviz("inspect", "net.py", "--json")
     data = done.json()
     assert done.status == 1

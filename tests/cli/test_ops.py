@@ -106,7 +106,10 @@ def test_a_terminal_gets_lines_that_fit(gviz: Program, columns: int, words: tupl
         (["qqq"], ("no operation 'qqq'", "gviz ops lists all")),
         (["arange"], ("torch.arange is in the engine, but has no row of its own", "gviz render draws the nodes")),
         (["nn.Module"], ("torch.nn.Module is in the engine",)),
-        (["--missing", "torch.no_such_part"], ("gviz has no list of the names in torch.no_such_part", "as in torch.Tensor")),
+        (
+            ["--missing", "torch.no_such_part"],
+            ("gviz has no list of the names in torch.no_such_part", "as in torch.Tensor"),
+        ),
         (["--missing", "torch.nn.functionl"], ("did you mean torch.nn.functional?",)),
         (["--missing", "nope.py"], ("there is no file nope.py",)),
         (["--missing", "."], (". is a folder",)),
@@ -184,7 +187,9 @@ def test_a_file_that_is_not_python_is_refused(gviz: Program, content: bytes, phr
 
 def test_a_saved_graph_is_not_a_script(gviz: Program) -> None:
     (gviz.folder / "graph.json").write_text("{}")
-    gviz("ops", "--missing", "graph.json").assert_refused("graph.json is a saved graph, not a script", files=("graph.json",))
+    gviz("ops", "--missing", "graph.json").assert_refused(
+        "graph.json is a saved graph, not a script", files=("graph.json",)
+    )
 
 
 def test_standard_input_is_a_script_too(gviz: Program) -> None:
@@ -199,7 +204,11 @@ def test_a_modules_missing_names_are_those_of_pytorch_that_the_engine_has_not(gv
     assert names == of_module("torch.Tensor")
     assert all(name.startswith("torch.Tensor.") for name in names)
     tensor = engine.zeros(())
-    lost = {name for name in pytorch_names()["torch.Tensor"] if not hasattr(type(tensor), name) and not hasattr(tensor, name)}
+    lost = {
+        name
+        for name in pytorch_names()["torch.Tensor"]
+        if not hasattr(type(tensor), name) and not hasattr(tensor, name)
+    }
     assert lost == {name.rpartition(".")[2] for name in names}
 
 

@@ -200,7 +200,9 @@ def test_what_a_script_prints_goes_to_standard_output_beside_a_picture(gviz: Pro
     assert "root: y" in done.err
 
 
-@pytest.mark.parametrize("words", [["inspect", "net.py", "--json"], ["render", "net.py", "-o", "-", "--format", "json"]])
+@pytest.mark.parametrize(
+    "words", [["inspect", "net.py", "--json"], ["render", "net.py", "-o", "-", "--format", "json"]]
+)
 def test_nothing_that_a_script_prints_is_in_the_product(gviz: Program, words: list[str]) -> None:
     (gviz.folder / "net.py").write_text(SCRIPT)
     done = gviz(*words)
@@ -219,7 +221,9 @@ def test_a_script_that_raises_before_there_is_a_graph_leaves_no_picture(gviz: Pr
 
 
 def test_a_script_that_raises_is_drawn_as_far_as_it_came_or_stopped(gviz: Program) -> None:
-    (gviz.folder / "net.py").write_text("import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n")
+    (gviz.folder / "net.py").write_text(
+        "import torch\nx = torch.ones(3, 3, requires_grad=True)\nL = 10 - x\nL.backward()\n"
+    )
     gviz("render", "net.py", "-o", "L.dot", "--on-error", "stop").assert_refused("net.py:4", files=("net.py",))
     done = gviz("render", "net.py", "-o", "L.dot")
     assert done.status == 1

@@ -165,7 +165,9 @@ def test_a_frame_s_title_is_where_no_arrow_comes_in(gviz: Program) -> None:
     assert places == {"gradients": "b", "mul_grad": "b", "mul_1_grad": "b", "Log_grad": "b"}
     alone = ok(gviz("compare", "y=x*w", "--runs", "2", "-o", "-"))
     titles = [
-        line for line in alone.out.splitlines() if line.lstrip().startswith(('graph [label="static', 'graph [label="dynamic'))
+        line
+        for line in alone.out.splitlines()
+        if line.lstrip().startswith(('graph [label="static', 'graph [label="dynamic'))
     ]
     assert [line.rpartition("labelloc=")[2] for line in titles] == ["t]", "t]"]
 
@@ -175,7 +177,9 @@ def test_another_graph_than_the_default_one(gviz: Program) -> None:
     assert [node["name"] for node in static_json(gviz, net)["nodes"]] == ["other"]
     graph = static_json(gviz, net, "--graph", "g")
     assert arrows(graph, "control") == [("outer/inner/W/Assign", "outer/inner/y")]
-    gviz("static", net, "--graph", "h").assert_refused("--graph h: there is no graph of that name", "are g", files=(net,))
+    gviz("static", net, "--graph", "h").assert_refused(
+        "--graph h: there is no graph of that name", "are g", files=(net,)
+    )
 
 
 def test_a_collapsed_scope_is_one_box(gviz: Program) -> None:
@@ -216,7 +220,12 @@ def test_an_expression_from_a_pipe(gviz: Program) -> None:
     assert done.out.splitlines()[0] == "Mul  e = 1"
     assert "a, b not given: 1.0 used" in done.err
     script = "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\n"
-    assert ok(gviz("static", "-", "--table", stdin=script)).out.splitlines()[1].split() == ["x", "Placeholder", "()", "float32"]
+    assert ok(gviz("static", "-", "--table", stdin=script)).out.splitlines()[1].split() == [
+        "x",
+        "Placeholder",
+        "()",
+        "float32",
+    ]
 
 
 @pytest.mark.parametrize("where", [("--format", "tensorboard", "-o", "logs"), ("-o", "logs/")])
@@ -254,7 +263,14 @@ def test_inspect_lists_a_static_script(gviz: Program) -> None:
     assert "e                         AddV2        ?      float32  u, v" in done.out.splitlines()
     assert "e = 17.512926" in done.err  # the script's prints are no part of the table
     cells = rows(gviz("inspect", TENSORFLOW, "--json"))
-    assert cells["v"] == {"name": "v", "type": "Mul", "shape": None, "dtype": "float32", "value": None, "inputs": ["t", "c"]}
+    assert cells["v"] == {
+        "name": "v",
+        "type": "Mul",
+        "shape": None,
+        "dtype": "float32",
+        "value": None,
+        "inputs": ["t", "c"],
+    }
     cells = rows(gviz("inspect", write(gviz, SCOPES.replace("other =", "#")), "--json"))
     assert cells["outer/inner/x"]["shape"] == [None, 3]
     assert cells["outer/inner/y"]["inputs"] == ["outer/inner/x", "outer/inner/W/read", "^outer/inner/W/Assign"]
@@ -274,7 +290,8 @@ def test_the_plan_with_gradients_returns_them_too(gviz: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("max(a,b)", 3), ("min(a,b)", -2), ("a.clamp(min=0)", 0), ("clamp(b,max=1)", 1), ("a.clamp(0)", 0)]
+    ("text", "value"),
+    [("max(a,b)", 3), ("min(a,b)", -2), ("a.clamp(min=0)", 0), ("clamp(b,max=1)", 1), ("a.clamp(0)", 0)],
 )
 def test_functions_that_pytorch_calls_in_several_ways(gviz: Program, text: str, value: float) -> None:
     assert values(static_json(gviz, f"y={text}", "a=-2", "b=3"))["y"] == value
@@ -311,14 +328,17 @@ def test_a_value_that_is_not_used_is_named(gviz: Program) -> None:
 
 def test_the_plan_of_a_loop_and_of_branches(gviz: Program) -> None:
     assert "while True:" in ok(gviz("static", SAMPLES / "while_static.py", "--plan")).out
-    branches = (
-        "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\ny = tf.cond(x > 0, lambda: x * 2, lambda: x)\n"
-    )
+    branches = "import tensorflow as tf\nx = tf.placeholder(tf.float32, [], name='x')\ny = tf.cond(x > 0, lambda: x * 2, lambda: x)\n"
     assert "else:" in ok(gviz("static", write(gviz, branches), "--plan")).out
 
 
 def test_the_plan_of_what_a_script_calls_by_a_name(gviz: Program) -> None:
-    lines = ["import tensorflow as tf", "x = tf.placeholder(tf.float32, [], name='x')", "W = tf.Variable(2.0)", "y = W * x"]
+    lines = [
+        "import tensorflow as tf",
+        "x = tf.placeholder(tf.float32, [], name='x')",
+        "W = tf.Variable(2.0)",
+        "y = W * x",
+    ]
     lines += ["z = tf.exp(y)", "step = tf.train.GradientDescentOptimizer(0.1).minimize(y)"]
     net = write(gviz, "\n".join(lines))
     assert "exp" not in ok(gviz("static", net, "--plan", "--root", "y")).out
@@ -329,7 +349,8 @@ def test_the_plan_of_what_a_script_calls_by_a_name(gviz: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--plan", "-o", "x"), ("--table", "--format", "pdf"), ("--plan", "--table"), ("--plan", "--collapse", "g")]
+    "words",
+    [("--plan", "-o", "x"), ("--table", "--format", "pdf"), ("--plan", "--table"), ("--plan", "--collapse", "g")],
 )
 def test_text_and_a_picture_exclude_each_other(gviz: Program, words: tuple[str, ...]) -> None:
     gviz("static", "y=x", *words).assert_refused("prints text: it cannot be combined with", status=2)
@@ -376,13 +397,19 @@ def test_a_failing_script_is_drawn_as_far_as_it_came(gviz: Program) -> None:
     [
         (("y=foo(x)",), ("there is no function foo", "y=foo(x)\n    ^^^")),
         (("y=std(x)",), ("std is not there in gviz's static graphs", "gviz render draws it")),
-        (("y=2*(x@W)", "x=ones(2,3)", "W=ones(2,3)"), ("Dimensions must be equal, but are 3 and 2", "y=2*(x@W)\n       ^^^")),
+        (
+            ("y=2*(x@W)", "x=ones(2,3)", "W=ones(2,3)"),
+            ("Dimensions must be equal, but are 3 and 2", "y=2*(x@W)\n       ^^^"),
+        ),
         (("y=1/0*x",), ("division by zero", "y=1/0*x\n    ^^^")),
         (("x+", "x=1"), ("x+",)),
         (("y=x", "--root", "z"), ("--root z: there is no such name",)),
         ((f"y={'(' * 300}x{')' * 300}",), ("the expression is too long", "split it into several statements")),
         (("y=[a,b]",), ("a list is not a tensor", "stack([a, b])")),
-        (("y=x.transpose(0,5)", "x=[[1]]"), ("Dimension out of range (expected to be in range of [-2, 1], but got 5)",)),
+        (
+            ("y=x.transpose(0,5)", "x=[[1]]"),
+            ("Dimension out of range (expected to be in range of [-2, 1], but got 5)",),
+        ),
         (("nofile.py",), ("there is no file nofile.py",)),
         (("y=x", "-o", "y.xyz"), ("there is no format 'xyz'",)),
     ],

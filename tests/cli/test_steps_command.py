@@ -54,7 +54,9 @@ def test_a_file_of_that_name_that_gviz_did_not_make_stays(gviz: Program) -> None
 def test_images_are_numbered_beside_each_other_or_in_a_folder(gviz: Program) -> None:
     done = gviz("steps", *Y, "-o", "y.svg", "-o", "frames/")
     assert done.files() == ["frames", *[f"y-0{number}.svg" for number in range(1, 10)]]
-    assert sorted(path.name for path in (gviz.folder / "frames").iterdir()) == [f"0{number}.png" for number in range(1, 10)]
+    assert sorted(path.name for path in (gviz.folder / "frames").iterdir()) == [
+        f"0{number}.png" for number in range(1, 10)
+    ]
     assert done.out.splitlines()[0] == "y-01.svg"
     svg = (gviz.folder / "y-08.svg").read_text(encoding="utf-8")
     assert "= 3 + 2" in svg
@@ -130,7 +132,9 @@ def test_one_half_or_a_part_keeps_its_numbers(gviz: Program) -> None:
 def test_a_step_beyond_the_end_is_refused(gviz: Program) -> None:
     gviz("steps", *Y, "--from", 10, "-o", "y.pdf").assert_refused("--from 10: there are 9 steps", status=2)
     gviz("steps", *Y, "--from", 5, "--to", 3).assert_refused("comes before the first", status=2)
-    gviz("steps", *Y, "--only", "backward", "--to", 3).assert_refused("none of them is asked for: there are 9 steps", status=2)
+    gviz("steps", *Y, "--only", "backward", "--to", 3).assert_refused(
+        "none of them is asked for: there are 9 steps", status=2
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,9 @@ def test_a_script_without_backward_gives_the_steps_forward_and_says_so(gviz: Pro
     assert done.status == 0
     assert "these are the steps forward" in done.err
     assert len(pages(gviz, "y.pdf")) == 2
-    gviz("steps", "s.py", "-o", "z.pdf", "--only", "backward").assert_refused("backward did not run", files=("s.py", "y.pdf"))
+    gviz("steps", "s.py", "-o", "z.pdf", "--only", "backward").assert_refused(
+        "backward did not run", files=("s.py", "y.pdf")
+    )
 
 
 def test_a_backward_that_fails_ends_with_its_error(gviz: Program) -> None:

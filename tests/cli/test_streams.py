@@ -24,7 +24,9 @@ def shell(gviz: Program, line: str, script: str | None = None) -> Finished:
         (gviz.folder / "net.py").write_text(f"{HEAD}y = x * 2\n{script}\n", encoding="utf-8")
     environment = clean_environment(gviz.home, PYTHON=sys.executable)
     line = f'gviz() {{ "$PYTHON" -m gviz "$@"; }}; {line}'
-    done = subprocess.run(["bash", "-c", line], cwd=gviz.folder, env=environment, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=gviz.folder, env=environment, capture_output=True, timeout=60, check=False
+    )
     return Finished(done.returncode, done.stdout, done.stderr.decode(errors="replace"), gviz.folder)
 
 
@@ -81,7 +83,10 @@ def test_a_closed_pipe_is_silent(gviz: Program, line: str) -> None:
     ("line", "error"),
     [
         ("gviz render 'y=x' x=1 -o - >&-", "error: standard output is closed\nname a file with -o FILE\n"),
-        ("gviz why 'y=x' x=1 >&-", "error: standard output is closed\nleave it open, or send it to a file with > FILE\n"),
+        (
+            "gviz why 'y=x' x=1 >&-",
+            "error: standard output is closed\nleave it open, or send it to a file with > FILE\n",
+        ),
         ("gviz render - <&-", "error: standard input cannot be read: it is closed\n"),
     ],
 )
@@ -110,11 +115,20 @@ def test_a_library_that_cannot_be_loaded_is_not_a_bug_of_gviz(
 
     monkeypatch.setattr(cli, "_invoke", fail)
     assert cli.run([]) == 1
-    assert capsys.readouterr().err.startswith("error: a library that gviz needs cannot be loaded: failed to map segment\n")
+    assert capsys.readouterr().err.startswith(
+        "error: a library that gviz needs cannot be loaded: failed to map segment\n"
+    )
 
 
 def test_half_a_pair_as_a_name_is_written_as_its_code(gviz: Program) -> None:
-    row = {"name": "\ud800", "shape": [], "dtype": "float32", "requires_grad": True, "is_leaf": True, "retains_grad": False}
+    row = {
+        "name": "\ud800",
+        "shape": [],
+        "dtype": "float32",
+        "requires_grad": True,
+        "is_leaf": True,
+        "retains_grad": False,
+    }
     graph = {**EMPTY, "tensors": [{**row, "grad_fn": None, "value": 1.0}]}
     (gviz.folder / "g.json").write_text(json.dumps(graph), encoding="utf-8")
     done = shell(gviz, "gviz inspect g.json")
@@ -147,7 +161,9 @@ def test_a_pipe_that_does_not_block_gets_all(gviz: Program, words: list[str], un
     os.set_blocking(writing, False)
     environment = clean_environment(gviz.home, PYTHONUNBUFFERED=unbuffered)
     with open(reading, "rb") as pipe:
-        program = subprocess.Popen([sys.executable, "-m", "gviz", *words], stdout=writing, cwd=gviz.folder, env=environment)
+        program = subprocess.Popen(
+            [sys.executable, "-m", "gviz", *words], stdout=writing, cwd=gviz.folder, env=environment
+        )
         os.close(writing)
         time.sleep(1)  # longer than it takes to fill the pipe
         out = pipe.read()
@@ -170,7 +186,9 @@ def test_a_picture_that_the_system_takes_no_more_of_is_named(gviz: Program, line
 
 
 def test_too_many_open_files_are_said_in_a_sentence(gviz: Program) -> None:
-    done = shell(gviz, "gviz render net.py -o y.svg", "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))")
+    done = shell(
+        gviz, "gviz render net.py -o y.svg", "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))"
+    )
     assert (done.status, done.files()) == (1, ["net.py"])
     assert done.err.endswith(
         "error: gviz can open no more files: close those that a script has left open, or raise the limit (ulimit -n)\n"

@@ -20,7 +20,9 @@ CHANGES = 90
 """The number of times that the way leaves a file for another; it is only ever lowered."""
 
 
-def test_an_expression_changes_files_seldom_on_its_way_to_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_expression_changes_files_seldom_on_its_way_to_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["render", "y=(x+w)*(w+1)", "-o", str(tmp_path / "y.pdf")]
     run(words)  # what is imported, and made once, is no part of the way
     called: list[str] = []

@@ -16,7 +16,13 @@ from program import Program, clean_environment, python
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
 
-ENDS = {"svg": b"</svg>\n<!-- made by gviz -->\n", "pdf": b"%%EOF\n", "dot": b"}\n", "json": b"}\n", "png": b"IEND\xaeB`\x82"}
+ENDS = {
+    "svg": b"</svg>\n<!-- made by gviz -->\n",
+    "pdf": b"%%EOF\n",
+    "dot": b"}\n",
+    "json": b"}\n",
+    "png": b"IEND\xaeB`\x82",
+}
 """How a whole file of a format ends."""
 
 
@@ -70,7 +76,9 @@ def test_threads_that_write_one_file_leave_that_of_one_of_them(tmp_path: Path) -
 @needs_posix
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "dot"])
-def test_a_signal_at_any_time_leaves_the_old_file_or_a_whole_one(gviz: Program, suffix: str, sent: signal.Signals) -> None:
+def test_a_signal_at_any_time_leaves_the_old_file_or_a_whole_one(
+    gviz: Program, suffix: str, sent: signal.Signals
+) -> None:
     drawing = chain(20_000) if suffix == "dot" else loop(150)
     (gviz.folder / "g.json").write_text(drawing.to_json(), encoding="utf-8")
     start = time.monotonic()

@@ -30,7 +30,10 @@ def of_another_size() -> None:
 
 @pytest.mark.parametrize(
     ("program", "message"),
-    [(moved_into_the_graph, "leaf variable has been moved into the graph interior"), (of_another_size, "size of tensor")],
+    [
+        (moved_into_the_graph, "leaf variable has been moved into the graph interior"),
+        (of_another_size, "size of tensor"),
+    ],
 )
 def test_operations_are_recorded_after_it(program: Callable[[], None], message: str) -> None:
     with pytest.raises(RuntimeError, match=message):

@@ -24,7 +24,9 @@ def test_any_sequence_of_draws_stays_in_step_with_torch(seed: int) -> None:
     choose = python_random.Random(seed)  # noqa: S311 - not for secrets
     engine.manual_seed(seed)
     torch.manual_seed(seed)
-    types = {np.dtype(name): getattr(torch, name) for name in ("float16", "float32", "float64", "complex64", "complex128")}
+    types = {
+        np.dtype(name): getattr(torch, name) for name in ("float16", "float32", "float64", "complex64", "complex128")
+    }
     for _ in range(100):
         shape = choose.choice([(), (3,), (0,), (20,), (16,), (15,), (2, 3), (31,), (700,)])
         dtype = choose.choice(list(types))

@@ -59,7 +59,9 @@ def check(torch: Any, file: Path) -> None:
     found, made = torch.load(file), build(torch)
     assert found.keys() == made.keys()
     apart = ("model", "optimizer")  # bits of their numbers depend on the processor
-    assert {k: str(v) for k, v in found.items() if k not in apart} == {k: str(v) for k, v in made.items() if k not in apart}
+    assert {k: str(v) for k, v in found.items() if k not in apart} == {
+        k: str(v) for k, v in made.items() if k not in apart
+    }
     for name, value in made["model"].items():
         assert torch.allclose(found["model"][name], value, atol=2e-3)
     found["x"][1, 2] = 100
@@ -128,9 +130,12 @@ def test_a_file_calls_nothing_that_is_not_in_the_table(text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "strides", "offset"), [((5,), (1,), 0), ((2,), (4,), 0), ((1,), (1,), 4), ((1,), (1,), -1), ((2,), (-1,), 1)]
+    ("shape", "strides", "offset"),
+    [((5,), (1,), 0), ((2,), (4,), 0), ((1,), (1,), 4), ((1,), (1,), -1), ((2,), (-1,), 1)],
 )
-def test_a_tensor_cannot_lie_outside_of_its_memory(shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> None:
+def test_a_tensor_cannot_lie_outside_of_its_memory(
+    shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+) -> None:
     inside = engine.load(archive(tensor_pickle((2, 2), (2, 1)), k0=np.arange(4, dtype="<f4").tobytes()))
     assert inside.tolist() == [[0, 1], [2, 3]]
     with pytest.raises(RuntimeError, match=r"setStorage.*out of bounds"):
@@ -141,5 +146,7 @@ def test_what_is_no_such_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.pt").write_text("hello world")
     with pytest.raises(pickle.UnpicklingError, match=r"reads the zip archives that torch\.save writes"):
         engine.load(str(tmp_path / "a.pt"))
-    with pytest.raises(pickle.UnpicklingError, match=r"no torch\.nn\.modules\.nothing\.Nothing to make what this file has"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=r"no torch\.nn\.modules\.nothing\.Nothing to make what this file has"
+    ):
         engine.load(archive(b"ctorch.nn.modules.nothing\nNothing\n."), weights_only=False)

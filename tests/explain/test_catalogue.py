@@ -28,8 +28,12 @@ def test_every_row_is_listed_with_what_it_saves_and_its_formulas(listed: dict[st
     row, operation = ROWS[key], listed[key]
     assert operation.grad_fn == row.node
     assert operation.saved == tuple(name for name in dir(row.cls) if name.startswith("_saved_"))
-    assert [inputs.split(", ") for inputs, _ in operation.formulas] == [re.split("__(?!_)", name) for name in row.formulas]
-    assert all(formula and "<" not in formula.replace(" < ", "").replace(" <= ", "") for _, formula in operation.formulas)
+    assert [inputs.split(", ") for inputs, _ in operation.formulas] == [
+        re.split("__(?!_)", name) for name in row.formulas
+    ]
+    assert all(
+        formula and "<" not in formula.replace(" < ", "").replace(" <= ", "") for _, formula in operation.formulas
+    )
     assert bool(operation.formulas) == (row.node is not None)
 
 

@@ -53,7 +53,16 @@ def test_without_names_all_leaves_are_derived_in_the_order_of_the_program() -> N
 
 # ------------------------------------------------------------------ random expressions
 LEAVES = st.sampled_from([*NAMES, "(2.0*x)", "(w+0.5)", "(1.25-v)"])  # functions take tensors, not numbers
-UNARY = ("tanh({})", "sigmoid({})", "sin({})", "exp(-{0}*{0})", "({})**2", "log(1+({0})*({0}))", "sqrt(1+({0})*({0}))", "-({})")
+UNARY = (
+    "tanh({})",
+    "sigmoid({})",
+    "sin({})",
+    "exp(-{0}*{0})",
+    "({})**2",
+    "log(1+({0})*({0}))",
+    "sqrt(1+({0})*({0}))",
+    "-({})",
+)
 BINARY = ("({}+{})", "({}-{})", "({}*{})", "({0}/(1+({1})*({1})))")
 EXPRESSIONS = st.recursive(
     LEAVES,
@@ -82,7 +91,9 @@ def slope(text: str, name: str, values: dict[str, float]) -> float:
 
 @settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, st.tuples(NUMBERS, NUMBERS, NUMBERS))
-def test_the_products_of_all_paths_add_up_to_backpropagation_and_to_differences(text: str, numbers: tuple[float, ...]) -> None:
+def test_the_products_of_all_paths_add_up_to_backpropagation_and_to_differences(
+    text: str, numbers: tuple[float, ...]
+) -> None:
     values = dict(zip(NAMES, numbers, strict=True))
     assume(text not in NAMES)
     used = set(re.findall(r"\w+", text)) & set(NAMES)
@@ -122,7 +133,9 @@ def test_small_tensors_have_matrices_so_that_each_path_has_its_product_and_the_s
         assert "checked" not in chain
         flat = [leaves(path["product"]) for path in chain["paths"]]
         assert None not in [number for numbers in flat for number in numbers]
-        assert [sum(column) for column in zip(*flat, strict=True)] == pytest.approx(leaves(chain["grad"]), rel=1e-4, abs=1e-5)
+        assert [sum(column) for column in zip(*flat, strict=True)] == pytest.approx(
+            leaves(chain["grad"]), rel=1e-4, abs=1e-5
+        )
 
 
 def leaves(value: Any) -> list[Any]:
@@ -216,7 +229,9 @@ def test_a_hook_that_changes_a_gradient_is_noticed(tmp_path: Any) -> None:
 
 def test_a_gradient_that_backward_adds_to_is_told_apart_from_a_changed_one(tmp_path: Any) -> None:
     script = tmp_path / "net.py"
-    script.write_text("import torch\nx = torch.tensor(2.0, requires_grad=True)\n(x * 3).backward()\ny = x ** 2\ny.backward()\n")
+    script.write_text(
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\n(x * 3).backward()\ny = x ** 2\ny.backward()\n"
+    )
     found = explain(str(script), say=lambda _: None)
     assert "x.grad is 7: it was 3 before, and backward adds to it" in flat(str(found))
     (chain,) = found.as_dict()["wrt"]
@@ -308,9 +323,7 @@ def test_numbers_and_data_that_operations_have_saved_are_named_as_in_the_program
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_what_has_no_name_has_a_sign_and_a_note_in_every_format(tmp_path: Any, form: str) -> None:
-    text = (
-        "x = torch.tensor([2.0, 1.0], requires_grad=True)\ndef f():\n    return x * torch.ones(2)\n(f() + 1).sum().backward()\n"
-    )
+    text = "x = torch.tensor([2.0, 1.0], requires_grad=True)\ndef f():\n    return x * torch.ones(2)\n(f() + 1).sum().backward()\n"
     found = of_script(tmp_path, text).text(form)
     assert "needs no gradient, and has no name in the graph" in flat(found)
     assert ("x \\cdot \\square" if form == "latex" else "x·□") in found

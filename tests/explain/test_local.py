@@ -36,7 +36,10 @@ EXPRESSIONS = [
 ]  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("exp", "log", "sin", "cos", "sinh", "cosh", "where", "minimum", "logical_and")},
+    **{
+        name: getattr(np, name)
+        for name in ("exp", "log", "sin", "cos", "sinh", "cosh", "where", "minimum", "logical_and")
+    },
     "erf": math.erf,
     "sgn": np.sign,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
@@ -93,7 +96,9 @@ def test_a_leaf_s_gradient_is_the_sum_of_what_is_handed_on_to_it(text: str) -> N
 def test_tensors_have_a_factor_for_each_element_where_there_is_one() -> None:
     graph = read("y=(tanh(x)*w).sum()", x=[0.5, -1.0], w=[2.0, 3.0])
     nodes = {node.id: node for node in graph.nodes}
-    found = {(nodes[edge.target].label, edge.slot): edge for edge in graph.edges if nodes[edge.target].kind == "operation"}
+    found = {
+        (nodes[edge.target].label, edge.slot): edge for edge in graph.edges if nodes[edge.target].kind == "operation"
+    }
     assert found["TanhBackward0", 0].symbol == "1 - a²"
     assert found["TanhBackward0", 0].local == pytest.approx(tuple(1 - math.tanh(x) ** 2 for x in (0.5, -1.0)), rel=1e-6)
     assert found["MulBackward0", 0].local == (2.0, 3.0)
@@ -102,7 +107,9 @@ def test_tensors_have_a_factor_for_each_element_where_there_is_one() -> None:
 def test_what_is_no_factor_is_named_for_what_it_does_to_the_gradient() -> None:
     graph = read("y=(x@w).sum()", x=[[1, 2], [3, 4]], w=[[1, 0], [0, 1]])
     nodes = {node.id: node for node in graph.nodes}
-    symbols = {edge.slot: (edge.symbol, edge.local) for edge in graph.edges if nodes[edge.target].label == "MmBackward0"}
+    symbols = {
+        edge.slot: (edge.symbol, edge.local) for edge in graph.edges if nodes[edge.target].label == "MmBackward0"
+    }
     assert symbols == {0: ("grad @ w.T", None), 1: ("x.T @ grad", None)}
 
 
@@ -120,7 +127,9 @@ def test_what_is_no_factor_is_named_for_what_it_does_to_the_gradient() -> None:
         ("MulBackward0", ["□", "b"], ["b", "□"]),
     ],
 )
-def test_symbols_are_simplified_by_rules_that_change_no_value(label: str, operands: list[str], symbols: list[str]) -> None:
+def test_symbols_are_simplified_by_rules_that_change_no_value(
+    label: str, operands: list[str], symbols: list[str]
+) -> None:
     found = [local_derivative(label, slot, operands, "y", {}) for slot in range(len(operands))]
     assert found == [Local(symbol, is_factor=True) for symbol in symbols]
 
@@ -174,7 +183,9 @@ def test_the_derivative_of_every_operation_that_runs_is_a_formula_or_none(key: s
             made = row(*args)
     except (AssertionError, RuntimeError) as refused:
         pytest.skip(str(refused))
-    results = [one for one in (made if isinstance(made, tuple) else (made,)) if getattr(one, "grad_fn", None) is not None]
+    results = [
+        one for one in (made if isinstance(made, tuple) else (made,)) if getattr(one, "grad_fn", None) is not None
+    ]
     graph = with_formula(walk({"y": results[0]}, {}, flow=flow_of(results[0]))) if results else Graph()
     for edge in graph.edges:
         assert not edge.symbol or formula(edge.symbol) is not None, edge

@@ -114,14 +114,19 @@ def test_what_the_engine_raises_is_explained(case: str) -> None:
     assert meaning in explained(f"{traceback}{raised.typename}: {raised.value}").meaning
 
 
-@pytest.mark.parametrize("name", [name for name in vars(words) if name.isupper() and isinstance(getattr(words, name), str)])
+@pytest.mark.parametrize(
+    "name", [name for name in vars(words) if name.isupper() and isinstance(getattr(words, name), str)]
+)
 def test_the_engine_s_long_sentences_are_explained(name: str) -> None:
     known = trouble_in(getattr(words, name).replace("{}", "[2]"))
     assert (known is None) == (name in {"COMPLEX", "ONE_DTYPE", "USE_DETACH", "RESIZED", "VIEW_OF_BLOCK"})
 
 
 def test_the_last_error_of_a_traceback_with_two_is_the_one_that_is_meant() -> None:
-    first, second = "Can't call numpy() on Tensor that requires grad.", "grad can be implicitly created only for scalar outputs"
+    first, second = (
+        "Can't call numpy() on Tensor that requires grad.",
+        "grad can be implicitly created only for scalar outputs",
+    )
     between = "During handling of the above exception, another exception occurred:"
     text = f"RuntimeError: {first}\n\n{between}\n\nRuntimeError: {second}"
     assert "several elements" in explained(text).meaning
@@ -135,6 +140,8 @@ def test_an_unknown_error_is_named_and_one_that_is_near_is_offered() -> None:
     assert "did you mean this one? grad can be implicitly created only for scalar outputs" in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["y=(x+w)*(w+1)", "y = x * w  # the product of the two", "AddBackward0", "a=x+w; b=w+1"])
+@pytest.mark.parametrize(
+    "text", ["y=(x+w)*(w+1)", "y = x * w  # the product of the two", "AddBackward0", "a=x+w; b=w+1"]
+)
 def test_no_expression_is_an_error(text: str) -> None:
     assert not looks_like_an_error(text)

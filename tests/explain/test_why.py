@@ -1112,7 +1112,9 @@ def test_the_command_prints_an_answer_a_table_or_json_and_tells_by_its_status(gv
     assert [row["name"] for row in data if row["is_wrong"]] == ["net.unused.weight", "net.unused.bias"]
     fine = gviz("why", "fine.py")
     assert (fine.status, "ok" in fine.out) == (0, True)
-    gviz("why", "fine.py", "v").assert_refused("there is no tensor v", "the tensors are w, y", files=("fine.py", "net.py"))
+    gviz("why", "fine.py", "v").assert_refused(
+        "there is no tensor v", "the tensors are w, y", files=("fine.py", "net.py")
+    )
 
 
 def test_a_cause_of_a_frozen_tensor_is_no_fault() -> None:

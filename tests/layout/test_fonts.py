@@ -121,7 +121,9 @@ def test_a_user_s_own_configuration_decides(tmp_path: Path) -> None:
     (tmp_path / "fonts").mkdir()
     (tmp_path / "fonts" / "mine.ttf").write_bytes(Path(FONT).read_bytes())
     configuration = tmp_path / "fonts.conf"
-    configuration.write_text(f"<fontconfig><dir>{tmp_path}/fonts</dir><cachedir>{tmp_path}/cache</cachedir></fontconfig>")
+    configuration.write_text(
+        f"<fontconfig><dir>{tmp_path}/fonts</dir><cachedir>{tmp_path}/cache</cachedir></fontconfig>"
+    )
     succeeded(run('render(article(), "pdf")', FONTCONFIG_FILE=str(configuration)))
     assert os.listdir(tmp_path / "cache")
 
@@ -145,7 +147,9 @@ def characters_of(font: bytes) -> set[str]:
     (wide,) = {int.from_bytes(entry[4:8], "big") for entry in subtables if entry[:4] == b"\x00\x03\x00\x0a"}
     groups = cmap[wide + 16 : wide + 16 + 12 * int.from_bytes(cmap[wide + 12 : wide + 16], "big")]
     numbers = [int.from_bytes(groups[place : place + 4], "big") for place in range(0, len(groups), 4)]
-    return {chr(code) for first, last in zip(numbers[::3], numbers[1::3], strict=True) for code in range(first, last + 1)}
+    return {
+        chr(code) for first, last in zip(numbers[::3], numbers[1::3], strict=True) for code in range(first, last + 1)
+    }
 
 
 def test_the_characters_of_the_shipped_font_are_known() -> None:

@@ -61,7 +61,9 @@ def constants(call: str, shapes: Shapes) -> dict[str, Any]:
     shape = shapes.get("x", ())
     length = shapes.get("w", (2,))[0]
     along = [[0, 1], [1, 0]] if len(shape) == 2 else [0, 1, 0, 1][:length]
-    classes = torch.tensor([0, 2, 0, 1][: shape[0]]) if shape != (2, 2) and shape else torch.tensor([[0.3, 0.7], [0.6, 0.4]])
+    classes = (
+        torch.tensor([0, 2, 0, 1][: shape[0]]) if shape != (2, 2) and shape else torch.tensor([[0.3, 0.7], [0.6, 0.4]])
+    )
     indices = {
         "gather|scatter|take_along": along, "one_hot": [0, 2, 1], "embedding": [0, 2],
         "index_(add|copy|put)": [0, 1, 2, 0][:length],
@@ -121,6 +123,8 @@ def test_a_call_makes_the_recorded_nodes(form: Form) -> None:
     if form.section != "The graph of the gradient":
         assert described(result, given) == form.cells
         return
-    (gradient,) = torch.autograd.grad(result.sum(), given[next(iter(form.shapes))], create_graph=True, allow_unused=True)
+    (gradient,) = torch.autograd.grad(
+        result.sum(), given[next(iter(form.shapes))], create_graph=True, allow_unused=True
+    )
     names = [" ".join(type(node).__name__ for node in nodes_of(tensor)) for tensor in (result, gradient)]
     assert [names[0], names[1] or "constant"] == form.cells

@@ -24,7 +24,9 @@ for module in iter_modules(ops.__path__):  # some store their rows only when nn 
 
 STEP = 1e-6
 DIFFERENTIABLE = [key for key, row in ROWS.items() if row.node not in (None, "NotImplemented") and key not in NO_SLOPE]
-CASES = [pytest.param(key, i, id=f"{key}-{i}") for key in DIFFERENTIABLE for i in range(len(SAMPLES.get(key, ["default"])))]
+CASES = [
+    pytest.param(key, i, id=f"{key}-{i}") for key in DIFFERENTIABLE for i in range(len(SAMPLES.get(key, ["default"])))
+]
 SEEDS = range(3)
 
 
@@ -65,7 +67,9 @@ def outputs(row: Any, args: tuple[Any, ...]) -> list[Any]:
 
 def along(gradients: Any, directions: list[Any]) -> float:
     """The derivative along directions, from gradients; None stands for zero."""
-    return sum(float((g.detach().numpy() * d).sum()) for g, d in zip(gradients, directions, strict=True) if g is not None)
+    return sum(
+        float((g.detach().numpy() * d).sum()) for g, d in zip(gradients, directions, strict=True) if g is not None
+    )
 
 
 class Case:
@@ -113,8 +117,12 @@ def test_a_second_derivative_agrees_with_differences(key: str, number: int) -> N
         recorded, leaves = case.gradients(0.0, create_graph=True)
         assert along(recorded, case.second) == pytest.approx(at, rel=1e-9)
         pairs = zip(recorded, case.second, strict=True)
-        slope: Any = sum(((g * engine.from_numpy(d)).sum() for g, d in pairs if g is not None), start=engine.tensor(0.0))
-        second = engine.autograd.grad(slope, leaves, allow_unused=True) if slope.requires_grad else [None for _ in leaves]
+        slope: Any = sum(
+            ((g * engine.from_numpy(d)).sum() for g, d in pairs if g is not None), start=engine.tensor(0.0)
+        )
+        second = (
+            engine.autograd.grad(slope, leaves, allow_unused=True) if slope.requires_grad else [None for _ in leaves]
+        )
         assert along(second, case.directions) == pytest.approx((after - before) / (2 * STEP), rel=5e-5, abs=5e-6)
 
 

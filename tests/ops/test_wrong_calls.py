@@ -32,7 +32,10 @@ UNFIT = (
 
 CALLS: list[tuple[str, type[Exception], str]] = [
     # integers and booleans where PyTorch has no kernel for them
-    *((f"F.{name}(i)", ABSENT, name) for name in ("leaky_relu", "silu", "mish", "hardswish", "hardsigmoid", "softplus")),
+    *(
+        (f"F.{name}(i)", ABSENT, name)
+        for name in ("leaky_relu", "silu", "mish", "hardswish", "hardsigmoid", "softplus")
+    ),
     *(
         (f"F.{name}(i)", ABSENT, "Long")
         for name in ("gelu", "elu", "selu", "celu", "logsigmoid", "hardshrink", "softshrink", "rrelu")
@@ -45,7 +48,10 @@ CALLS: list[tuple[str, type[Exception], str]] = [
     ("F.relu6(b)", RuntimeError, "hardtanh"),
     ("F.prelu(i, two[:1])", RuntimeError, "prelu"),
     ("F.prelu(f, d[:1])", RuntimeError, "prelu"),
-    *((f"torch.{name}(b)", ABSENT, name) for name in ("abs", "floor", "ceil", "trunc", "round", "frac", "median", "bincount")),
+    *(
+        (f"torch.{name}(b)", ABSENT, name)
+        for name in ("abs", "floor", "ceil", "trunc", "round", "frac", "median", "bincount")
+    ),
     *((f"torch.{name}(b, b)", ABSENT, name) for name in ("remainder", "fmod", "pow", "hypot", "logaddexp", "dot")),
     ("abs(b)", ABSENT, "abs"),
     ("f & g", ABSENT, "\"bitwise_and_cpu\" not implemented for 'Float'"),
@@ -168,7 +174,9 @@ CALLS: list[tuple[str, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "word"), [pytest.param(*case, id=case[0]) for case in CALLS])
-def test_a_wrong_call_is_refused_by_its_type_and_names_what_is_wrong(call: str, error: type[Exception], word: str) -> None:
+def test_a_wrong_call_is_refused_by_its_type_and_names_what_is_wrong(
+    call: str, error: type[Exception], word: str
+) -> None:
     with pytest.raises(error) as caught:
         eval(call, operands())  # noqa: S307 - the table's own
     assert caught.type is error

@@ -83,7 +83,11 @@ def test_forward_is_left_of_backward(gviz: Program) -> None:
     done = gviz("render", "y=(x+w)*(w+1)", "x=2", "w=1", "--view", "autograd", "--format", "json0", "-o", "y.json0")
     assert done.status == 0, done.err
     placed = json.loads((gviz.folder / "y.json0").read_text(encoding="utf-8"))
-    at = {item["name"]: [float(number) for number in item["pos"].split(",")] for item in placed["objects"] if "pos" in item}
+    at = {
+        item["name"]: [float(number) for number in item["pos"].split(",")]
+        for item in placed["objects"]
+        if "pos" in item
+    }
     signs = {name.removesuffix("_sign") for name in at if name.endswith("_sign")}
     assert len(signs) == 3
     for name in signs:
@@ -101,7 +105,8 @@ def test_each_output_that_is_used_has_a_record_of_its_own(tmp_path: Path) -> Non
     told = {one.id: " ".join(text(one).split()) for one in shapes(picture)}
     names = {told[one].split()[0]: one for one in told}
     assert [told[names[name]] for name in "abc"] == [
-        f"{name} data {value} grad None grad_fn UnbindBackward0 is_leaf False" for name, value in zip("abc", "123", strict=True)
+        f"{name} data {value} grad None grad_fn UnbindBackward0 is_leaf False"
+        for name, value in zip("abc", "123", strict=True)
     ]
     assert "unused" not in names
     ways = {(told.get(one.start, ""), told.get(one.end, "")) for one in arrows(picture)}

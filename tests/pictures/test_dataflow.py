@@ -176,7 +176,10 @@ def test_the_picture_of_a_small_net_is_no_strip(gviz: Program, view: str) -> Non
 
 @pytest.mark.parametrize("rankdir", ["TB", "BT"])
 def test_upright_the_text_of_a_circle_stands_beside_it(gviz: Program, rankdir: str) -> None:
-    assert gviz("render", "y=(x+w)*(w+1)", "--view", "dataflow", "--rankdir", rankdir, "-o", "y.svg").err.count("warning") == 0
+    assert (
+        gviz("render", "y=(x+w)*(w+1)", "--view", "dataflow", "--rankdir", rankdir, "-o", "y.svg").err.count("warning")
+        == 0
+    )
     svg = (gviz.folder / "y.svg").read_text(encoding="utf-8")
     circle = re.search(r'<ellipse[^>]* cx="([-\d.]+)" cy="([-\d.]+)".*?>y</text>', svg, re.DOTALL)
     name = re.search(r'x="([-\d.]+)" y="([-\d.]+)"[^>]*>y</text>', svg)

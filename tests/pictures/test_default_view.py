@@ -73,7 +73,9 @@ def test_boxes_and_arrows_are_as_many_as_torchviz_s_whatever_is_shown(text: str)
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 def test_none_is_torchviz_s_picture_to_the_byte() -> None:
     texts = [
-        str(render(read(text), "dot", RenderOptions(show=(), rankdir=way))) for text in EXPRESSIONS for way in ("TB", "LR")
+        str(render(read(text), "dot", RenderOptions(show=(), rankdir=way)))
+        for text in EXPRESSIONS
+        for way in ("TB", "LR")
     ]
     assert_gold("none.dot", "\n".join(texts))
 
@@ -86,7 +88,9 @@ def test_saved_tensors_do_not_turn_the_picture_upside_down() -> None:
     assert {arrow.look.get("constraint") for arrow in kept if arrow.end in leaves} == {"false"}
     assert {arrow.look.get("constraint") for arrow in kept if arrow.end not in leaves} == {None}
     places = dict(
-        re.findall(r"^node (\w+) [\d.]+ ([\d.]+)", str(render(graph, "plain", RenderOptions(show=("saved",)))), re.MULTILINE)
+        re.findall(
+            r"^node (\w+) [\d.]+ ([\d.]+)", str(render(graph, "plain", RenderOptions(show=("saved",)))), re.MULTILINE
+        )
     )
     for edge in graph.edges:
         if edge.kind == "data":
@@ -130,7 +134,9 @@ def test_a_direction_for_graphviz_alone_is_that_of_the_legend_too() -> None:
 
 
 def test_a_picture_of_more_boxes_than_anybody_reads_has_plain_labels() -> None:
-    small, large = (str(render(repeated_weights(steps), "dot", RenderOptions(repeat_leaves="never"))) for steps in (3, LARGE))
+    small, large = (
+        str(render(repeated_weights(steps), "dot", RenderOptions(repeat_leaves="never"))) for steps in (3, LARGE)
+    )
     assert "<TABLE" in small
     assert "<TABLE" not in large
     assert " size=" in large

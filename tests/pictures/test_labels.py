@@ -22,7 +22,8 @@ PRECISE = RenderOptions()
 def said(graph: Graph, options: RenderOptions = PRECISE) -> dict[str, list[str]]:
     """Return the lines of each box by the id of its node."""
     return {
-        node.id: [text_of(line) for line in box.lines] for node, box in zip(graph.nodes, boxes(graph, options), strict=True)
+        node.id: [text_of(line) for line in box.lines]
+        for node, box in zip(graph.nodes, boxes(graph, options), strict=True)
     }
 
 
@@ -87,7 +88,9 @@ def test_the_norm_of_huge_numbers_does_not_overflow() -> None:
 
 
 def test_a_long_name_and_a_long_expression_are_cut_in_the_middle() -> None:
-    node = Node("n0", "operation", "AddBackward0", "n" * 70, (), value=3.0, expression="+".join("abcdefghijklmnopqrstuvwxyz"))
+    node = Node(
+        "n0", "operation", "AddBackward0", "n" * 70, (), value=3.0, expression="+".join("abcdefghijklmnopqrstuvwxyz")
+    )
     label, statement, value = (text_of(line) for line in one(node).lines)
     assert label == "AddBackward0"
     name, _, expression = statement.partition(" = ")
@@ -172,7 +175,9 @@ def test_a_failed_backward_is_told_on_the_picture_with_its_line_and_pytorch_s_wo
 
 
 def test_a_banner_is_three_lines_at_most() -> None:
-    graph = Graph(article().nodes, article().edges, ("n0",), error="line 3  y.backward()\n" + "many words of an error " * 40)
+    graph = Graph(
+        article().nodes, article().edges, ("n0",), error="line 3  y.backward()\n" + "many words of an error " * 40
+    )
     drawn = str(render(graph, "dot"))
     (banner,) = re.findall(r"<B>✗.*?</FONT>", drawn)
     assert banner.count("<BR") == 4

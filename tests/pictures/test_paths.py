@@ -50,7 +50,11 @@ def test_a_line_of_several_paths_has_their_colours_side_by_side() -> None:
 
 
 def test_four_paths_in_print_are_four_lines_without_colour() -> None:
-    looks = [arrow.look for arrow in arrows(drawn("y=a+b+c+d", "a", "b", "c", "d", theme="print")) if "penwidth" in arrow.look]
+    looks = [
+        arrow.look
+        for arrow in arrows(drawn("y=a+b+c+d", "a", "b", "c", "d", theme="print"))
+        if "penwidth" in arrow.look
+    ]
     own = {(look.get("style"), look["color"]) for look in looks if look["penwidth"] != "4.5"}
     assert own == {(style, "#000000") for style in ("solid", "dashed", "dotted")} | {(None, "#000000:#FFFFFF:#000000")}
 
@@ -119,7 +123,11 @@ def test_several_tensors_share_the_four_looks() -> None:
 @pytest.mark.parametrize(
     ("words", "told", "status"),
     [
-        (["--path", "wx"], ("no path from h to wx: there is no tensor of that name", "there are paths to a, w, x, b"), 1),
+        (
+            ["--path", "wx"],
+            ("no path from h to wx: there is no tensor of that name", "there are paths to a, w, x, b"),
+            1,
+        ),
         (["--path", "x", "--frozen", "x"], ("no path from h to x: it is frozen, and no gradient flows to it",), 1),
         (["--by", "line"], ("'line' is not one of operation, statement",), 2),
     ],
@@ -146,7 +154,11 @@ def test_a_path_that_is_cut_off_is_told_so(gviz: Program) -> None:
     text = LEAVES + "h = x * 2\nd = {}\ny = {} * w\ny.backward()\n"
     for cut, used, remark in (
         ("1", "h.detach()", "y is made from h.detach(), through which no gradient flows"),
-        ("h.detach()", "d", "y is not made from it, or the way is cut off: detach(), item() and torch.no_grad() end a graph"),
+        (
+            "h.detach()",
+            "d",
+            "y is not made from it, or the way is cut off: detach(), item() and torch.no_grad() end a graph",
+        ),
     ):
         (gviz.folder / "cut.py").write_text(text.format(cut, used), encoding="utf-8")
         done = gviz("render", "cut.py", "--path", "h", "-o", "-", "--format", "dot")

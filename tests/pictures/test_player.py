@@ -123,9 +123,7 @@ def test_a_screen_reader_gets_names_and_the_caption(page: Browser) -> None:
 
 def test_boxes_stay_where_they_are(page: Browser) -> None:
     """Measured in the page: each leaf's outline is at one place in all steps."""
-    outlines = (
-        "[...picture.querySelectorAll('g.node')].filter(g => /^[xw] ?=/.test(g.textContent.trim().replace(/\\s+/g, ' ')))"
-    )
+    outlines = "[...picture.querySelectorAll('g.node')].filter(g => /^[xw] ?=/.test(g.textContent.trim().replace(/\\s+/g, ' ')))"
     places = []
     for _ in range(9):
         boxes = page.value(

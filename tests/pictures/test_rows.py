@@ -17,7 +17,9 @@ from gviz.pictures.wrap import TURNS, wrapped
 from gviz.render import dot, render, series
 
 STEPS = 5
-RNN = "; ".join(["h0=tanh(w*x+b)", *(f"h{step}=tanh(u*h{step - 1}+b)" for step in range(1, STEPS)), f"y=h{STEPS - 1}**2"])
+RNN = "; ".join(
+    ["h0=tanh(w*x+b)", *(f"h{step}=tanh(u*h{step - 1}+b)" for step in range(1, STEPS)), f"y=h{STEPS - 1}**2"]
+)
 CHAIN = "; ".join(["a0=x*w", *(f"a{number}=sin(a{number - 1})" for number in range(1, 9))])
 
 
@@ -69,7 +71,9 @@ def test_a_line_that_is_cut_has_the_same_number_at_both_ends_and_one_arrowhead(d
     cut = [arrow["pos"] for arrow in folded.arrows if ";" in arrow["pos"]]
     assert len(cut) == 2
     assert sum(place.count("e,") for place in cut) == sum(
-        arrow["pos"].count("e,") for arrow, after in zip(layout.arrows, folded.arrows, strict=True) if ";" in after["pos"]
+        arrow["pos"].count("e,")
+        for arrow, after in zip(layout.arrows, folded.arrows, strict=True)
+        if ";" in after["pos"]
     )
     for place in cut:
         first, last = place.split(";")
@@ -132,7 +136,10 @@ def test_small_type_is_said_in_tenths_of_a_point_with_what_makes_it_larger() -> 
 @pytest.mark.parametrize("view", ["dataflow", "teaching", "micrograd"])
 def test_a_weight_of_every_step_is_drawn_beside_its_later_uses(view: str) -> None:
     graph = graph_of(RNN, w=0.5, u=0.8, x=1, b=0.1)
-    drawn = {how: str(render(graph, "dot", RenderOptions(view=view, repeat_leaves=how))) for how in ("auto", "never", "always")}
+    drawn = {
+        how: str(render(graph, "dot", RenderOptions(view=view, repeat_leaves=how)))
+        for how in ("auto", "never", "always")
+    }
     assert drawn["auto"].count(f"used {STEPS}×") == 1  # b
     assert drawn["auto"].count(f"used {STEPS - 1}×") == 1  # u
     assert "used" not in drawn["never"]

@@ -181,7 +181,9 @@ def test_several_roots_are_told_by_their_names() -> None:
     lines = told(graph_of("y1=a*b+a; y2=sin(a)*y1", {"a": 1, "b": 2}, roots=("y1", "y2")))
     assert not any("∂root" in line for line in lines)
     assert "backward  starts at y1:  ∂y1/∂y1 = 1 | backward  starts at y2:  ∂y2/∂y2 = 1" in lines
-    assert any("to y1:  ∂y2/∂y2 · ∂y2/∂y1 = 1 · 0.8415 = 0.8415   summed: 1 + 0.8415 = 1.8415" in line for line in lines)
+    assert any(
+        "to y1:  ∂y2/∂y2 · ∂y2/∂y1 = 1 · 0.8415 = 0.8415   summed: 1 + 0.8415 = 1.8415" in line for line in lines
+    )
     assert any("to b:  ∂(y1 + y2)/∂c · ∂c/∂b = 1.8415 · 1 = 1.8415" in line for line in lines)
 
 
@@ -258,7 +260,9 @@ def test_a_backward_that_fails_is_told_as_far_as_it_came() -> None:
         lines = told(graph_of(str(SAMPLES / "five_neurons_twice.py")))
     assert len(lines) == 11
     assert lines[9].startswith("to e:")
-    assert lines[10].startswith("✗ line 16  L.backward() | RuntimeError: Trying to backward through the graph a second time")
+    assert lines[10].startswith(
+        "✗ line 16  L.backward() | RuntimeError: Trying to backward through the graph a second time"
+    )
 
 
 def test_without_backward_the_steps_end_at_the_root() -> None:
@@ -306,7 +310,10 @@ def places(svg: str) -> dict[str, list[float]]:
     ],
 )
 def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str, Any]) -> None:
-    drawn = [draw(dot.text_of(slide.picture), "svg", program="nop2").decode() for slide in slides_of(graph_of(source, values))]
+    drawn = [
+        draw(dot.text_of(slide.picture), "svg", program="nop2").decode()
+        for slide in slides_of(graph_of(source, values))
+    ]
     first, *others = map(places, drawn)
     assert len(first) >= 4
     for other in others:
@@ -317,7 +324,9 @@ def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str
 def test_a_wide_graph_does_without_texts_on_its_lines() -> None:
     slides = slides_of(graph_of(chain(40), {"x": 0.5, "w": 1}))
     texts = [dot.text_of(slide.picture) for slide in slides[-2:]]
-    assert not any(isinstance(one, Shape) and one.id.startswith("p") for slide in slides for one in slide.picture.statements)
+    assert not any(
+        isinstance(one, Shape) and one.id.startswith("p") for slide in slides for one in slide.picture.statements
+    )
     assert "∂ = 0." in texts[-1]
     assert "the gradient ∂a40/∂..." in texts[-1]
 
@@ -333,7 +342,9 @@ def test_a_long_graph_goes_on_in_the_next_row_and_keeps_its_texts() -> None:
         assert {"__joint0", "__joint1"} <= shapes.keys()
         assert any(name.startswith("p") for name in shapes)
     backward = next(slide for slide in slides if slide.step.phase == "backward")
-    against = [one.look for one in backward.picture.statements if isinstance(one, Arrow) and one.look.get("dir") == "back"]
+    against = [
+        one.look for one in backward.picture.statements if isinstance(one, Arrow) and one.look.get("dir") == "back"
+    ]
     assert sum("s," in look["pos"] for look in against) == 1
     cut = [one.look for one in backward.picture.statements if isinstance(one, Arrow) and ";" in one.look.get("pos", "")]
     assert cut
@@ -345,7 +356,9 @@ def test_from_top_to_bottom_texts_stand_beside_the_circles_where_no_line_goes() 
     for rankdir, is_beside in (("LR", False), ("TB", True), ("BT", True)):
         slides = slides_of(graph, RenderOptions(theme="light", rankdir=rankdir))
         circles = [
-            one.look for one in slides[-1].picture.statements if isinstance(one, Shape) and one.look.get("shape") == "circle"
+            one.look
+            for one in slides[-1].picture.statements
+            if isinstance(one, Shape) and one.look.get("shape") == "circle"
         ]
         assert len(circles) == 3
         assert all(('WIDTH="44"' in look["label"]) is is_beside for look in circles)
@@ -353,7 +366,10 @@ def test_from_top_to_bottom_texts_stand_beside_the_circles_where_no_line_goes() 
 
 def test_all_slides_have_the_same_boxes_and_lines_in_the_same_order() -> None:
     kinds = [
-        [(type(one).__name__, getattr(one, "id", None), getattr(one, "start", None)) for one in slide.picture.statements]
+        [
+            (type(one).__name__, getattr(one, "id", None), getattr(one, "start", None))
+            for one in slide.picture.statements
+        ]
         for slide in slides_of(graph_of("y=(x+w)*(w+1)"))
     ]
     assert all(one == kinds[0] for one in kinds)
@@ -412,13 +428,18 @@ def test_by_line_each_run_of_a_line_is_a_step_with_the_code_beside_it(tmp_path: 
         "line 6  h = torch.tanh(w * h)", "b = 0.7616", "recorded for backward: MulBackward0, TanhBackward0",
     ]  # fmt: skip
     slides = slides_of(graph, by_line)
-    sides = [next(one for one in slide.picture.statements if isinstance(one, Shape) and one.id == "__side") for slide in slides]
+    sides = [
+        next(one for one in slide.picture.statements if isinstance(one, Shape) and one.id == "__side")
+        for slide in slides
+    ]
     texts = [one.look["label"].replace("\u00a0", " ") for one in sides]
     assert all("w = torch.tensor(0.5, requires_grad=True)" in text for text in texts)
     lit = [re.findall(r'BGCOLOR="[^"]*">([^<]*)<', text) for text in texts]
     assert lit[1] == ["    h = torch.tanh(w * h)"]
     assert lit[-1] == ["loss.backward()"]
-    hidden = {one.id for one in slides[0].picture.statements if isinstance(one, Shape) and one.look.get("style") == "invis"}
+    hidden = {
+        one.id for one in slides[0].picture.statements if isinstance(one, Shape) and one.look.get("style") == "invis"
+    }
     names = {node.id: node.name for node in dataflow(graph).nodes}
     assert "v" in {names.get(one) for one in hidden}, "a leaf is there from the line on that makes it"
 
@@ -444,4 +465,6 @@ def test_a_leaf_has_the_value_that_it_had_when_backward_was_called(tmp_path: Pat
     (tmp_path / "train.py").write_text(TRAINING)
     graph = read(str(tmp_path / "train.py"), SourceOptions(flow=True, lines=True)).graph
     assert {node.name: node.value for node in graph.nodes if node.kind == "leaf"} == {"w": 1.0}
-    assert next(row.value for row in graph.tensors if row.name == "w") == pytest.approx(0.4), "the table has it as it is left"
+    assert next(row.value for row in graph.tensors if row.name == "w") == pytest.approx(0.4), (
+        "the table has it as it is left"
+    )

@@ -58,7 +58,12 @@ def test_text_stands_out_from_the_page_and_from_each_box(name: str) -> None:
     theme = THEMES[name]
     fills = {kind: pair.fill for kind, pair in theme.boxes.items()} | {"page": theme.page}
     inks = {ink: getattr(theme, ink) for ink in ("ink", "muted", "gradient")}
-    low = {(name, ink, place) for ink, colour in inks.items() for place, fill in fills.items() if contrast(colour, fill) < TEXT}
+    low = {
+        (name, ink, place)
+        for ink, colour in inks.items()
+        for place, fill in fills.items()
+        if contrast(colour, fill) < TEXT
+    }
     assert low <= ALLOWED
     for fill in (theme.page, theme.boxes["error"].fill):  # nan in a box and in the legend's banner
         assert contrast(theme.boxes["error"].pen, fill) >= TEXT
@@ -86,7 +91,9 @@ def test_kinds_differ_without_colour(name: str) -> None:
     looks = {kind: without_colour(kind, THEMES[name]) for kind in KINDS}
     for one, other in combinations(KINDS, 2):
         assert (looks[one] == looks[other]) is (frozenset((one, other)) in ALIKE), (one, other)
-    arrows = [{key: value for key, value in look.items() if key != "color"} for look in edge_attributes(THEMES[name]).values()]
+    arrows = [
+        {key: value for key, value in look.items() if key != "color"} for look in edge_attributes(THEMES[name]).values()
+    ]
     assert all(one != other for one, other in combinations(arrows, 2))
     error = error_attributes(THEMES[name])
     assert all(look.get("penwidth") != error["penwidth"] for look in looks.values())

@@ -52,7 +52,18 @@ def test_dataflow_has_the_local_derivative_on_each_line_as_symbol_and_number() -
 
 def test_dataflow_has_the_values_below_the_circles_and_the_gradient_below_each() -> None:
     drawn = lines(read(ARTICLE), "dataflow")
-    for text in ("a = 3", "∂y/∂a = 2", "b = 2", "∂y/∂b = 3", "y = 6", "∂y/∂y = 1", "x = 2", "grad = 2", "w = 1", "grad = 5"):
+    for text in (
+        "a = 3",
+        "∂y/∂a = 2",
+        "b = 2",
+        "∂y/∂b = 3",
+        "y = 6",
+        "∂y/∂y = 1",
+        "x = 2",
+        "grad = 2",
+        "w = 1",
+        "grad = 5",
+    ):
         assert text in drawn
     assert "= 2 + 3" in drawn  # where two ways meet
     assert drawn.count("+") == 2
@@ -220,7 +231,9 @@ def test_the_direction_of_a_view_can_be_chosen(view: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_slide_is_16_to_9_and_has_the_title_and_the_caption(view: str) -> None:
-    options = RenderOptions(view=view, fit="slide", title="Two ways to w", caption="its gradient is a sum", theme="light")
+    options = RenderOptions(
+        view=view, fit="slide", title="Two ways to w", caption="its gradient is a sum", theme="light"
+    )
     drawn = str(render(read(ARTICLE), "svg", options))
     size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', drawn)
     assert size is not None
@@ -239,7 +252,9 @@ def test_a_page_keeps_its_size_whatever_is_said_on_it(fit: str, text: str) -> No
 
 
 @pytest.mark.parametrize("fit", ["slide", "a4"])
-def test_a_long_title_of_a_page_is_whole_and_a_very_long_one_is_told_of(fit: str, recwarn: pytest.WarningsRecorder) -> None:
+def test_a_long_title_of_a_page_is_whole_and_a_very_long_one_is_told_of(
+    fit: str, recwarn: pytest.WarningsRecorder
+) -> None:
     title = "The gradient of the loss by the weights of the second layer, after one step"
     drawn = render(read(ARTICLE), "pdf", RenderOptions(fit=fit, title=title))
     assert isinstance(drawn, bytes)
@@ -256,7 +271,8 @@ def test_every_text_of_a_slide_is_on_it() -> None:
             drawn = str(render(read(source), "svg", RenderOptions(view=view, fit="slide")))
             box = re.search(r'viewBox="([\d.-]+) ([\d.-]+) ([\d.]+) ([\d.]+)"', drawn)
             shift = re.search(
-                r'class="graph" transform="scale\(([\d.]+)[^)]*\) rotate\(0\) translate\(([\d.-]+)[, ]+([\d.-]+)\)', drawn
+                r'class="graph" transform="scale\(([\d.]+)[^)]*\) rotate\(0\) translate\(([\d.-]+)[, ]+([\d.-]+)\)',
+                drawn,
             )
             assert box is not None
             assert shift is not None
@@ -286,14 +302,22 @@ def test_why_there_are_no_numbers_on_the_lines(recwarn: pytest.WarningsRecorder)
     render(gviz.read("y=x", x=1).graph, "dot", RenderOptions(view="dataflow"))
     assert not recwarn.list
     for backward, why in ((True, "the graph was saved without them"), (False, "no backward ran")):
-        saved = Graph.from_json(gviz.read(ARTICLE[0], SourceOptions(values=ARTICLE[1], backward=backward)).graph.to_json())
+        saved = Graph.from_json(
+            gviz.read(ARTICLE[0], SourceOptions(values=ARTICLE[1], backward=backward)).graph.to_json()
+        )
         with pytest.warns(gviz.GvizWarning, match=why):
             render(saved, "dot", RenderOptions(view="dataflow"))
 
 
 def test_the_size_of_the_font_reaches_signs_circles_and_plates() -> None:
-    small, large = (str(render(read(ARTICLE), "dot", RenderOptions(view="dataflow", font_size=size))) for size in (12, 24))
-    for usual, twice in (('POINT-SIZE="22"', 'POINT-SIZE="44"'), ('HEIGHT="36"', 'HEIGHT="72"'), (" width=0.5 ", " width=1 ")):
+    small, large = (
+        str(render(read(ARTICLE), "dot", RenderOptions(view="dataflow", font_size=size))) for size in (12, 24)
+    )
+    for usual, twice in (
+        ('POINT-SIZE="22"', 'POINT-SIZE="44"'),
+        ('HEIGHT="36"', 'HEIGHT="72"'),
+        (" width=0.5 ", " width=1 "),
+    ):
         assert small.count(usual) == large.count(twice) > 0
     assert "fontsize=22" in large  # of plates
     assert re.search(r"nodesep=0.16 ranksep=0.2\b", small)

@@ -95,7 +95,9 @@ def test_a_layer_is_made_shown_kept_and_called_as_in_pytorch(layer: str) -> None
             p.do("gradients = [w.grad for w in net.parameters()]")
 
 
-NAMES = sorted({layer.split("(")[0] for layer in LAYERS} | {"ReLU", "Threshold", "Softmax", "MSELoss", "Fold", "ConstantPad2d"})
+NAMES = sorted(
+    {layer.split("(")[0] for layer in LAYERS} | {"ReLU", "Threshold", "Softmax", "MSELoss", "Fold", "ConstantPad2d"}
+)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "Identity"])

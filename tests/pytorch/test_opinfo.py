@@ -89,7 +89,9 @@ def computed(torch: Any, space: Any, function: Any, sample: Any, twice: bool) ->
             break
         kinds = [one.detach().numpy(force=True) for one in outputs]
         weights = [space.from_numpy(np.random.default_rng(0).uniform(-1, 1, a.shape).astype(a.dtype)) for a in kinds]
-        outputs = list(space.autograd.grad(outputs, leaves, weights, create_graph=twice, retain_graph=True, allow_unused=True))
+        outputs = list(
+            space.autograd.grad(outputs, leaves, weights, create_graph=twice, retain_graph=True, allow_unused=True)
+        )
         seen += [(step, one) for one in outputs]
     return [(step, None if one is None else one.detach().numpy(force=True)) for step, one in seen]
 

@@ -30,7 +30,9 @@ def dot(graph: Graph, options: RenderOptions | None = None) -> str:
 
 
 @pytest.mark.parametrize(("name", "graph"), [("article", article()), ("every_kind", every_kind())])
-@pytest.mark.parametrize(("how", "options"), [("default", RenderOptions()), ("plain", PLAIN), ("everything", EVERYTHING)])
+@pytest.mark.parametrize(
+    ("how", "options"), [("default", RenderOptions()), ("plain", PLAIN), ("everything", EVERYTHING)]
+)
 def test_the_text_is_as_it_was_found_right(name: str, graph: Graph, how: str, options: RenderOptions) -> None:
     assert_gold(f"{name}_{how}.dot", dot(graph, options))
 
@@ -100,7 +102,9 @@ def test_the_leaves_may_lie_on_the_left() -> None:
 
 @pytest.mark.parametrize("node_id", ["node", "Graph", "a b", 'a"b', "1a", "a:b", "-1", "é", "a\\"])
 def test_any_id_is_an_id_in_dot(node_id: str) -> None:
-    graph = Graph((Node(node_id, "leaf", name="w"), Node("n1", "operation", "AddBackward0")), (Edge(node_id, "n1"),), ("n1",))
+    graph = Graph(
+        (Node(node_id, "leaf", name="w"), Node("n1", "operation", "AddBackward0")), (Edge(node_id, "n1"),), ("n1",)
+    )
     drawn = render(graph, "svg", RenderOptions())
     assert isinstance(drawn, str)
     assert drawn.count('class="node"') == 2

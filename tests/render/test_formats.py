@@ -37,7 +37,10 @@ def test_an_unknown_suffix_is_refused_with_the_formats_that_there_are() -> None:
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("zzz", "there is no Graphviz here that makes zzz"), *((word, "there is no format") for word in ("vrml", "xlib", "pfd"))],
+    [
+        ("zzz", "there is no Graphviz here that makes zzz"),
+        *((word, "there is no format") for word in ("vrml", "xlib", "pfd")),
+    ],
 )
 def test_any_other_word_is_graphviz_s_business_where_a_format_is_named(word: str, said: str) -> None:
     with pytest.raises(RenderError, match=said):
@@ -66,7 +69,11 @@ def test_a_new_module_in_the_folder_is_a_new_format(tmp_path: Path) -> None:
         "print(gviz.render.render(Graph(), 'count'), [row for row in gviz.render.formats() if row.suffix == 'count'])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     row = FormatRow("count", "how many boxes", "gviz", works=True)
     assert done.stdout == f"0\n [{row!r}]\n"

@@ -298,7 +298,11 @@ def test_the_system_s_dot_is_fallen_back_to(fake_dot: Path, monkeypatch: pytest.
             "cannot be loaded (libXrender.so.1: cannot open)",
             "libxrender1 libglib2.0-0",
         ),
-        (ImportError("libcairo.so: failed to map segment"), "failed to map segment", "give gviz more memory: see ulimit -v"),
+        (
+            ImportError("libcairo.so: failed to map segment"),
+            "failed to map segment",
+            "give gviz more memory: see ulimit -v",
+        ),
         (ModuleNotFoundError("No module named 'pygraphviz'"), "is not installed", "pip install pygraphviz"),
     ],
 )

@@ -282,7 +282,9 @@ def test_edges_that_carry_no_gradient_are_control_edges() -> None:
 
 
 def test_names_are_unique_and_mean_nothing_else() -> None:
-    nodes = [Node(f"n{i}", "leaf", name=name) for i, name in enumerate(["d['a/b']", "d['a_b']", "x:0", "x:0", "^x", ""])]
+    nodes = [
+        Node(f"n{i}", "leaf", name=name) for i, name in enumerate(["d['a/b']", "d['a_b']", "x:0", "x:0", "^x", ""])
+    ]
     assert list(of(Graph(tuple(nodes)))) == ["d['a_b']", "d['a_b']_1", "x_0", "x_0_1", "_x", "leaf"]
 
 
@@ -293,7 +295,11 @@ def test_an_output_that_is_not_the_first_is_named_by_its_number() -> None:
 
 
 def test_a_cycle_is_written_too() -> None:
-    nodes = (Node("n0", "operation", "AddBackward0"), Node("n1", "operation", "MulBackward0"), Node("n2", "leaf", name="x"))
+    nodes = (
+        Node("n0", "operation", "AddBackward0"),
+        Node("n1", "operation", "MulBackward0"),
+        Node("n2", "leaf", name="x"),
+    )
     written = of(Graph(nodes, (Edge("n0", "n1"), Edge("n1", "n0"), Edge("n2", "n0", 1))))
     assert {name: one.inputs for name, one in written.items()} == {"x": [], "Add": ["Mul", "x"], "Mul": ["Add"]}
 
@@ -321,7 +327,9 @@ def test_a_module_is_a_box_with_what_works_on_its_parameters_or_between_its_part
 
 
 def test_the_same_graph_gives_the_same_bytes(gviz: Program) -> None:
-    first = gviz("render", "y=(x+w)*(w+1)", "x=2", "w=1", "--format", "tensorboard", "-o", "one", env={"PYTHONHASHSEED": "2"})
+    first = gviz(
+        "render", "y=(x+w)*(w+1)", "x=2", "w=1", "--format", "tensorboard", "-o", "one", env={"PYTHONHASHSEED": "2"}
+    )
     second = gviz("render", "y=(x+w)*(w+1)", "x=2", "w=1", "-o", "two/", env={"PYTHONHASHSEED": "1"})
     assert (first.status, second.status, first.out, second.out, second.err) == (0, 0, "", "", "")
     one, two = (only_file(gviz.folder / name) for name in ("one", "two"))
@@ -333,7 +341,12 @@ def test_an_earlier_file_of_gviz_is_replaced_and_no_other(gviz: Program) -> None
     logs = gviz.folder / "logs"
     assert gviz("render", "y=x+w", "x=1", "w=1", "-o", "logs/").status == 0
     old = only_file(logs)
-    others = ["events.out.tfevents.1700000000.gviz", "events.out.tfevents.1700000000.host", "notes.txt", f"{old.name}.bak"]
+    others = [
+        "events.out.tfevents.1700000000.gviz",
+        "events.out.tfevents.1700000000.host",
+        "notes.txt",
+        f"{old.name}.bak",
+    ]
     for name in others:
         (logs / name).write_bytes(TWO_NODES)
     assert gviz("render", "y=x*w", "x=1", "w=1", "--format", "tensorboard", "-o", "logs").status == 0
@@ -375,7 +388,9 @@ def test_a_folder_that_cannot_be_is_refused(gviz: Program) -> None:
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_is_refused(gviz: Program) -> None:
     (gviz.folder / "logs").mkdir(mode=0o500)
-    gviz("render", "y=x", "x=1", "-o", "logs/").assert_refused("cannot write logs/events", "Permission denied", files=("logs",))
+    gviz("render", "y=x", "x=1", "-o", "logs/").assert_refused(
+        "cannot write logs/events", "Permission denied", files=("logs",)
+    )
 
 
 def test_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,10 @@ def named_everywhere(name: str) -> Graph:
         outputs=(name, name),
     )
     leaf = Node("n2", "leaf", label=name, name=name, shape=(), dtype=name, value=name, grad=name, state=name)
-    edges = (Edge("n1", "n0", label=name, symbol=name), Edge("n2", "n1", label=name, symbol=name, local=name, handed=name))
+    edges = (
+        Edge("n1", "n0", label=name, symbol=name),
+        Edge("n2", "n1", label=name, symbol=name, local=name, handed=name),
+    )
     return Graph((tensor, made, leaf), edges, ("n0",), title=name)
 
 

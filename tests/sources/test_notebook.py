@@ -25,7 +25,9 @@ def write(*cells: str) -> str:
     """Write a notebook of code cells, with text between them, and return its name."""
     code = [{"cell_type": "code", "source": cell.splitlines(keepends=True), "outputs": []} for cell in cells]
     text = {"cell_type": "markdown", "source": ["# not code"]}
-    Path("net.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [text, *(one for cell in code for one in (cell, text))]}))
+    Path("net.ipynb").write_text(
+        json.dumps({"nbformat": 4, "cells": [text, *(one for cell in code for one in (cell, text))]})
+    )
     return "net.ipynb"
 
 
@@ -95,7 +97,9 @@ def test_a_cell_that_is_not_python_is_quoted_itself(cell: str, message: str) -> 
 
 def test_what_the_engine_lacks_is_in_a_cell() -> None:
     uses = of_script(write(SETUP, "\ntorch.nope(x)"))
-    assert [(use.name, use.place, use.cell, use.line) for use in uses] == [("torch.nope", "net.ipynb cell 2, line 2", 2, 2)]
+    assert [(use.name, use.place, use.cell, use.line) for use in uses] == [
+        ("torch.nope", "net.ipynb cell 2, line 2", 2, 2)
+    ]
 
 
 TRAIN = (
@@ -137,7 +141,9 @@ def test_a_place_to_end_at_is_said_as_it_is_written() -> None:
     said = texts(ran(*TRAIN, until="cell 2:3"))
     assert 'stopped before cell 2, line 3 ran, the first time (--until "cell 2:3:2" is the second)' in said
     said = texts(ran(*TRAIN, until="cell 3:1:7"), "warning")
-    assert any(text.startswith('--until "cell 3:1": the script came to cell 3, line 1 only once') for text in said), said
+    assert any(text.startswith('--until "cell 3:1": the script came to cell 3, line 1 only once') for text in said), (
+        said
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,9 +203,15 @@ def test_display_prints(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("cell", "hint"),
     [
-        ("get_ipython().system('ls')", "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out"),
+        (
+            "get_ipython().system('ls')",
+            "get_ipython() is IPython's, and gviz runs cells as Python runs a script: leave it out",
+        ),
         ("await x", "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"),
-        ("async with x: pass", "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())"),
+        (
+            "async with x: pass",
+            "Jupyter alone awaits there: write it into async def main(), and call asyncio.run(main())",
+        ),
     ],
 )
 def test_what_jupyter_alone_has_is_said(cell: str, hint: str) -> None:

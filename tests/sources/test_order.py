@@ -109,7 +109,9 @@ def test_the_file_has_the_name_of_the_derivative(gviz: Program) -> None:
 
 @pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "autograd", "micrograd"])
 def test_each_view_draws_it(gviz: Program, view: str) -> None:
-    done = gviz("render", "y=x**3*w", "x=2", "w=3", "--order", 2, "--wrt", "x", "--view", view, "-o", "-", "--format", "svg")
+    done = gviz(
+        "render", "y=x**3*w", "x=2", "w=3", "--order", 2, "--wrt", "x", "--view", view, "-o", "-", "--format", "svg"
+    )
     assert (done.status, done.err) == (0, "")
     assert ">∂²y/∂x²" in done.out
     if view in ("dataflow", "teaching"):
@@ -117,7 +119,9 @@ def test_each_view_draws_it(gviz: Program, view: str) -> None:
 
 
 def test_the_paths_of_a_derivative_come_to_the_next_one(gviz: Program) -> None:
-    done = gviz("render", "y=x**3*w", "x=2", "w=3", "--order", 1, "--wrt", "x", "--path", "x", "-o", "-", "--format", "svg")
+    done = gviz(
+        "render", "y=x**3*w", "x=2", "w=3", "--order", 1, "--wrt", "x", "--path", "x", "-o", "-", "--format", "svg"
+    )
     assert (done.status, done.err) == (0, "")
     text = done.out.replace("\N{NO-BREAK SPACE}", " ")
     assert "  ∂y/∂x → d → c → x:   b · 3 · 2·x = 3 · 3 · 4 = </text>" in text
@@ -130,7 +134,9 @@ def test_a_script_is_differentiated_from_its_root(gviz: Program) -> None:
     done = gviz("render", "net.py", "--order", 1, "--path", "x", "-o", "-", "--format", "txt")
     assert "∂y/∂x = 12\n" in done.out
     (gviz.folder / "net.py").write_text(head + "y.backward()\n")
-    gviz("render", "net.py", "--order", 1).assert_refused("second time", "backward(retain_graph=True)", files=("net.py",))
+    gviz("render", "net.py", "--order", 1).assert_refused(
+        "second time", "backward(retain_graph=True)", files=("net.py",)
+    )
     (gviz.folder / "net.py").write_text(head + "y.backward(retain_graph=True)\nwith torch.no_grad():\n    x += 1\n")
     gviz("render", "net.py", "--order", 1).assert_refused("inplace operation", "take that out", files=("net.py",))
 

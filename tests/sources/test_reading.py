@@ -117,7 +117,9 @@ def test_an_expression_is_read() -> None:
 
 def test_pytorch_does_not_compute_an_expression() -> None:
     reading = read("y=x*2", SourceOptions(engine="torch"), say=lambda _: None)
-    assert texts(reading, "warning") == ["--engine torch not used: gviz's engine computes expressions; PyTorch runs scripts"]
+    assert texts(reading, "warning") == [
+        "--engine torch not used: gviz's engine computes expressions; PyTorch runs scripts"
+    ]
     assert texts(read("y=x*2", SourceOptions(engine="gviz")), "warning") == []
 
 
@@ -142,17 +144,23 @@ def test_a_script_in_a_file_of_another_suffix_is_run(folder: Folder) -> None:
 
 def test_a_script_on_standard_input_has_a_name_in_messages() -> None:
     assert (
-        report("-", io.StringIO("import torch\n1 / 0\n")) == "<stdin>:2: ZeroDivisionError: division by zero\n  1 / 0\n  ^^^^^"
+        report("-", io.StringIO("import torch\n1 / 0\n"))
+        == "<stdin>:2: ZeroDivisionError: division by zero\n  1 / 0\n  ^^^^^"
     )
 
 
 def test_standard_input_is_decoded_as_a_file_is() -> None:
-    raw = io.TextIOWrapper(io.BytesIO(b"# coding: latin-1\nimport torch\nname = '\xe9'\nprint(name)\n"), encoding="ascii")
+    raw = io.TextIOWrapper(
+        io.BytesIO(b"# coding: latin-1\nimport torch\nname = '\xe9'\nprint(name)\n"), encoding="ascii"
+    )
     assert report("-", raw).startswith("there is no graph")
 
 
 def test_empty_standard_input_is_refused() -> None:
-    assert report("-", io.StringIO(" \n")) == "standard input is empty\npipe an expression, a script or a saved graph into it"
+    assert (
+        report("-", io.StringIO(" \n"))
+        == "standard input is empty\npipe an expression, a script or a saved graph into it"
+    )
 
 
 def test_closed_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +301,9 @@ MANGLING = st.tuples(
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(MANGLING, min_size=1, max_size=3))
-def test_json_cut_and_mangled_anywhere_is_a_graph_or_a_mistake_of_the_users(mangling: list[tuple[int, int, str]]) -> None:
+def test_json_cut_and_mangled_anywhere_is_a_graph_or_a_mistake_of_the_users(
+    mangling: list[tuple[int, int, str]],
+) -> None:
     text = GRAPH.to_json()
     for start, length, other in mangling:
         text = text[:start] + other + text[start + length :]
@@ -387,7 +397,9 @@ def test_a_pasted_expression_loses_its_prompt_or_backticks(pasted: str, stdin: b
     assert reading.notes[0].text.startswith("took the ")
 
 
-@pytest.mark.parametrize("pasted", ["```python\nimport torch\n```", "Write\n~~~\nimport torch\n~~~", ">>> import torch"])
+@pytest.mark.parametrize(
+    "pasted", ["```python\nimport torch\n```", "Write\n~~~\nimport torch\n~~~", ">>> import torch"]
+)
 def test_a_pasted_script_is_not_executed_as_a_word(pasted: str) -> None:
     assert report(pasted) == (
         "this is a pasted script: as a word, SOURCE is an expression\n"

@@ -75,7 +75,10 @@ def test_a_text_names_tensorflow_s_dtype(text: str, dtype: Any) -> None:
 @pytest.mark.parametrize(
     ("build", "text"),
     [
-        (lambda f, i: f + i, "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'."),
+        (
+            lambda f, i: f + i,
+            "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'.",
+        ),
         (lambda f, i: i + 1.5, "Input 'y' of 'AddV2' Op has type float32 that does not match type int32"),
         (lambda f, i: i * 1.5, "Expected int32, but got 1.5 of type 'float'."),
         (lambda f, i: 1.5 * i, "Expected int32, but got 1.5 of type 'float'."),
@@ -177,7 +180,10 @@ def test_an_unknown_rank_is_what_the_function_lets_it_be(graph: Any) -> None:
 
 def test_types_in_gradients_are_tensorflow_s(graph: Any) -> None:
     x = tf.placeholder(tf.float32, [2, 3])
-    y = tf.nn.softmax(tf.nn.relu(tf.matmul(x, tf.transpose(x)) + x[0, 0])) + tf.stack(tf.unstack(tf.sqrt(x))[::-1])[:, :2]
+    y = (
+        tf.nn.softmax(tf.nn.relu(tf.matmul(x, tf.transpose(x)) + x[0, 0]))
+        + tf.stack(tf.unstack(tf.sqrt(x))[::-1])[:, :2]
+    )
     tf.gradients([tf.reduce_max(y, 1), tf.reduce_mean(tf.concat([y, x / y[0, 0]], 1), 0)], x)
     types = {op.type for op in graph.get_operations() if op.name.startswith("gradients")}
     assert types == {
@@ -344,7 +350,11 @@ def powers(x: Any) -> dict[str, tuple[Any, float, float]]:
             17.0,
         ),
         "a loop in a branch": (tf.cond(x > 0, lambda: repeated(3, x, lambda i, v: v * x), lambda: -x), 16.0, 32.0),
-        "a branch in a branch": (tf.cond(x > 0, lambda: tf.cond(x > 1, lambda: x * x, lambda: x), lambda: -x), 4.0, 4.0),
+        "a branch in a branch": (
+            tf.cond(x > 0, lambda: tf.cond(x > 1, lambda: x * x, lambda: x), lambda: -x),
+            4.0,
+            4.0,
+        ),
     }
 
 
@@ -437,7 +447,11 @@ def test_each_of_several_joined_tensors_gets_its_part_of_the_gradient(graph: Any
 
 @pytest.mark.parametrize(
     "build",
-    [lambda f: tf.gradients(tf.cast(f, tf.int32), f), lambda f: tf.gradients(tf.floor(f), f), lambda f: tf.gradients(3.0, f)],
+    [
+        lambda f: tf.gradients(tf.cast(f, tf.int32), f),
+        lambda f: tf.gradients(tf.floor(f), f),
+        lambda f: tf.gradients(3.0, f),
+    ],
 )
 def test_what_has_no_derivative_gives_none(graph: Any, build: Any) -> None:
     assert build(tf.constant([1.0])) == [None]

@@ -68,7 +68,9 @@ def placeholders(shapes: Sequence[tuple[int, ...]], known: bool) -> list[Any]:
 
 @SETTINGS
 @given(programs, st.booleans())
-def test_values_and_gradients_are_those_of_the_dynamic_engine(made: tuple[list[tuple[int, ...]], Program], known: bool) -> None:
+def test_values_and_gradients_are_those_of_the_dynamic_engine(
+    made: tuple[list[tuple[int, ...]], Program], known: bool
+) -> None:
     shapes, steps = made
     given_values = arrays(shapes)
     with tf.Graph().as_default():
@@ -165,8 +167,12 @@ def test_memory_is_lent_without_a_trace(made: Any) -> None:
     kept = [v.copy() for v in given_values]
     with tf.Graph().as_default():
         inputs = placeholders(shapes, known=True)
-        values = built(tf, inputs, [(name, one % (i + 3), other % (i + 3)) for i, (name, one, other) in enumerate(steps)])
-        views = [tf.transpose(v) if v.shape.rank == 2 else v for v in values] + [v[1:] for v in values if v.shape.rank == 2]
+        values = built(
+            tf, inputs, [(name, one % (i + 3), other % (i + 3)) for i, (name, one, other) in enumerate(steps)]
+        )
+        views = [tf.transpose(v) if v.shape.rank == 2 else v for v in values] + [
+            v[1:] for v in values if v.shape.rank == 2
+        ]
         everything = [v * 2.0 + v for v in [*values, *views]]
         feeds = dict(zip(inputs, given_values, strict=True))
         together = tf.Session().run(everything, feeds)

@@ -87,7 +87,11 @@ class BackwardCFunction(FunctionCtx, Node):
             result = self._function.written()(self, *grads)
         finally:
             mode.formula = before
-        results, name, count = list(result) if isinstance(result, tuple) else [result], type(self).__name__, self._input_count
+        results, name, count = (
+            list(result) if isinstance(result, tuple) else [result],
+            type(self).__name__,
+            self._input_count,
+        )
         if len(results) > count and all(one is None for one in results[count:]):
             results = results[:count]
         if len(results) != count:
@@ -212,7 +216,9 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
     """Return the outputs of forward in their place in the graph; what it asked for is saved."""
     quiet = () if node._materialize_non_diff_grads else node.non_differentiable
     flowing = [isinstance(o, Tensor) and all(o is not q for q in quiet) for o in outputs]
-    node._outputs = tuple((o._array.shape, o._array.dtype) if f else ((), None) for o, f in zip(outputs, flowing, strict=True))
+    node._outputs = tuple(
+        (o._array.shape, o._array.dtype) if f else ((), None) for o, f in zip(outputs, flowing, strict=True)
+    )
     for one in node.dirty_tensors:
         one.version_cell().count += 1
         if all(one is not o for o in outputs):
@@ -293,7 +299,9 @@ def once_differentiable(backward: Any) -> Any:
             return found
         several = found if isinstance(found, tuple) else (found,)
         twice = "trying to differentiate twice a function that was marked with @once_differentiable"
-        again = TENSORS["delayed_error"]([None if one is None else one.detach().requires_grad_() for one in several], twice)
+        again = TENSORS["delayed_error"](
+            [None if one is None else one.detach().requires_grad_() for one in several], twice
+        )
         return again if isinstance(found, tuple) else again[0]
 
     return run

@@ -52,7 +52,9 @@ def fresh(tensors: tuple[Any, ...], *, create: bool, needed: bool = True) -> tup
     """Return the tensors out of their graph, to differentiate for if they are ``needed``; with ``create`` views of them."""
     views = [create and one.requires_grad for one in tensors]
     pairs = zip(tensors, views, strict=True)
-    return tuple(call["view"](one, one._array.shape) if view else one.detach().requires_grad_(needed) for one, view in pairs)
+    return tuple(
+        call["view"](one, one._array.shape) if view else one.detach().requires_grad_(needed) for one, view in pairs
+    )
 
 
 def run(func: Callable[..., Any], leaves: tuple[Any, ...], name: str, *, strict: bool) -> tuple[bool, tuple[Any, ...]]:
@@ -69,7 +71,11 @@ def run(func: Callable[..., Any], leaves: tuple[Any, ...], name: str, *, strict:
 
 def gradients(outputs: Any, inputs: Any, grads: Any = None, *, create: bool, keep: bool | None = None) -> Any:
     """Return the gradients of those outputs that have any; None for inputs that have none."""
-    pairs = [(o, g) for o, g in zip(outputs, grads or [None] * len(outputs), strict=True) if o is not None and o.requires_grad]
+    pairs = [
+        (o, g)
+        for o, g in zip(outputs, grads or [None] * len(outputs), strict=True)
+        if o is not None and o.requires_grad
+    ]
     if not pairs:
         return (None,) * len(inputs)
     return grad([o for o, _ in pairs], inputs, [g for _, g in pairs], keep, create, allow_unused=True)
@@ -82,7 +88,9 @@ def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> N
             raise RuntimeError(WORDS["vjp" if one is None else step].format(i, output="The output"))
 
 
-def filled(found: Any, like: Any, step: str, *, strict: bool, create: bool, output: str = "The output") -> tuple[Any, ...]:
+def filled(
+    found: Any, like: Any, step: str, *, strict: bool, create: bool, output: str = "The output"
+) -> tuple[Any, ...]:
     """Return zeros for what has no gradient; in strict mode such are refused, and with ``create`` those without a graph too."""
     for i, one in enumerate(found if strict else ()):
         if one is None:
@@ -138,7 +146,9 @@ def jacobian(
         for i, out in enumerate(outputs):
             elements = [out.reshape(-1)[j] for j in range(out._array.size)]
             found = [gradients([one], leaves, create=create_graph, keep=True) for one in elements]
-            found = [filled(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}") for one in found]
+            found = [
+                filled(one, leaves, "vjp", strict=strict, create=create_graph, output=f"Output {i}") for one in found
+            ]
             shapes = [(*out._array.shape, *leaf._array.shape) for leaf in leaves]
             columns = [[one[k] for one in found] for k in range(len(leaves))]
             parts = tuple(call["stack"](column, 0).view(shape) for column, shape in zip(columns, shapes, strict=True))
@@ -157,7 +167,9 @@ def hessian(
     several, given = as_tuple(inputs, "inputs", "hessian")
 
     def slope(*leaves: Any) -> Any:
-        found = jacobian(lambda *leaves: run(func, leaves, "hessian", strict=strict)[1][0].squeeze(), leaves, create_graph=True)
+        found = jacobian(
+            lambda *leaves: run(func, leaves, "hessian", strict=strict)[1][0].squeeze(), leaves, create_graph=True
+        )
         refuse_independent(found, "slope", strict=strict)
         return found
 
@@ -169,8 +181,8 @@ def hessian(
 def product(name: str, meaning: str) -> Callable[..., Any]:
     """Return the function of that name: the Jacobian, or the Hessian, times a vector on its left or right.
 
-    The Hessian is the Jacobian of the gradient. A vector on the right needs the gradient of a gradient: the first one is linear
-    in what it begins with.
+    The Hessian is the Jacobian of the gradient. A vector on the right needs the gradient of a gradient: the first one
+    is linear in what it begins with.
     """
     of_hessian, on_the_left = name in ("vhp", "hvp"), name in ("vjp", "vhp")
 

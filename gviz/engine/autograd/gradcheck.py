@@ -85,7 +85,9 @@ def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
     return [tensor for _, tensor in wanted]
 
 
-def compare(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float, close: Any, twice: float) -> list[Any]:
+def compare(
+    func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float, close: Any, twice: float
+) -> list[Any]:
     """Return the outputs that require a gradient; refuse derivatives that differ from the differences, or from run to run."""
     given = as_tuple(func(*inputs))
     flowing = [(place, one) for place, one in enumerate(given) if one.requires_grad]
@@ -154,7 +156,9 @@ def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], co
     """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
     notes = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
     for missing in [range(count), *([i] for i in range(count) if count > 1)]:
-        outputs = [TENSORS["undefined_grad"](o) if i in missing else o for i, o in enumerate(differentiable(func(*inputs)))]
+        outputs = [
+            TENSORS["undefined_grad"](o) if i in missing else o for i, o in enumerate(differentiable(func(*inputs)))
+        ]
         zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
         try:
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()

@@ -12,7 +12,11 @@ from gviz.autograd.modes import mode as STATE
 from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.requests import GradientEdge, place_of
 from gviz.autograd.tensor import Tensor, edge_of
-from gviz.engine.autograd.packing import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, saved_tensors_hooks
+from gviz.engine.autograd.packing import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    saved_tensors_hooks,
+)
 from gviz.numbers.words import absent
 
 __all__ = [
@@ -58,10 +62,13 @@ class _MultiHandle(RemovableHandle):
     __module__ = "torch.autograd.graph"
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> _MultiHandle:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
+) -> _MultiHandle:
     """Call ``fn(gradients)`` in each backward pass when the last gradient of these tensors is there, or with the first one.
 
-    A tensor that has no part in the pass is not waited for: its gradient is None. In the mode "any" the first gradient is all.
+    A tensor that has no part in the pass is not waited for: its gradient is None. In the mode "any" the first gradient
+    is all.
 
     Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.register_multi_grad_hook
     """
@@ -75,7 +82,9 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
                 ran[0] = STATE.running
                 fn(grad)
 
-        return _MultiHandle(*(place for one in tensors if one.requires_grad for place in one.register_hook(first).places))
+        return _MultiHandle(
+            *(place for one in tensors if one.requires_grad for place in one.register_hook(first).places)
+        )
     if not all(tensor.requires_grad for tensor in tensors):
         raise AssertionError("Expected gradient function to be set")
     nodes = [place_of(tensor)[0] for tensor in tensors]

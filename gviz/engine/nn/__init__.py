@@ -1,7 +1,7 @@
 """``torch.nn``: modules, parameters and layers. The functions are ``nn.functional``, initial values ``nn.init``.
 
-A layer says in a line what it takes (``options.py``). Those that are a function with options are lines of ``declared.py``;
-those with parameters are in ``layers.py``, ``norms.py``, ``recurrent.py`` and
+A layer says in a line what it takes (``options.py``). Those that are a function with options are lines of
+``declared.py``; those with parameters are in ``layers.py``, ``norms.py``, ``recurrent.py`` and
 ``transformer.py``.
 """
 
@@ -23,6 +23,7 @@ globals().update(HELD)
 __all__ += list(HELD)
 
 missing = absent("torch.nn", "modules")
+
 
 def __getattr__(name: str) -> Any:
     """Load the lazy layers when one is first named."""

@@ -16,9 +16,11 @@ from gviz.ops.checks import refuse
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
+
 def of_held(method: Any) -> Any:
     """Return a method of dicts as one of what is held."""
     return lambda self, *given: method(self.held, *given)
+
 
 class Holder(Module):
     """Base of all: what is held is among the modules, or the parameters."""
@@ -39,14 +41,19 @@ class Holder(Module):
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
         held = {} if self._home == "_modules" else self.held
-        kinds = ((k, v.dtype if isinstance(self, Numbered) else type_name(v._array.dtype), v.shape) for k, v in held.items())
-        return "\n".join(f"  ({k}): Parameter containing: [{kind} of size {'x'.join(map(str, n))}]" for k, kind, n in kinds)
+        kinds = (
+            (k, v.dtype if isinstance(self, Numbered) else type_name(v._array.dtype), v.shape) for k, v in held.items()
+        )
+        return "\n".join(
+            f"  ({k}): Parameter containing: [{kind} of size {'x'.join(map(str, n))}]" for k, kind, n in kinds
+        )
 
     def pop(self, key: Any) -> Any:
         """Take something out."""
         found = self[key]
         del self[key]
         return found
+
 
 def through_list(change: Any) -> Any:
     """Return a method that changes what is held as a list, and numbers it from 0."""
@@ -58,6 +65,7 @@ def through_list(change: Any) -> Any:
         return self.extend(values)
 
     return method
+
 
 class Numbered(Holder):
     """Things by number, with the manners of Python's lists."""
@@ -100,6 +108,7 @@ class Numbered(Holder):
 
     __iadd__ = extend
 
+
 class Sequential(Numbered):
     """Modules called one after the other."""
 
@@ -115,6 +124,7 @@ class Sequential(Numbered):
             input = module(input)
         return input
 
+
 class ModuleList(Numbered):
     """A list of modules that the one holding it finds."""
 
@@ -126,6 +136,7 @@ class ModuleList(Numbered):
             runs.append((f"{first}", text) if count == 1 else (f"{first}-{first + count - 1}", f"{count} x {text}"))
             first += count
         return bracketed(self._get_name(), [], runs)
+
 
 class Named(Holder):
     """Things by name, with the manners of Python's dicts."""
@@ -142,18 +153,22 @@ class Named(Holder):
         for key, value in sorted(pairs) if self._home == "_parameters" and type(values) is dict else pairs:
             self[key] = value
 
+
 class ModuleDict(Named):
     """A dict of modules that the one holding it finds."""
+
 
 class ParameterDict(Named):
     """A dict of parameters."""
 
     _home = "_parameters"
 
+
 class ParameterList(Numbered):
     """A list of parameters."""
 
     _home = "_parameters"
+
 
 for container in (Sequential, ModuleList, ModuleDict, ParameterDict, ParameterList):
     container.__module__ = "torch.nn.modules.container"

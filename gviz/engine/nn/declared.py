@@ -1,7 +1,7 @@
 """Layers that are a function and its options: activations, losses, poolings, borders ... one line each.
 
-A line gives the name, the function (of ``functional.py``, or one written here) and the options as Python's parameters. The
-layer shows all of them as ``name=value`` unless ``shown`` says how.
+A line gives the name, the function (of ``functional.py``, or one written here) and the options as Python's parameters.
+The layer shows all of them as ``name=value`` unless ``shown`` says how.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from gviz.engine.nn.loss_functions import told_of_old
 from gviz.engine.nn.options import Layer
 
 
-def declare(home: str, name: str, function: Any, takes: str = "", shown: Any = None, base: Any = Layer, **more: Any) -> None:
+def declare(
+    home: str, name: str, function: Any, takes: str = "", shown: Any = None, base: Any = Layer, **more: Any
+) -> None:
     """Add a layer that PyTorch has in that file; what else is said of it goes to :class:`Layer`."""
     function = getattr(F, function) if isinstance(function, str) else function
     type(name, (base,), {"__doc__": f"``{name}``."}, home=home, takes=takes, function=function, shown=shown, **more)
+
 
 # ------------------------------------------------------------------ activations
 for name in ("ReLU", "ReLU6", "SiLU", "SELU", "Mish"):
@@ -29,9 +32,17 @@ declare("activation", "LeakyReLU", "leaky_relu", "negative_slope=0.01, inplace=F
 declare("activation", "RReLU", "rrelu", "lower=1.0 / 8, upper=1.0 / 3, inplace=False", more="training")
 declare("activation", "ELU", "elu", "alpha=1.0, inplace=False")
 declare("activation", "CELU", "celu", "alpha=1.0, inplace=False")
-declare("activation", "Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False",
-        refused={"max_val ({max_val}) must be greater than min_val ({min_val})":
-                 lambda min_val, max_val, **_: max_val <= min_val and AssertionError})
+declare(
+    "activation",
+    "Hardtanh",
+    "hardtanh",
+    "min_val=-1.0, max_val=1.0, inplace=False",
+    refused={
+        "max_val ({max_val}) must be greater than min_val ({min_val})": lambda min_val, max_val, **_: (
+            max_val <= min_val and AssertionError
+        )
+    },
+)
 declare("activation", "Threshold", "threshold", "threshold, value, inplace=False")
 declare("activation", "GELU", "gelu", "approximate='none'", "approximate={approximate!r}")
 declare("activation", "GLU", "glu", "dim=-1")
@@ -45,7 +56,16 @@ declare("activation", "Softmin", "softmin", "dim=None")
 # ------------------------------------------------------------------ dropouts
 CHANCE = {"dropout probability has to be between 0 and 1, but got {p}": lambda p, **_: not 0 <= p <= 1}
 for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
-    declare("dropout", name, name.lower(), "p=0.5, inplace=False", "p={p}, inplace={inplace}", more="training", refused=CHANCE)
+    declare(
+        "dropout",
+        name,
+        name.lower(),
+        "p=0.5, inplace=False",
+        "p={p}, inplace={inplace}",
+        more="training",
+        refused=CHANCE,
+    )
+
 
 # ------------------------------------------------------------------ losses
 class _Loss(Layer):
@@ -64,9 +84,11 @@ class _Loss(Layer):
                 self.register_buffer(name, values.pop(name))
         super()._take(values)
 
+
 def loss(name: str, function: str, takes: str, inputs: str = "input, target") -> None:
     """Add a loss."""
     declare("loss", name, function, takes, "", _Loss, inputs=inputs)
+
 
 OLD = "size_average=None, reduce=None, reduction='mean'"
 CLASSES = "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'"
@@ -83,13 +105,22 @@ loss("CrossEntropyLoss", "cross_entropy", f"{CLASSES}, label_smoothing=0.0")
 loss("HingeEmbeddingLoss", "hinge_embedding_loss", f"margin=1.0, {OLD}")
 loss("MarginRankingLoss", "margin_ranking_loss", f"margin=0.0, {OLD}", "input1, input2, target")
 loss("CosineEmbeddingLoss", "cosine_embedding_loss", f"margin=0.0, {OLD}", "input1, input2, target")
-loss("PoissonNLLLoss", "poisson_nll_loss",
-     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'", "log_input, target")
+loss(
+    "PoissonNLLLoss",
+    "poisson_nll_loss",
+    "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
+    "log_input, target",
+)
 loss("GaussianNLLLoss", "gaussian_nll_loss", "*, full=False, eps=1e-6, reduction='mean'", "input, target, var")
-loss("TripletMarginLoss", "triplet_margin_loss", f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
-     "anchor, positive, negative")
+loss(
+    "TripletMarginLoss",
+    "triplet_margin_loss",
+    f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLD}",
+    "anchor, positive, negative",
+)
 declare("distance", "CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8", "", inputs="x1, x2")
 declare("distance", "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", "", inputs="x1, x2")
+
 
 # ------------------------------------------------------------------ windows
 class Window(Layer):
@@ -98,36 +129,72 @@ class Window(Layer):
     def _take(self, values: dict[str, Any]) -> None:
         super()._take(values if values["stride"] is not None else values | {"stride": values["kernel_size"]})
 
+
 WINDOW = "kernel_size, stride=None, padding=0"
 SHOWN = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+
 
 def border(mode: str) -> Any:
     """Return the function of a layer that pads."""
     return lambda input, padding, value=None: F.pad(input, padding, mode, value)
 
+
 for n in (1, 2, 3):
     d = f"{n}d"
-    declare("pooling", f"MaxPool{d}", f"max_pool{d}", f"{WINDOW}, dilation=1, return_indices=False, ceil_mode=False",
-            f"{SHOWN}, dilation={{dilation}}, ceil_mode={{ceil_mode}}", Window)
-    declare("pooling", f"AvgPool{d}", f"avg_pool{d}",
-            f"{WINDOW}, ceil_mode=False, count_include_pad=True" + ", divisor_override=None" * (n > 1), SHOWN, Window,
-            tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else {})
+    declare(
+        "pooling",
+        f"MaxPool{d}",
+        f"max_pool{d}",
+        f"{WINDOW}, dilation=1, return_indices=False, ceil_mode=False",
+        f"{SHOWN}, dilation={{dilation}}, ceil_mode={{ceil_mode}}",
+        Window,
+    )
+    declare(
+        "pooling",
+        f"AvgPool{d}",
+        f"avg_pool{d}",
+        f"{WINDOW}, ceil_mode=False, count_include_pad=True" + ", divisor_override=None" * (n > 1),
+        SHOWN,
+        Window,
+        tuples=dict.fromkeys(("kernel_size", "stride", "padding"), 1) if n == 1 else {},
+    )
     declare("pooling", f"AdaptiveAvgPool{d}", f"adaptive_avg_pool{d}", "output_size")
     if n < 3:
-        declare("pooling", f"AdaptiveMaxPool{d}", f"adaptive_max_pool{d}", "output_size, return_indices=False",
-                "output_size={output_size}")
+        declare(
+            "pooling",
+            f"AdaptiveMaxPool{d}",
+            f"adaptive_max_pool{d}",
+            "output_size, return_indices=False",
+            "output_size={output_size}",
+        )
     sides = {"padding": 2 * n}
     declare("padding", f"ConstantPad{d}", border("constant"), "padding, value", tuples=sides)
-    for kind, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "replicate"), ("Circular", "circular")):
+    for kind, mode in (
+        ("Zero", "constant"),
+        ("Reflection", "reflect"),
+        ("Replication", "replicate"),
+        ("Circular", "circular"),
+    ):
         declare("padding", f"{kind}Pad{d}", border(mode), "padding", "{padding}", tuples=sides)
 
 # ------------------------------------------------------------------ shapes
 declare("pixelshuffle", "PixelShuffle", "pixel_shuffle", "upscale_factor")
 declare("pixelshuffle", "PixelUnshuffle", "pixel_unshuffle", "downscale_factor")
-declare("normalization", "LocalResponseNorm", "local_response_norm", "size, alpha=1e-4, beta=0.75, k=1.0",
-        "{size}, alpha={alpha}, beta={beta}, k={k}")
+declare(
+    "normalization",
+    "LocalResponseNorm",
+    "local_response_norm",
+    "size, alpha=1e-4, beta=0.75, k=1.0",
+    "{size}, alpha={alpha}, beta={beta}, k={k}",
+)
 declare("fold", "Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1")
 declare("fold", "Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1")
-declare("flatten", "Flatten", lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim), "start_dim=1, end_dim=-1")
-declare("flatten", "Unflatten", lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size),
-        "dim, unflattened_size")
+declare(
+    "flatten", "Flatten", lambda input, start_dim, end_dim: input.flatten(start_dim, end_dim), "start_dim=1, end_dim=-1"
+)
+declare(
+    "flatten",
+    "Unflatten",
+    lambda input, dim, unflattened_size: input.unflatten(dim, unflattened_size),
+    "dim, unflattened_size",
+)

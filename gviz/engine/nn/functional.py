@@ -1,7 +1,8 @@
 """``torch.nn.functional``: tables of vectors, normalizations, attention, softmax, dropout, borders and sizes of images.
 
-Losses are in a file of their own (``loss_functions.py``), and most activations, convolutions and poolings are rows of the table
-that need nothing here. A function is composed of rows as PyTorch composes it; one that is C++ there is marked ``@native``. Its
+Losses are in a file of their own (``loss_functions.py``), and most activations, convolutions and poolings are rows of
+the table that need nothing here. A function is composed of rows as PyTorch composes it; one that is C++ there is marked
+``@native``. Its
 signature is the form of the call (``names.py``): a parameter without an annotation is a tensor.
 """
 
@@ -31,40 +32,85 @@ from gviz.ops.tables import BAGS
 
 # ------------------------------------------------------------------ tables of vectors
 @named("F.embedding")
-def embedding(input, weight, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-              scale_grad_by_freq: bool = False, sparse: bool = False):
+def embedding(
+    input,
+    weight,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+):
     """Return the rows of ``weight`` at the indices ``input``."""
     padding_idx = -1 if padding_idx is None else row_number(padding_idx, weight.shape[0])
     prepare(input, weight, max_norm, norm_type, sparse)
     return call["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
 
+
 @named("F.embedding_bag")
-def embedding_bag(input, weight, offsets=None, max_norm: float | None = None, norm_type: float = 2.0,
-                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights=None,
-                  include_last_offset: bool = False, padding_idx: int | None = None):
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights=None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+):
     """Return the sum, mean or largest of the rows of ``weight`` for each bag: a row of ``input``, or from offset to offset."""
     weights, rows, dims = per_sample_weights, len(weight), input.dim()
-    refuse(weights is not None and weights.shape != input.shape, "embedding_bag: If per_sample_weights "
-           f"({getattr(weights, 'shape', '')}) is not None, then it must have the same shape as the input ({input.shape})",
-           ValueError)
+    refuse(
+        weights is not None and weights.shape != input.shape,
+        "embedding_bag: If per_sample_weights "
+        f"({getattr(weights, 'shape', '')}) is not None, then it must have the same shape as the input ({input.shape})",
+        ValueError,
+    )
     refuse(weight.dim() != 2, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}", ValueError)
     refuse(dims not in (1, 2), f"input has to be 1D or 2D Tensor, but got Tensor of dimension {dims}", ValueError)
-    refuse(dims == 2 and offsets is not None, "if input is 2D, then offsets has to be None, as input is treated is a "
-           f"mini-batch of fixed length sequences. However, found offsets of type {type(offsets)}", ValueError)
+    refuse(
+        dims == 2 and offsets is not None,
+        "if input is 2D, then offsets has to be None, as input is treated is a "
+        f"mini-batch of fixed length sequences. However, found offsets of type {type(offsets)}",
+        ValueError,
+    )
     refuse(dims == 1 and offsets is None, "offsets has to be a 1D Tensor but got None", ValueError)
     refuse(dims == 1 and offsets is not None and offsets.dim() != 1, "offsets has to be a 1D Tensor", ValueError)
     refuse(mode not in BAGS, "mode has to be one of sum, mean or max", ValueError)
-    refuse(mode == "max" and scale_grad_by_freq, "max mode does not support scaling the gradient by the frequency", ValueError)
+    refuse(
+        mode == "max" and scale_grad_by_freq,
+        "max mode does not support scaling the gradient by the frequency",
+        ValueError,
+    )
     prepare(input, weight, max_norm, norm_type, sparse)
-    refuse(weights is not None and mode != "sum", "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
-           f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.", NotImplementedError)
-    refuse(padding_idx is not None and not -rows <= padding_idx < rows, "padding_idx must be within the number of embeddings, "
-           f"{-rows} through {rows - 1}, but got {padding_idx}")
+    refuse(
+        weights is not None and mode != "sum",
+        "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+        f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.",
+        NotImplementedError,
+    )
+    refuse(
+        padding_idx is not None and not -rows <= padding_idx < rows,
+        f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}",
+    )
     if dims == 2:
         offsets, include_last_offset = from_array(np.arange(len(input)) * input.shape[1], None), False
         input, weights = input.reshape(-1), None if weights is None else weights.reshape(-1)
-    return call["embedding_bag"](weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, weights,
-                                 include_last_offset, -1 if padding_idx is None else padding_idx % rows)[0]
+    return call["embedding_bag"](
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        BAGS.index(mode),
+        sparse,
+        weights,
+        include_last_offset,
+        -1 if padding_idx is None else padding_idx % rows,
+    )[0]
+
 
 def prepare(input: Any, weight: Any, max_norm: float | None, norm_type: float, sparse: bool) -> None:
     """Bring the rows that are looked up within a norm, in place, if one is given; refuse gradients that are sparse."""
@@ -75,10 +121,12 @@ def prepare(input: Any, weight: Any, max_norm: float | None, norm_type: float, s
             rows = input.unique()
             weight[rows] = weight[rows].renorm(norm_type, 0, max_norm)
 
+
 def row_number(padding_idx: int, rows: int) -> int:
     """Return which row is the padding, counted from the start; refuses one that does not exist."""
     refuse(not -rows <= padding_idx < rows, "Padding_idx must be within num_embeddings", AssertionError)
     return padding_idx % rows
+
 
 @named("F.one_hot")
 def one_hot(tensor, num_classes: int = -1):
@@ -98,6 +146,7 @@ def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
+
 @named("F.rms_norm torch.rms_norm")
 @native
 def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = None):
@@ -109,14 +158,28 @@ def rms_norm(input, normalized_shape: Size, weight=None, eps: float | None = Non
     result = input * ((input**2).mean(axes, keepdim=True) + tiny).rsqrt()
     return (result if weight is None else result * weight).contiguous().to(dtype)
 
+
 @named("F.batch_norm")
-def batch_norm(input, running_mean: Tensor | None, running_var: Tensor | None, weight=None, bias=None, training: bool = False,
-               momentum: float = 0.1, eps: float = 1e-05):
+def batch_norm(
+    input,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight=None,
+    bias=None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+):
     """Return channels brought to mean 0 and variance 1 over the batch, or by running statistics."""
     channels = input.shape[1]
     if training and input.numel() == channels:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    for name, given in {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}.items():
+    for name, given in {
+        "running_mean": running_mean,
+        "running_var": running_var,
+        "weight": weight,
+        "bias": bias,
+    }.items():
         if given is None and not training and name.startswith("running"):
             raise RuntimeError(f"{name} must be defined in evaluation mode")
         if given is not None and given.numel() != channels:
@@ -124,9 +187,18 @@ def batch_norm(input, running_mean: Tensor | None, running_var: Tensor | None, w
     refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     return call["native_batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps)
 
+
 @named("F.instance_norm")
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats: bool = True,
-                  momentum: float = 0.1, eps: float = 1e-05):
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+):
     """Return the :func:`batch_norm` of each example on its own: the examples become channels."""
     count, channels, *space = input.shape
     if use_input_stats and math.prod(space) == 1:
@@ -141,21 +213,28 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
                 kept.copy_(seen.view(count, channels).mean(0))
     return result.view(input.shape)
 
+
 @named("F.group_norm torch.group_norm")
 def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-05):
     """Return groups of channels of each example brought to mean 0 and variance 1, then scaled and shifted."""
     count, channels, *space = input.shape
-    refuse(channels % num_groups, "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-           f"{list(input.shape)} and num_groups={num_groups}")
+    refuse(
+        channels % num_groups,
+        "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+        f"{list(input.shape)} and num_groups={num_groups}",
+    )
     if math.prod(input.shape) == num_groups:
         sizes = [count * channels // num_groups, num_groups, *space]
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and value.shape != (channels,):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
-                               f"{name} of shape {list(value.shape)} and input of shape {list(input.shape)}")
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"{name} of shape {list(value.shape)} and input of shape {list(input.shape)}"
+            )
     facts = (count, channels, math.prod(space), num_groups, eps)
     return call["native_group_norm"](input.contiguous(), weight, bias, *facts)[0]
+
 
 @named("F.local_response_norm")
 def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
@@ -176,14 +255,18 @@ def softmax_of(name: str, row: str) -> None:
     @named(f"F.{name}")
     def shares(input, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None):
         if dim is None:
-            warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+            warn(
+                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+            )
             dim = 0 if input.ndim in (0, 1, 3) else 1
         input = -input if name == "softmin" else input
         return call[row](input if dtype is None else input.to(dtype), dim)
 
+
 softmax_of("softmax", "softmax_row")
 softmax_of("softmin", "softmax_row")
 softmax_of("log_softmax", "log_softmax_row")
+
 
 @named("F.gumbel_softmax")
 def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
@@ -197,10 +280,19 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
     one = noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0)
     return one - soft.detach() + soft
 
+
 @named("F.scaled_dot_product_attention")
 @native
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: float = 0.0, is_causal: bool = False,
-                                 scale: float | None = None, enable_gqa: bool = False):
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+):
     """Return values mixed by how well their keys fit each query: of heads (4 dimensions) in one operation, as in PyTorch."""
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -230,12 +322,15 @@ DEPRECATED = (
     "{a}D or {b}D inputs)."
 )
 ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
-    DEPRECATED[DEPRECATED.index("Note"):].replace("dimensions,", "dimension,"))
+    DEPRECATED[DEPRECATED.index("Note") :].replace("dimensions,", "dimension,")
+)
+
 
 @named("F.dropout")
 def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
     """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""
     return dropped(input, p, training, inplace, input.shape)
+
 
 def dropped(input, p: float, training: bool, inplace: bool, shape: Any):
     """Return the input times noise of that shape: zero with probability ``p``, else more than one, so that the mean stays."""
@@ -253,6 +348,7 @@ def dropped(input, p: float, training: bool, inplace: bool, shape: Any):
     factor = from_array(noise / dtype.type(1 - p or 1), None)
     return input.mul_(factor) if inplace else input * factor
 
+
 def dropout_of(dims: int) -> None:
     """Store the dropout of whole channels that have so many dimensions."""
 
@@ -263,15 +359,18 @@ def dropout_of(dims: int) -> None:
             refuse(dims == 1, ONLY.format(d=1, n=rank, a=2, b=3))
             warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
         if dims == 2 and rank == 3:
-            warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-                 "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-                 "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-                 "channel-wise dropout behavior, please switch to using dropout1d instead.")
+            warn(
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
+                "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
+                "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+                "channel-wise dropout behavior, please switch to using dropout1d instead."
+            )
         alone = dims != 2 and rank != dims + 2
         batch = input if not alone else input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         refuse(training and p and batch.ndim < 2, "Feature dropout requires at least 2 dimensions in the input")
         batch = dropped(batch, p, training, inplace, (*batch.shape[:2], *(1,) * (batch.ndim - 2)))
         return batch if not alone else batch.squeeze_(0) if inplace else batch.squeeze(0)
+
 
 for dims in (1, 2, 3):
     dropout_of(dims)
@@ -283,8 +382,11 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
     """Return a tensor with values around it, the last dimension's first, constant or from inside; a negative number cuts."""
     sizes, rank, dims = tuple(pad), input.ndim, len(pad) // 2
     refuse(len(sizes) % 2, "Padding length must be divisible by 2")
-    refuse(dims > rank, "Padding length should be less than or equal to two times the input dimension but got padding "
-           f"length {len(sizes)} and input of dimension {rank}")
+    refuse(
+        dims > rank,
+        "Padding length should be less than or equal to two times the input dimension but got padding "
+        f"length {len(sizes)} and input of dimension {rank}",
+    )
     if mode == "constant":
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)
     refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -295,6 +397,7 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
     if mode == "circular":
         return around(input, sizes)
     return call[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"](input, sizes)
+
 
 def around(input, pad: tuple[int, ...]):
     """Return a border with what is at the other end: written piece by piece into a larger tensor, as PyTorch does."""
@@ -316,11 +419,20 @@ def around(input, pad: tuple[int, ...]):
             cut(out, dim, last, shape[dim], 1).copy_(cut(out, dim, first, first + after, 1))
     return out
 
+
 SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")  # the modes that go between elements
 
+
 @named("F.interpolate")
-def interpolate(input, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
-                recompute_scale_factor: bool | None = None, antialias: bool = False):
+def interpolate(
+    input,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+):
     """Return a signal or an image enlarged or reduced."""
     sizes, dims, smooth = input.shape[2:], input.ndim - 2, mode in SMOOTH
     if align_corners is not None and not smooth:
@@ -329,8 +441,12 @@ def interpolate(input, size: Any = None, scale_factor: Any = None, mode: str = "
     refuse((size is None) is (scale_factor is None), f"{what} should be defined", ValueError)
     told = size if scale_factor is None else scale_factor
     told = tuple(told) if isinstance(told, tuple | list) else (told,) * dims
-    refuse(len(told) != dims, "Input and output must have the same number of spatial dimensions, but got input with spatial "
-           f"dimensions of {list(sizes)} and {told}", ValueError)
+    refuse(
+        len(told) != dims,
+        "Input and output must have the same number of spatial dimensions, but got input with spatial "
+        f"dimensions of {list(sizes)} and {told}",
+        ValueError,
+    )
     scales: Any = (None,) * dims
     if scale_factor is not None:
         scales = scales if recompute_scale_factor else tuple(map(float, told))
@@ -341,8 +457,11 @@ def interpolate(input, size: Any = None, scale_factor: Any = None, mode: str = "
     refuse(dims != need, f"Got {dims + 2}D input, but {mode} mode needs {need + 2}D input", NotImplementedError)
     row = f"upsample_{mode}{dims}d"
     if antialias or row not in call:
-        raise NotImplementedError(f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine")
+        raise NotImplementedError(
+            f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine"
+        )
     return call[row](input, told, *([bool(align_corners)] if smooth else []), *scales)
+
 
 install({"F": globals(), "torch": vars(_engine)})
 __all__ = sorted(word[2:] for word in NAMES if word.startswith("F."))  # noqa: PLE0605 - the names of the table

@@ -15,12 +15,17 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.numbers.words import warn
 
-NO_INPUTS = ("Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
-             "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-             "#torch.nn.Module.register_full_backward_hook for more details.")
+NO_INPUTS = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+    "#torch.nn.Module.register_full_backward_hook for more details."
+)
 NOT_ARGUMENTS = "must return None or a tuple of (new_args, new_kwargs)"
-NO_GRADIENT = "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+NO_GRADIENT = (
+    "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+)
 NOT_TENSORS = "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+
 
 class Hooks:
     """The part of a module that calls it with its hooks."""
@@ -36,7 +41,9 @@ class Hooks:
         if isinstance(state.get("_forward_hooks"), dict):  # of a file in PyTorch's format
             Hooks.__init__(self)
 
-    def register_forward_pre_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args)`` before each forward for new arguments; ``with_kwargs`` with keywords too, for both."""
 
         def positional(module: Any, args: Any, kwargs: Any) -> Any:
@@ -74,6 +81,7 @@ class Hooks:
             result = result if (new := hook(self, args, kwargs, result)) is None else new
         return backward.outputs(result) if backward else result
 
+
 class BackwardHookFunction(Function):
     """The tensors themselves; on the way back what the hooks make of the gradients."""
 
@@ -89,6 +97,7 @@ class BackwardHookFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Return the gradients after the hooks."""
         return None, None, *ctx.hooked(grads)
+
 
 class BackwardHook:
     """The backward hooks of one call of a module; ``grads`` are those of its outputs, until they went through."""
@@ -121,16 +130,22 @@ class BackwardHook:
 
     def after(self, grads: Any) -> Any:
         """Return what the node before the module passes on: the gradients of the inputs after the hooks."""
-        for hook in self.hooks if self.grads is not None else ():  # None if they came another way, as in a second derivative
+        for hook in (
+            self.hooks if self.grads is not None else ()
+        ):  # None if they came another way, as in a second derivative
             grads = replaced(hook(self.module, grads, self.grads), grads, "hook", "grad_input")
         self.grads = None
         return grads
 
+
 def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
     """Return the gradients, or those that a hook put in their place."""
     if new is not None and len(new) != len(grads):
-        raise RuntimeError(f"Backward {hook} returned an invalid number of {what}, got {len(new)}, but expected {len(grads)}")
+        raise RuntimeError(
+            f"Backward {hook} returned an invalid number of {what}, got {len(new)}, but expected {len(grads)}"
+        )
     return grads if new is None else new
+
 
 def marked(values: Any, hooked: Callable[..., Any]) -> Any:
     """Return values with their tensors behind a node that calls the hook; the values themselves if there is no gradient."""
@@ -144,6 +159,8 @@ def marked(values: Any, hooked: Callable[..., Any]) -> Any:
         return [found[i] for i in places]
 
     zeros = hooked.__name__ == "after"  # hooks are given zeros for inputs, None for outputs
-    tensors = dict(zip(places, BackwardHookFunction.apply(of_tensors, zeros, *(values[i] for i in places)), strict=True))
+    tensors = dict(
+        zip(places, BackwardHookFunction.apply(of_tensors, zeros, *(values[i] for i in places)), strict=True)
+    )
     made = tuple(tensors.get(i, value) for i, value in enumerate(values))
     return made if type(values) is tuple else type(values)(*made)

@@ -14,22 +14,37 @@ from gviz.numbers import random
 from gviz.numbers.words import absent, warn
 
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
-    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
 ]
+
 
 def write(tensor: Any, values: Any) -> Tensor:
     """Put values into a tensor's memory, unrecorded."""
     with no_grad():
         return tensor.copy_(from_array(np.asarray(values), None))
 
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Write numbers uniform between a and b."""
     return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
 
+
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Write normal numbers of that mean and standard deviation."""
     return write(tensor, random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator))
+
 
 def within(tensors: Iterable[Tensor], count: int) -> None:
     """Write numbers uniform within one over the root of a number of inputs."""
@@ -37,23 +52,28 @@ def within(tensors: Iterable[Tensor], count: int) -> None:
     for tensor in tensors:
         uniform_(tensor, -bound, bound)
 
+
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Write one value everywhere."""
     return write(tensor, val)
+
 
 def ones_(tensor: Tensor) -> Tensor:
     """Write ones."""
     return constant_(tensor, 1.0)
 
+
 def zeros_(tensor: Tensor) -> Tensor:
     """Write zeros."""
     return constant_(tensor, 0.0)
+
 
 def eye_(tensor: Tensor) -> Tensor:
     """Write the identity matrix."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return write(tensor, np.eye(*tensor.shape))
+
 
 def fans(tensor: Tensor) -> tuple[int, int]:
     """Return how many inputs and outputs each unit has."""
@@ -62,30 +82,41 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     outputs, inputs, *field = tensor.shape
     return inputs * math.prod(field), outputs * math.prod(field)
 
+
 _calculate_fan_in_and_fan_out = fans
 
 GAINS = {
     **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "sigmoid"), 1),
-    "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "leaky_relu": math.sqrt(2.0 / (1 + 0.01**2)),
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+    "leaky_relu": math.sqrt(2.0 / (1 + 0.01**2)),
 }
+
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """Return the factor recommended for a nonlinearity."""
     if nonlinearity not in GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
-    return math.sqrt(2.0 / (1 + param**2)) if nonlinearity == "leaky_relu" and param is not None else GAINS[nonlinearity]
+    return (
+        math.sqrt(2.0 / (1 + param**2)) if nonlinearity == "leaky_relu" and param is not None else GAINS[nonlinearity]
+    )
+
 
 def even(tensor: Tensor, std: float, generator: Any) -> Tensor:
     """Write uniform numbers of mean 0 and that standard deviation."""
     return uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
 
+
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Write Glorot's uniform values."""
     return even(tensor, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
+
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Write Glorot's normal values."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+
 
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """Return He's standard deviation; that of a tensor without elements is of no use."""
@@ -94,18 +125,24 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
         return 0.0
     return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[("fan_in", "fan_out").index(mode.lower())])
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                     generator: Any = None) -> Tensor:
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
     """Write He's uniform values."""
     return even(tensor, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                    generator: Any = None) -> Tensor:
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
     """Write He's normal values."""
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-                  generator: Any = None) -> Tensor:
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
     """Write normal values between a and b: those outside are drawn anew."""
     low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
     if high - low <= 0.3:  # where PyTorch draws in another way
@@ -116,6 +153,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         outside = (values < a) | (values > b)
     return write(tensor, values)
 
+
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Write rows, or columns if there are fewer, that are perpendicular and of length ``gain``."""
     shape = tensor._array.shape
@@ -124,5 +162,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     q, r = np.linalg.qr(flat.T if wide else flat)
     q = q * np.sign(np.diag(r))
     return write(tensor, (q.T if wide else q).reshape(shape) * gain)
+
 
 __getattr__ = absent("torch.nn.init")

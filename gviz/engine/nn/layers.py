@@ -22,23 +22,48 @@ class Identity(Layer, home="linear"):
         """Return the input."""
         return input
 
-class Linear(Layer, home="linear", function=F.linear, takes=f"in_features, out_features, bias=True, {MADE}",
-             shapes={"weight": "out_features in_features", "bias": "out_features"}):
+
+class Linear(
+    Layer,
+    home="linear",
+    function=F.linear,
+    takes=f"in_features, out_features, bias=True, {MADE}",
+    shapes={"weight": "out_features in_features", "bias": "out_features"},
+):
     """``x @ weight.T + bias``."""
 
-class Bilinear(Layer, home="linear", function=F.bilinear, inputs="input1, input2",
-               takes=f"in1_features, in2_features, out_features, bias=True, {MADE}",
-               shapes={"weight": "out_features in1_features in2_features", "bias": "out_features"},
-               begin=lambda self: init.within(self.parameters(), self.in1_features)):
+
+class Bilinear(
+    Layer,
+    home="linear",
+    function=F.bilinear,
+    inputs="input1, input2",
+    takes=f"in1_features, in2_features, out_features, bias=True, {MADE}",
+    shapes={"weight": "out_features in1_features in2_features", "bias": "out_features"},
+    begin=lambda self: init.within(self.parameters(), self.in1_features),
+):
     """``x W y + b`` for each output."""
 
-class PReLU(Layer, home="activation", function=F.prelu, takes=f"num_parameters=1, init=0.25, {MADE}", less="init",
-            shapes={"weight": "num_parameters"}, shown="num_parameters={num_parameters}",
-            begin=lambda self: init.constant_(self.weight, self.init)):
+
+class PReLU(
+    Layer,
+    home="activation",
+    function=F.prelu,
+    takes=f"num_parameters=1, init=0.25, {MADE}",
+    less="init",
+    shapes={"weight": "num_parameters"},
+    shown="num_parameters={num_parameters}",
+    begin=lambda self: init.constant_(self.weight, self.init),
+):
     """A leaky relu whose slope is learned."""
 
-class Upsample(Layer, home="upsampling", function=F.interpolate,
-               takes="size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None"):
+
+class Upsample(
+    Layer,
+    home="upsampling",
+    function=F.interpolate,
+    takes="size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None",
+):
     """:func:`functional.interpolate`, to a size or by a factor."""
 
     mode: str = "nearest"
@@ -55,20 +80,31 @@ class Upsample(Layer, home="upsampling", function=F.interpolate,
         size = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
         return f"{size}, mode={self.mode!r}"
 
+
 class UpsamplingNearest2d(Upsample, home="upsampling", takes="size=None, scale_factor=None"):
     """:class:`Upsample` by the nearest element."""
+
 
 class UpsamplingBilinear2d(UpsamplingNearest2d, home="upsampling"):
     """:class:`Upsample` between four elements, corner to corner."""
 
     mode, align_corners = "bilinear", True
 
+
 LOOKED_UP = {"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False}
 TABLE = "num_embeddings, embedding_dim, " + ", ".join(f"{name}={value}" for name, value in LOOKED_UP.items())
 
-class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freeze",
-                shown="{num_embeddings}, {embedding_dim}", usual=LOOKED_UP,
-                takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}", shapes={"weight": "num_embeddings embedding_dim"}):
+
+class Embedding(
+    Layer,
+    home="sparse",
+    function=F.embedding,
+    less="_weight _freeze",
+    shown="{num_embeddings}, {embedding_dim}",
+    usual=LOOKED_UP,
+    takes=f"{TABLE}, _weight=None, _freeze=False, {MADE}",
+    shapes={"weight": "num_embeddings embedding_dim"},
+):
     """A table of vectors, looked up by number."""
 
     def _take(self, values: dict[str, Any]) -> None:
@@ -99,10 +135,16 @@ class Embedding(Layer, home="sparse", function=F.embedding, less="_weight _freez
         made.weight.requires_grad_(not freeze)
         return made
 
-class EmbeddingBag(Embedding, home="sparse", function=F.embedding_bag, less="_weight",
-                   inputs="input, offsets=None, per_sample_weights=None",
-                   takes="num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', "
-                   f"sparse=False, _weight=None, include_last_offset=False, padding_idx=None, {MADE}"):
+
+class EmbeddingBag(
+    Embedding,
+    home="sparse",
+    function=F.embedding_bag,
+    less="_weight",
+    inputs="input, offsets=None, per_sample_weights=None",
+    takes="num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', "
+    f"sparse=False, _weight=None, include_last_offset=False, padding_idx=None, {MADE}",
+):
     """The sum, mean or largest of the vectors of a bag."""
 
     def extra_repr(self) -> str:
@@ -110,18 +152,23 @@ class EmbeddingBag(Embedding, home="sparse", function=F.embedding_bag, less="_we
         usual = self.unusual({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
         return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{self.unusual({'padding_idx': None})}"
 
+
 BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {
     "groups must be a positive integer": lambda groups, **_: groups <= 0,
     "in_channels must be divisible by groups": lambda in_channels, groups, **_: in_channels % groups,
     "out_channels must be divisible by groups": lambda out_channels, groups, **_: out_channels % groups,
-    "Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}":
-        lambda padding, **_: isinstance(padding, str) and padding not in ("valid", "same"),
-    "padding='same' is not supported for strided convolutions":
-        lambda padding, stride, **_: padding == "same" and set(each(stride, 1)) != {1},
-    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode={padding_mode!r}":
-        lambda padding_mode, **_: padding_mode not in BORDERS,
+    "Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}": lambda padding, **_: (
+        isinstance(padding, str) and padding not in ("valid", "same")
+    ),
+    "padding='same' is not supported for strided convolutions": lambda padding, stride, **_: (
+        padding == "same" and set(each(stride, 1)) != {1}
+    ),
+    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode={padding_mode!r}": lambda padding_mode, **_: (
+        padding_mode not in BORDERS
+    ),
 }
+
 
 class Convolution(Layer, refused=CANNOT):
     """Base of the convolutions over ``dims`` dimensions."""
@@ -145,7 +192,9 @@ class Convolution(Layer, refused=CANNOT):
     def border(self) -> list[int]:
         """Return how much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
         total = [d * (k - 1) * (self.padding == "same") for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-        pairs = [(t // 2, t - t // 2) for t in total] if isinstance(self.padding, str) else [(p, p) for p in self.padding]
+        pairs = (
+            [(t // 2, t - t // 2) for t in total] if isinstance(self.padding, str) else [(p, p) for p in self.padding]
+        )
         return [n for pair in reversed(pairs) for n in pair]
 
     def extra_repr(self) -> str:
@@ -155,8 +204,13 @@ class Convolution(Layer, refused=CANNOT):
         shown += self.unusual({"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
         return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
-BORDERED = {'Only "zeros" padding mode is supported for {self.__class__.__name__}':
-            lambda padding_mode, **_: padding_mode != "zeros"}
+
+BORDERED = {
+    'Only "zeros" padding mode is supported for {self.__class__.__name__}': lambda padding_mode, **_: (
+        padding_mode != "zeros"
+    )
+}
+
 
 class Transposed(Convolution, refused=CANNOT | BORDERED):
     """Base of the transposed convolutions."""
@@ -175,10 +229,13 @@ class Transposed(Convolution, refused=CANNOT | BORDERED):
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
         room = tuple(n - low for n, low in zip(wanted[-self.dims :], least, strict=True))
         if not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)):
-            raise ValueError(f"requested an output size of {wanted[-self.dims :]}, but valid sizes range from {least} to "
-                             f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
-                             f"(for an input of {sizes[-self.dims :]})")
+            raise ValueError(
+                f"requested an output size of {wanted[-self.dims :]}, but valid sizes range from {least} to "
+                f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
+                f"(for an input of {sizes[-self.dims :]})"
+            )
         return room
+
 
 SIZES, LAST = "in_channels, out_channels, kernel_size, stride=1, padding=0", f"padding_mode='zeros', {MADE}"
 SLID = f"{SIZES}, dilation=1, groups=1, bias=True, {LAST}"

@@ -19,6 +19,7 @@ UNUSABLE = (
     "`forward` with a dummy batch to initialize the parameters before calling torch functions"
 )
 
+
 class UninitializedParameter(Parameter):
     """A parameter of a type, but without a shape and numbers so far."""
 
@@ -39,9 +40,11 @@ class UninitializedParameter(Parameter):
     @property
     def shape(self) -> Any:
         """There is none: RuntimeError."""
-        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
-                           "`forward` to initialize the parameters before accessing their attributes.")
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+            "`forward` to initialize the parameters before accessing their attributes."
+        )
 
     def detach(self) -> Any:
         """Return it itself: there is nothing to take out of a graph."""
@@ -53,6 +56,7 @@ class UninitializedParameter(Parameter):
     def __deepcopy__(self, memo: Any) -> Any:
         return type(self)(self.requires_grad, None, self.dtype)
 
+
 def refused(name: str) -> Any:
     """Return a method that a tensor without a shape does not have."""
 
@@ -61,10 +65,12 @@ def refused(name: str) -> Any:
 
     return method
 
+
 METHODS = {one.method: one.short.strip("_") if one.sign else one.short for one in NAMES.values() if one.method}
 for method, name in {**METHODS, "dim": "dim", "numel": "numel", "requires_grad_": "requires_grad_"}.items():
     if name not in {"is_complex", "is_floating_point", "half", "float", "double", "cpu", "to", "size", "detach"}:
         setattr(UninitializedParameter, method, refused(name))
+
 
 class LazyModuleMixin(Portable):
     """The part of a lazy layer that waits for the first input; it comes before the plain layer among the bases.
@@ -94,8 +100,10 @@ class LazyModuleMixin(Portable):
         """Become a plain layer, with the parameters that this input wants, and call that."""
         dims, kind = getattr(self, "dims", 0), self.cls_to_become
         if dims and input.dim() not in (dims + 1, dims + 2):
-            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
-                               f"got input of size: {input.shape}")
+            raise RuntimeError(
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
+                f"got input of size: {input.shape}"
+            )
         count = input.shape[-dims - 1 if dims else -1 if self._counted == "in_features" else 1]
         if self.has_uninitialized_params() or self._parameters["weight"] is None:
             given = {**self._given, "dtype": next((one.dtype for one in self.parameters()), self._given["dtype"])}
@@ -109,6 +117,7 @@ class LazyModuleMixin(Portable):
         setattr(self, self._counted, count)
         self.__class__ = kind
         return self(input, *args, **kwargs)
+
 
 KINDS = ("Linear", *(f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "BatchNorm") for n in (1, 2, 3)))
 for kind in KINDS:

@@ -1,7 +1,8 @@
 """Losses as functions, with the distances and similarities that some are made of.
 
-A loss is a row of the table that reduces by itself (``mse_loss``), or composed of rows as PyTorch composes it. A parameter
-without an annotation is a tensor. What the three options of a reduction mean is found in one place (:func:`loss`).
+A loss is a row of the table that reduces by itself (``mse_loss``), or composed of rows as PyTorch composes it. A
+parameter without an annotation is a tensor. What the three options of a reduction mean is found in one place
+(:func:`loss`).
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ def told_of_old(reduction: str, size_average: Any = None, reduce: Any = None) ->
     warn(f"size_average and reduce args will be deprecated, please use reduction='{old}' instead.")
     return old
 
+
 def reduction_number(*options: Any) -> int:
     """Return the number by which rows know a reduction; refuses one that does not exist."""
     reduction = told_of_old(*options)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
+
 
 def loss(function: Any, *, broadcast: bool = False) -> Any:
     """Name a loss that is C++ in PyTorch: it gets the number of its reduction; operands of one shape, if ``broadcast``."""
@@ -50,6 +53,7 @@ def loss(function: Any, *, broadcast: bool = False) -> Any:
     NAMED.append((f"F.{function.__name__}", function, numbered))
     return function
 
+
 def reduced(losses, number, weight=None, *, share: bool = True):
     """Return a loss per element, times its weight, or their sum, or their mean: over the sum of the weights, if ``share``."""
     if weight is not None:
@@ -59,12 +63,15 @@ def reduced(losses, number, weight=None, *, share: bool = True):
             return losses.sum() / weight.sum()
     return losses if number == 0 else losses.mean() if number == 1 else losses.sum()
 
+
 def refuse_gradient(function: str, **tensors: Any) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
     for name, tensor in tensors.items():
         if mode.on and tensor is not None and tensor.requires_grad:
-            raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
-                               "input cannot have requires_grad True.")
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
+                "input cannot have requires_grad True."
+            )
 
 
 # ------------------------------------------------------------------ differences
@@ -72,12 +79,16 @@ def alike(input, target):
     """Return input and target broadcast to one shape, with PyTorch's warning where they differ."""
     if target.shape == input.shape:
         return input, target
-    warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-         "incorrect results due to broadcasting. Please ensure they have the same size.")
+    warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
+        "incorrect results due to broadcasting. Please ensure they have the same size."
+    )
     shape = broadcast_shape(input.shape, target.shape)
     return tuple(one if one.shape == shape else one.expand(shape) for one in (input, target))
 
+
 difference = partial(loss, broadcast=True)
+
 
 @difference
 def mse_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", weight=None):
@@ -86,17 +97,22 @@ def mse_loss(input, target, size_average: Any = None, reduce: Any = None, reduct
         return reduced((input - target) ** 2, reduction, weight)
     return call["mse_loss"](input, target, reduction)
 
+
 @difference
 def l1_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", weight=None):
     """Return the absolute differences."""
     return reduced((input - target).abs(), reduction, weight)
 
+
 @difference
-def smooth_l1_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", beta: float = 1.0):
+def smooth_l1_loss(
+    input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", beta: float = 1.0
+):
     """Return squared differences below ``beta``, absolute ones above."""
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     return call["smooth_l1_loss"](input, target, reduction, float(beta))
+
 
 @difference
 def huber_loss(input, target, reduction: Any = "mean", delta: float = 1.0, weight=None):
@@ -107,33 +123,46 @@ def huber_loss(input, target, reduction: Any = "mean", delta: float = 1.0, weigh
 
 # ------------------------------------------------------------------ cross entropies
 @named("F.kl_div")
-def kl_div(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", log_target: bool = False):
+def kl_div(
+    input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", log_target: bool = False
+):
     """Return the divergence of a distribution from the one whose logarithm ``input`` is."""
     refuse(not (input.is_floating_point() and target.is_floating_point()), "kl_div: Integral inputs not supported.")
     if reduction == "mean" and size_average is None and reduce is None:
-        warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only "
-             "by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
-             "'batchmean' in the next major release.")
+        warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only "
+            "by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+            "'batchmean' in the next major release."
+        )
     batch = reduction == "batchmean"
     number = reduction_number("sum" if batch else reduction, size_average, reduce)
     other = target - input if log_target else target * input  # made first, as in PyTorch
     losses = reduced(target.exp() * other if log_target else call["xlogy"](target, target) - other, number)
     return losses / input.shape[0] if batch else losses
 
+
 @loss
-def binary_cross_entropy(input, target, weight=None, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):
+def binary_cross_entropy(
+    input, target, weight=None, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
     if target.shape != input.shape:
-        raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
-                         "deprecated. Please ensure they have the same size.")
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+            "deprecated. Please ensure they have the same size."
+        )
     check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
     refuse(((target._array < 0) | (target._array > 1)).any(), "all elements of target should be between 0 and 1")
-    return call["binary_cross_entropy"](input, target, None if weight is None else weight.expand(target.shape), reduction)
+    return call["binary_cross_entropy"](
+        input, target, None if weight is None else weight.expand(target.shape), reduction
+    )
+
 
 @loss
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average: Any = None, reduce: Any = None,
-                                     reduction: Any = "mean", pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", pos_weight=None
+):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     if target.shape != input.shape:
@@ -142,9 +171,17 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average: A
         raise RuntimeError(f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}")
     return call["bce_with_logits"](input, target, weight, pos_weight, reduction)
 
+
 @loss
-def nll_loss(input, target, weight=None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-             reduction: Any = "mean"):
+def nll_loss(
+    input,
+    target,
+    weight=None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: Any = "mean",
+):
     """Return the negative of the log probability of each example's class."""
     sizes, rank = input.shape, input.ndim
     check_classes(input, target, weight)
@@ -154,6 +191,7 @@ def nll_loss(input, target, weight=None, size_average: Any = None, ignore_index:
     flat, classes = input.contiguous().view(*sizes[:2], 1, -1), target.contiguous().view(sizes[0], 1, -1)
     losses = call["nll_loss2d"](flat, classes, weight, reduction, ignore_index)
     return losses if reduction else losses.view(target.shape)
+
 
 def check_classes(input, target, weight) -> None:
     """Refuse targets that are not a class for each example, and weights that are not one for each class."""
@@ -168,16 +206,29 @@ def check_classes(input, target, weight) -> None:
     if target._array.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if weight is not None and weight.shape != (classes := sizes[-1 if flat else 1],):
-        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                           f"tensor of shape: {list(weight.shape)}")
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
+        )
+
 
 @loss
-def cross_entropy(input, target, weight=None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-                  reduction: Any = "mean", label_smoothing: float = 0.0):
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: Any = "mean",
+    label_smoothing: float = 0.0,
+):
     """Return the cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     soft, smoothing = target.shape == input.shape, max(0.0, label_smoothing)
     if soft and not target.is_floating_point():
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"
+        )
     refuse(soft and ignore_index >= 0, "ignore_index is not supported for floating point target")
     refuse(smoothing > 1, f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}")
     axis = 0 if input.ndim == 1 else 1
@@ -202,8 +253,16 @@ def cross_entropy(input, target, weight=None, size_average: Any = None, ignore_i
 
 # ------------------------------------------------------------------ other likelihoods
 @loss
-def poisson_nll_loss(input, target, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
-                     reduce: Any = None, reduction: Any = "mean"):
+def poisson_nll_loss(
+    input,
+    target,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: Any = "mean",
+):
     """Return the negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
     product = target * (input if log_input else (input + eps).log())
     losses = (input.exp() if log_input else input) - product
@@ -211,6 +270,7 @@ def poisson_nll_loss(input, target, log_input: bool = True, full: bool = False, 
         rest = (target * (2 * math.pi)).log() * 0.5
         losses = losses + (target * target.log() - target + rest).masked_fill(target <= 1, 0)
     return reduced(losses, reduction)
+
 
 @named("F.gaussian_nll_loss")
 def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 1e-6, reduction: Any = "mean"):
@@ -248,6 +308,7 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8):
     second = x2 / lengths[1]
     return (x1 / lengths[0] * second).sum((dim,))
 
+
 @named("F.pairwise_distance torch.pairwise_distance")
 @native
 def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False):
@@ -258,8 +319,9 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
 
 # ------------------------------------------------------------------ margins
 @loss
-def margin_ranking_loss(input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None,
-                        reduction: Any = "mean"):
+def margin_ranking_loss(
+    input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+):
     """Return how far the first falls short of being more than the second (target 1), or less (-1)."""
     if not input1.ndim == input2.ndim == target.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
@@ -267,17 +329,21 @@ def margin_ranking_loss(input1, input2, target, margin: float = 0, size_average:
     more = input1 - input2
     return reduced((-target * more + margin).clamp_min_(0), reduction)
 
+
 @loss
-def hinge_embedding_loss(input, target, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
-                         reduction: Any = "mean"):
+def hinge_embedding_loss(
+    input, target, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+):
     """Return the input where the target is 1; where it is -1 how far it falls short of the margin."""
     zero = call["zeros_like"](input)
     negative = (margin - input).clamp_min_(0).where(target != 1, zero)
     return reduced(negative + input.where(target != -1, zero), reduction)
 
+
 @loss
-def cosine_embedding_loss(input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None,
-                          reduction: Any = "mean"):
+def cosine_embedding_loss(
+    input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+):
     """Return how far vectors are from alike (target 1), or how much more alike than the margin (-1)."""
     axis = (target.ndim,)
     product = (input1 * input2).sum(axis)
@@ -287,13 +353,25 @@ def cosine_embedding_loss(input1, input2, target, margin: float = 0, size_averag
     near = near.where(target == 1, 0.0)
     return reduced(near + far.where(target == -1, 0.0), reduction)
 
+
 @loss
-def triplet_margin_loss(anchor, positive, negative, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
-                        size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: Any = "mean",
+):
     """Return how much nearer than the margin the negative example is (``swap``: to the anchor or the positive one)."""
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     far = call["minimum"](far, pairwise_distance(positive, negative, p, eps)) if swap else far
     return reduced((near + margin - far).clamp_min(0), reduction)
+
 
 @loss
 def soft_margin_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):

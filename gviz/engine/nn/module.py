@@ -26,7 +26,10 @@ HOMES: dict[str, Any] = {
 
 WHERE_REGISTERED = (" as ", " object to "), ("torch.nn.Buffer, torch.", "torch "), ("expected", "required")
 
-class _IncompatibleKeys(NamedTuple("_IncompatibleKeys", [("missing_keys", "list[str]"), ("unexpected_keys", "list[str]")])):
+
+class _IncompatibleKeys(
+    NamedTuple("_IncompatibleKeys", [("missing_keys", "list[str]"), ("unexpected_keys", "list[str]")])
+):
     """Names that ``load_state_dict`` missed, and those that it had no place for."""
 
     __slots__ = ()
@@ -35,9 +38,13 @@ class _IncompatibleKeys(NamedTuple("_IncompatibleKeys", [("missing_keys", "list[
     def __repr__(self) -> str:
         return super().__repr__() if any(self) else "<All keys matched successfully>"
 
+
 def unnamed(method: str, *options: str) -> Any:
     """Return a method that yields what another does, without the names."""
-    return lambda self, *given, **more: (v for _, v in getattr(self, method)(**dict(zip(options, given, strict=False)), **more))
+    return lambda self, *given, **more: (
+        v for _, v in getattr(self, method)(**dict(zip(options, given, strict=False)), **more)
+    )
+
 
 class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
@@ -87,7 +94,9 @@ class Module(Portable, Hooks):
         """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
         (kind, other), what = HOMES[home], home[1:-1]
         if home not in self.__dict__:
-            raise AttributeError(f"cannot assign {what if home == '_modules' else home[1:]} before Module.__init__() call")
+            raise AttributeError(
+                f"cannot assign {what if home == '_modules' else home[1:]} before Module.__init__() call"
+            )
         if value is not None and not isinstance(value, kind):
             for old, new in WHERE_REGISTERED if registered else ():
                 other = other.replace(old, new)
@@ -115,7 +124,9 @@ class Module(Portable, Hooks):
     register_module = add_module
 
     # ---------------------------------------------------------------- the tree
-    def named_modules(self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """Yield this module and all below it, with their names; each once."""
         seen = set() if memo is None else memo
         if self not in seen:
@@ -126,8 +137,9 @@ class Module(Portable, Hooks):
                 if module is not None:
                     yield from module.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def members(self, home: str, prefix: str = "", recurse: bool = True,
-                remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def members(
+        self, home: str, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the entries of one of the dicts with their names, here and below; each once."""
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
@@ -159,7 +171,9 @@ class Module(Portable, Hooks):
         vars(state)["_metadata"] = {}  # tells a state of today from one before batch norms counted
         return state
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copy values into parameters and buffers of the same names, or put them in their place (``assign``)."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -168,7 +182,9 @@ class Module(Portable, Hooks):
         unexpected = [key for key in state_dict if key not in own]
         wrong = (("Missing", missing), ("Unexpected", unexpected)) if strict else ()
         errors = [f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"') for what, keys in wrong if keys]
-        errors += [e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))]
+        errors += [
+            e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))
+        ]
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)
@@ -207,7 +223,9 @@ class Module(Portable, Hooks):
         """Cast floating point parameters and buffers; a device can only be the CPU."""
         wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}"
+            )
         for parameter in self.parameters():
             for tensor in (parameter, parameter.grad):
                 if tensor is not None and tensor.is_floating_point():
@@ -233,6 +251,7 @@ class Module(Portable, Hooks):
         children = [(key, repr(module)) for key, module in self._modules.items()]
         return bracketed(self._get_name(), self.extra_repr().splitlines(), children)
 
+
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
     """Return ``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
     lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
@@ -240,11 +259,14 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
         return f"{name}({''.join(extra)})"
     return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
 
+
 def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
     if not isinstance(given, Tensor):
-        return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
-                f"received {type(given)}")
+        return (
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+            f"received {type(given)}"
+        )
     if hasattr(tensor, "materialize"):  # it has no shape so far
         if hasattr(given, "materialize"):
             return ""
@@ -262,6 +284,7 @@ def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> 
     owner, _, name = key.rpartition(".")
     setattr(module.get_submodule(owner), name, given)
     return ""
+
 
 def clear_gradient(tensor: Tensor, to_none: bool) -> None:
     """Forget a gradient, or fill it with zeros (out of its graph)."""

@@ -24,29 +24,62 @@ class Norm(Layer):
         for name, parameter in self.named_parameters():
             init.constant_(parameter, float(name == "weight"))
 
+
 SCALED = ("weight", "bias")
 SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
 NORMED = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
-UNEVEN = {"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})":
-          lambda num_channels, num_groups, **_: num_channels % num_groups}
+UNEVEN = {
+    "num_channels ({num_channels}) must be divisible by num_groups ({num_groups})": lambda num_channels, num_groups, **_: (
+        num_channels % num_groups
+    )
+}
 
-class LayerNorm(Norm, home="normalization", function=F.layer_norm, takes=f"{SHAPED.format(1e-5)}, bias=True, {MADE}",
-                more="normalized_shape", less="elementwise_affine", tuples={"normalized_shape": 1},
-                shapes=dict.fromkeys(SCALED, "normalized_shape"), shown=f"{NORMED}, bias={{bias}}"):
+
+class LayerNorm(
+    Norm,
+    home="normalization",
+    function=F.layer_norm,
+    takes=f"{SHAPED.format(1e-5)}, bias=True, {MADE}",
+    more="normalized_shape",
+    less="elementwise_affine",
+    tuples={"normalized_shape": 1},
+    shapes=dict.fromkeys(SCALED, "normalized_shape"),
+    shown=f"{NORMED}, bias={{bias}}",
+):
     """The last dimensions brought to mean 0 and variance 1."""
 
-class RMSNorm(LayerNorm, home="normalization", function=F.rms_norm, takes=f"{SHAPED.format(None)}, {MADE}",
-              more="normalized_shape", less="elementwise_affine", shapes={"weight": "normalized_shape"}, shown=NORMED):
+
+class RMSNorm(
+    LayerNorm,
+    home="normalization",
+    function=F.rms_norm,
+    takes=f"{SHAPED.format(None)}, {MADE}",
+    more="normalized_shape",
+    less="elementwise_affine",
+    shapes={"weight": "normalized_shape"},
+    shown=NORMED,
+):
     """The last dimensions divided by the root of their mean square."""
 
-class GroupNorm(Norm, home="normalization", function=F.group_norm, less="affine", refused=UNEVEN,
-                takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True",
-                shapes=dict.fromkeys(SCALED, "num_channels"),
-                shown="{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}"):
+
+class GroupNorm(
+    Norm,
+    home="normalization",
+    function=F.group_norm,
+    less="affine",
+    refused=UNEVEN,
+    takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True",
+    shapes=dict.fromkeys(SCALED, "num_channels"),
+    shown="{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}",
+):
     """Groups of channels brought to mean 0 and variance 1."""
 
-TRACKED = ("{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
-           "track_running_stats={track_running_stats}")
+
+TRACKED = (
+    "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
+    "track_running_stats={track_running_stats}"
+)
+
 
 class Tracking(Norm, shapes=dict.fromkeys(SCALED, "num_features"), shown=TRACKED):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
@@ -80,8 +113,11 @@ class Tracking(Norm, shapes=dict.fromkeys(SCALED, "num_features"), shown=TRACKED
             self.num_batches_tracked.add_(1)
             factor = 1.0 / float(self.num_batches_tracked) if factor is None else factor
         own = self.training or self.running_mean is None
-        mean, var = (self.running_mean, self.running_var) if not self.training or self.track_running_stats else (None, None)
+        mean, var = (
+            (self.running_mean, self.running_var) if not self.training or self.track_running_stats else (None, None)
+        )
         return F.batch_norm(input, mean, var, self.weight, self.bias, own, factor or 0.0, self.eps)
+
 
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
@@ -93,11 +129,19 @@ class Alone(Tracking):
         own, kept = self.training or not self.track_running_stats, (self.running_mean, self.running_var)
         return F.instance_norm(input, *kept, self.weight, self.bias, own, self.momentum or 0.0, self.eps)
 
+
 def declare(kind: str, base: type[Norm], ranks: tuple[tuple[int, ...], ...], usual: bool) -> None:
     """Add the norms of one, two and three dimensions; ``usual`` is whether they scale and track without being asked."""
     takes = f"num_features, eps=1e-05, momentum=0.1, affine={usual}, track_running_stats={usual}, {MADE}, *, bias=True"
     for dims, taken in enumerate(ranks, 1):
-        type(f"{kind}{dims}d", (base,), {"ranks": taken, "__doc__": f"``{kind}{dims}d``."}, home=kind.lower(), takes=takes)
+        type(
+            f"{kind}{dims}d",
+            (base,),
+            {"ranks": taken, "__doc__": f"``{kind}{dims}d``."},
+            home=kind.lower(),
+            takes=takes,
+        )
+
 
 declare("BatchNorm", Tracking, ((2, 3), (4,), (5,)), usual=True)
 declare("InstanceNorm", Alone, ((2, 3), (3, 4), (4, 5)), usual=False)

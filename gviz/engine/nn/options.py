@@ -20,9 +20,11 @@ MADE = "device=None, dtype=None"
 UNKEPT = {"self", "device", "dtype", "bias", "size_average", "reduce"}
 """What becomes no attribute: ``bias`` says whether there is such a parameter, the last two PyTorch no longer keeps."""
 
+
 def each(value: Any, count: int) -> tuple[Any, ...]:
     """Return one for every dimension, or those that were given, however many: how layers keep sizes."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count
+
 
 def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
     """Write a method from its parameters and what it returns, so that Python itself binds arguments and refuses wrong ones."""
@@ -30,6 +32,7 @@ def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
     function.__name__, function.__qualname__, function.__module__ = name, f"{kind.__name__}.{name}", kind.__module__
     setattr(kind, name, function)
     return function.__code__.co_varnames[1:]
+
 
 class Layer(Module):
     """A function as a module: its options become attributes, the tensors that it learns become parameters."""
@@ -43,8 +46,16 @@ class Layer(Module):
     _refused: ClassVar[dict[str, Any]] = {}
     bias: Any
 
-    def __init_subclass__(cls, home: str = "", function: Any = None, inputs: str = "input", more: str = "", less: str = "",
-                          begin: Any = None, **facts: Any) -> None:
+    def __init_subclass__(
+        cls,
+        home: str = "",
+        function: Any = None,
+        inputs: str = "input",
+        more: str = "",
+        less: str = "",
+        begin: Any = None,
+        **facts: Any,
+    ) -> None:
         """Declare a layer; a subclass of the user's declares nothing.
 
         Args:
@@ -54,11 +65,12 @@ class Layer(Module):
             more: attributes that the function is called with, too.
             less: options that it is not called with; those that are sizes of parameters are not among them anyway.
             begin: the function that writes initial values, if not as usual.
-            facts: ``takes``: the options as parameters of a Python function. ``shapes``: the parameters, with the names of the
-                options that are their sizes. ``shown``: the text in the brackets, if it is not all options, and ``usual``:
-                options that follow it where they are something else. ``tuples``: options that are kept as tuples, of how many
-                numbers where one is given. ``refused``: messages, each with a function of the options that is true if
-                it is due; the error is a ValueError, or an AssertionError if the function returns that class.
+            facts: ``takes``: the options as parameters of a Python function. ``shapes``: the parameters, with the names
+                of the options that are their sizes. ``shown``: the text in the brackets, if it is not all options, and
+                ``usual``: options that follow it where they are something else. ``tuples``: options that are kept as
+                tuples, of how many numbers where one is given. ``refused``: messages, each with a function of the
+                options that is true if it is due; the error is a ValueError, or an AssertionError if the function
+                returns that class.
         """
         for name, value in facts.items():
             setattr(cls, f"_{name}", value)
@@ -108,10 +120,14 @@ class Layer(Module):
         """Return what the layer says it shows, else the options."""
         values = {**vars(self), "bias": getattr(self, "bias", None) is not None}
         if self._shown is not None:
-            return self._shown.format(**values) + self.unusual({k: v for k, v in self._usual.items() if k in self._options})
+            return self._shown.format(**values) + self.unusual(
+                {k: v for k, v in self._usual.items() if k in self._options}
+            )
         shown = [f"{name}={values[name]}" for name in self._options if name in values and name != "inplace"]
         return ", ".join(shown + ["inplace=True"] * bool(values.get("inplace")))
 
     def unusual(self, usual: dict[str, Any]) -> str:
         """Return those of the options that are not as usual, as text."""
-        return "".join(f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
+        return "".join(
+            f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
+        )

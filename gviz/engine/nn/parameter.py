@@ -13,6 +13,7 @@ from gviz.numbers.words import absent, type_name
 
 __all__ = ["Parameter", "typename"]
 
+
 class Parameter(Tensor):
     """A tensor that is trained, on the memory of another: assigned to a module, it is one of its parameters."""
 
@@ -36,6 +37,7 @@ class Parameter(Tensor):
     def __reduce__(self) -> Any:
         return renewed, ("gviz.engine.nn", "Parameter", self.data, self.requires_grad), self.__dict__
 
+
 def typename(value: Any) -> str:
     """Return what PyTorch calls a value in its messages: a class or a function by its own name, else the type."""
     if isinstance(value, Tensor):
@@ -45,5 +47,6 @@ def typename(value: Any) -> str:
     if vars(sys.modules.get("gviz.engine.nn.functional", sys)).get(named.__name__) is named:
         home = "torch.nn.functional"
     return named.__qualname__ if home in (None, "builtins") else f"{home}.{named.__qualname__}"
+
 
 __getattr__ = absent("torch.nn.parameter")

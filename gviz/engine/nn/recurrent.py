@@ -19,12 +19,21 @@ USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "b
 """Options that are shown where they are something else."""
 LAYERED = "bias=True, batch_first=False, dropout=0.0, bidirectional=False"
 
-UNKNOWN = {"Unknown nonlinearity {nonlinearity!r}. Select from 'tanh' or 'relu'.":
-           lambda nonlinearity="tanh", **_: nonlinearity not in ("tanh", "relu")}
+UNKNOWN = {
+    "Unknown nonlinearity {nonlinearity!r}. Select from 'tanh' or 'relu'.": lambda nonlinearity="tanh", **_: (
+        nonlinearity not in ("tanh", "relu")
+    )
+}
 
-class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", refused=UNKNOWN,
-                  shown="{input_size}, {hidden_size}", usual=USUAL,
-                  begin=lambda self: init.within(self.parameters(), self.hidden_size)):
+
+class Remembering(
+    Layer,
+    takes=f"input_size, hidden_size, bias=True, {MADE}",
+    refused=UNKNOWN,
+    shown="{input_size}, {hidden_size}",
+    usual=USUAL,
+    begin=lambda self: init.within(self.parameters(), self.hidden_size),
+):
     """Base of all: weights for ``gates`` linear maps of the input and of the state, in each layer and direction."""
 
     gates: ClassVar[int]
@@ -51,6 +60,7 @@ class Remembering(Layer, takes=f"input_size, hidden_size, bias=True, {MADE}", re
         """Return the input, or the state, after the linear map of that name."""
         return F.linear(value, getattr(self, f"weight_{name}"), getattr(self, f"bias_{name}"))
 
+
 class Cell(Remembering):
     """Base of the cells."""
 
@@ -73,6 +83,7 @@ class Cell(Remembering):
             return tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
         return found
 
+
 class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonlinearity='tanh', {MADE}"):
     """``tanh(W x + b + U h + c)``, or relu."""
 
@@ -81,6 +92,7 @@ class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonl
     def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
         """Return the function of the sum."""
         return getattr(of_state + of_input, self.nonlinearity)()
+
 
 class LSTMCell(Cell, home="rnn"):
     """A cell with gates for what to take in, forget and put out."""
@@ -94,6 +106,7 @@ class LSTMCell(Cell, home="rnn"):
         memory = (forget * memory).add_(take * new)
         return out * memory.tanh(), memory
 
+
 class GRUCell(Cell, home="rnn"):
     """A cell with gates for what to reset and what to renew."""
 
@@ -106,14 +119,22 @@ class GRUCell(Cell, home="rnn"):
         new = (one[2] + two[2].mul_(reset)).tanh()  # in place as in PyTorch, whose graph has a clone of what is saved
         return (hidden - new).mul_(renew).add_(new)
 
+
 def parts(value: Any, count: int) -> Any:
     """Return equal parts of the last dimension, as PyTorch's ``unsafe_chunk``."""
     return call["unsafe_split"](value, value.shape[-1] // count, value.dim() - 1)
 
-IN_VAIN = {"dropout should be a number in range [0, 1] representing the probability of an element being zeroed":
-           lambda dropout, **_: not 0 <= dropout <= 1}
-IN_VAIN |= {f"{name} must be greater than zero": lambda name=name, **values: values[name] <= 0
-            for name in ("input_size", "hidden_size", "num_layers")}
+
+IN_VAIN = {
+    "dropout should be a number in range [0, 1] representing the probability of an element being zeroed": lambda dropout, **_: (
+        not 0 <= dropout <= 1
+    )
+}
+IN_VAIN |= {
+    f"{name} must be greater than zero": lambda name=name, **values: values[name] <= 0
+    for name in ("input_size", "hidden_size", "num_layers")
+}
+
 
 class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     """Base of the layers that run a cell over a sequence: weights for each layer and direction, and the loop."""
@@ -124,8 +145,10 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
 
     def _take(self, values: dict[str, Any]) -> None:
         if values["dropout"] > 0 and values["num_layers"] == 1:
-            warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                 f"greater than 1, but got dropout={values['dropout']} and num_layers=1")
+            warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                f"greater than 1, but got dropout={values['dropout']} and num_layers=1"
+            )
         ways = ("", "_reverse")[: 1 + values["bidirectional"]]
         self.suffixes = [[f"_l{n}{way}" for way in ways] for n in range(values["num_layers"])]
         super()._take(values | {"dropout": float(values["dropout"])})
@@ -147,8 +170,10 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         states = hx if several or hx is None else (hx,)
         if states is not None and not packed and any(state.dim() != rank for state in states):
             ranks, kind = [f"{state.dim()}-D" for state in states], f"{'un' * alone}batched"
-            raise RuntimeError(f"For {kind} {rank}-D input, hx {'and cx ' * several}should also be {rank}-D but got "
-                               + (f"({', '.join(ranks)}) tensors" if several else f"{ranks[0]} tensor"))
+            raise RuntimeError(
+                f"For {kind} {rank}-D input, hx {'and cx ' * several}should also be {rank}-D but got "
+                + (f"({', '.join(ranks)}) tensors" if several else f"{ranks[0]} tensor")
+            )
         if alone:
             input, states = input.unsqueeze(axis), states and [state.unsqueeze(1) for state in states]
         states = self.checked(input, states, sizes)
@@ -165,10 +190,16 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     def checked(self, input: Any, states: Any, sizes: Any) -> Any:
         """Return the states to begin with, zeros if there are none; refuses sizes that do not fit."""
         kind = self.weight_ih_l0.dtype
-        refuse(input.dtype is not kind, f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: "
-               f"input.to({kind}), or convert model: model.to({input.dtype})", ValueError)
-        refuse(input.shape[-1] != self.input_size, "input.size(-1) must be equal to input_size. Expected "
-               f"{self.input_size}, got {input.shape[-1]}")
+        refuse(
+            input.dtype is not kind,
+            f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: "
+            f"input.to({kind}), or convert model: model.to({input.dtype})",
+            ValueError,
+        )
+        refuse(
+            input.shape[-1] != self.input_size,
+            f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}",
+        )
         count = sizes[0] if sizes else input.shape[0 if self.batch_first else 1]
         wanted = sum(map(len, self.suffixes)), count, self.hidden_size
         states = [empty(wanted, input.dtype)] * self.states if states is None else states
@@ -205,7 +236,13 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
 
     def through(self, input: Any, suffix: str, states: Any, sizes: Any) -> list[Any]:
         """Return the states at each step of a layer in a direction, and the last ones, cell by cell."""
-        mapped, back, begin, done, steps = self.mapped(input, f"ih{suffix}"), suffix.endswith("_reverse"), states, [], []
+        mapped, back, begin, done, steps = (
+            self.mapped(input, f"ih{suffix}"),
+            suffix.endswith("_reverse"),
+            states,
+            [],
+            [],
+        )
         parts = mapped.unbind(0) if sizes is None else [call["narrow"](mapped, 0, a, b - a) for a, b in spans_of(sizes)]
         count = sizes[-1 if back else 0] if sizes else 0
         if sizes and back:
@@ -228,19 +265,25 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     def flatten_parameters(self) -> None:
         """Do nothing: it is for the memory of GPUs."""
 
+
 def among(states: Any, start: int, end: int) -> list[Any]:
     """Return the states of some of the sequences."""
     return [call["narrow"](state, 0, start, end - start) for state in states]
 
-class RNN(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, nonlinearity='tanh', {LAYERED}, {MADE}"):
+
+class RNN(
+    Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, nonlinearity='tanh', {LAYERED}, {MADE}"
+):
     """:class:`RNNCell` over a sequence."""
 
     gates, step = 1, RNNCell.step
+
 
 class GRU(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, {MADE}"):
     """:class:`GRUCell` over a sequence."""
 
     gates, step = 3, GRUCell.step
+
 
 class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1, {LAYERED}, {MADE}"):
     """:class:`LSTMCell` over a sequence; in single precision each layer is one operation, as oneDNN has it."""
@@ -256,5 +299,16 @@ class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1,
         weights = [getattr(self, f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         weights = [call["zeros_like"](weights[i % 2].detach()) if one is None else one for i, one in enumerate(weights)]
         return call["mkldnn_rnn_layer"](
-            input, *weights, *states, suffix.endswith("_reverse"), (), 2, self.hidden_size, self.num_layers, self.bias is True,
-            self.bidirectional, self.batch_first, self.training)
+            input,
+            *weights,
+            *states,
+            suffix.endswith("_reverse"),
+            (),
+            2,
+            self.hidden_size,
+            self.num_layers,
+            self.bias is True,
+            self.bidirectional,
+            self.batch_first,
+            self.training,
+        )

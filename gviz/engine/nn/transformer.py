@@ -21,12 +21,15 @@ from gviz.ops.checks import refuse
 
 dropout, linear, normalized = LAYERS["Dropout"], LAYERS["Linear"], LAYERS["LayerNorm"]
 
+
 class NonDynamicallyQuantizableLinear(Linear):
     """A linear map under another name, as PyTorch prints it."""
 
     __module__, _importable = "torch.nn.modules.linear", "gviz.engine.nn.transformer"
 
+
 projection: Any = NonDynamicallyQuantizableLinear
+
 
 def added_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any) -> Any:
     """Return a mask as numbers to be added: minus infinity where a truth value forbids."""
@@ -37,24 +40,38 @@ def added_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any) ->
         warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     return mask if mask.is_floating_point() else call["zeros_like"](mask).to(dtype).masked_fill_(mask, -math.inf)
 
-class MultiheadAttention(Layer, home="activation", shown="",
-                         takes="embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, "
-                         f"kdim=None, vdim=None, batch_first=False, {MADE}"):
+
+class MultiheadAttention(
+    Layer,
+    home="activation",
+    shown="",
+    takes="embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, "
+    f"kdim=None, vdim=None, batch_first=False, {MADE}",
+):
     """Values mixed by how well their keys fit each query, in several parts of the features at once."""
 
     def _take(self, values: dict[str, Any]) -> None:
         size, heads = values["embed_dim"], values["num_heads"]
-        refuse(size <= 0 or heads <= 0, f"embed_dim and num_heads must be greater than 0, got embed_dim={size} and "
-               f"num_heads={heads} instead", ValueError)
+        refuse(
+            size <= 0 or heads <= 0,
+            f"embed_dim and num_heads must be greater than 0, got embed_dim={size} and num_heads={heads} instead",
+            ValueError,
+        )
         refuse(size % heads, "embed_dim must be divisible by num_heads", AssertionError)
-        refuse(values["add_bias_kv"] or values["add_zero_attn"],
-               "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch", NotImplementedError)
+        refuse(
+            values["add_bias_kv"] or values["add_zero_attn"],
+            "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch",
+            NotImplementedError,
+        )
         where = {"bias": values["bias"], "device": values["device"], "dtype": values["dtype"]}
         self.head_dim, self.out_proj = size // heads, projection(size, size, **where)
         super()._take(values | {name: size for name in ("kdim", "vdim") if values[name] is None})
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
-        size, apart = self.embed_dim, {"q_proj_weight": self.embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
+        size, apart = (
+            self.embed_dim,
+            {"q_proj_weight": self.embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim},
+        )
         alike = {*apart.values()} == {size}
         shapes: dict[str, Any] = {"in_proj_weight": (3 * size, size) if alike else None}
         shapes |= {name: None if alike else (size, taken) for name, taken in apart.items()}
@@ -66,25 +83,46 @@ class MultiheadAttention(Layer, home="activation", shown="",
             if weight is not None:
                 (init.zeros_ if weight.dim() == 1 else init.xavier_uniform_)(weight)
 
-    def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
-                attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
         """Return the attention (as the query), and the shares of the keys (N, L, S), means over the heads, if ``need_weights``.
 
-        The query is (L, N, embed_dim), or (N, L, embed_dim) if ``batch_first``, or (L, embed_dim); keys and values likewise, of
-        length S. ``key_padding_mask`` is (N, S), ``attn_mask`` (L, S) or (N * num_heads, L, S): true or minus infinity forbids.
+        The query is (L, N, embed_dim), or (N, L, embed_dim) if ``batch_first``, or (L, embed_dim); keys and values
+        likewise, of length S. ``key_padding_mask`` is (N, S), ``attn_mask`` (L, S) or (N * num_heads, L, S): true or
+        minus infinity forbids.
         """
         alone, turned = query.dim() == 2, self.batch_first and query.dim() == 3
-        refuse(query.dim() not in (2, 3), "query should be unbatched 2D or batched 3D tensor but received "
-               f"{query.dim()}-D query tensor", AssertionError)
-        refuse(query.shape[-1] != self.embed_dim,
-               f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}", AssertionError)
-        refuse(is_causal and attn_mask is None, "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
-               "module method `generate_square_subsequent_mask` to create this mask.")
+        refuse(
+            query.dim() not in (2, 3),
+            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor",
+            AssertionError,
+        )
+        refuse(
+            query.shape[-1] != self.embed_dim,
+            f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}",
+            AssertionError,
+        )
+        refuse(
+            is_causal and attn_mask is None,
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
+            "module method `generate_square_subsequent_mask` to create this mask.",
+        )
         padding = added_mask(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query.dtype)
         mask = added_mask(attn_mask, "attn_mask", None, "", query.dtype)
         if padding is not None and padding.dim() != query.dim() - 1:
-            raise AssertionError(f"For {'un' * alone}batched ({query.dim()}-D) `query`, expected `key_padding_mask` to be "
-                                 f"`None` or {query.dim() - 1}-D but found {padding.dim()}-D tensor instead")
+            raise AssertionError(
+                f"For {'un' * alone}batched ({query.dim()}-D) `query`, expected `key_padding_mask` to be "
+                f"`None` or {query.dim() - 1}-D but found {padding.dim()}-D tensor instead"
+            )
         if turned:  # what is the same tensor stays so
             once = {id(one): one.transpose(1, 0) for one in {id(one): one for one in (query, key, value)}.values()}
             query, key, value = once[id(query)], once[id(key)], once[id(value)]
@@ -107,7 +145,11 @@ class MultiheadAttention(Layer, home="activation", shown="",
             count = 3 if query is key else 2  # how many of them one map gives
             if count == 2:
                 weights, biases = weight.split([size, size * 2]), bias if bias is None else bias.split([size, size * 2])
-                found, weight, bias = [linear(query, weights[0], biases and biases[0])], weights[1], biases and biases[1]
+                found, weight, bias = (
+                    [linear(query, weights[0], biases and biases[0])],
+                    weights[1],
+                    biases and biases[1],
+                )
             both = linear(key, weight, bias).unflatten(-1, (count, size)).unsqueeze(0)
             both = both.transpose(0, -2).squeeze(-2).contiguous()
             return *found, *(both[i] for i in range(count))
@@ -120,13 +162,19 @@ class MultiheadAttention(Layer, home="activation", shown="",
         (length, batch, _), seen, heads = query.shape, len(key), self.num_heads
         if mask is not None:
             wanted = (length, seen) if mask.ndim == 2 else (batch * heads, length, seen)
-            refuse(mask.shape != wanted, f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
+            refuse(
+                mask.shape != wanted,
+                f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.",
+            )
             mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
         if padding is None:
             return mask
         for dim, size in enumerate((batch, seen)):
-            refuse(padding.shape[dim] != size,
-                   f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.shape[dim]}", AssertionError)
+            refuse(
+                padding.shape[dim] != size,
+                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.shape[dim]}",
+                AssertionError,
+            )
         padding = padding.view(batch, 1, 1, seen).expand(-1, heads, -1, -1).reshape(batch * heads, 1, seen)
         return padding if mask is None else mask + padding
 
@@ -149,9 +197,13 @@ class MultiheadAttention(Layer, home="activation", shown="",
             out = out.permute(2, 0, 1, 3).reshape(batch * length, size)
         return call["linear"](out, self.out_proj.weight, self.out_proj.bias).view(length, batch, -1), shares
 
+
 # ------------------------------------------------------------------ layers of a transformer
-BLOCK = ("d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5, batch_first=False, "
-         f"norm_first=False, bias=True, {MADE}")
+BLOCK = (
+    "d_model, nhead, dim_feedforward=2048, dropout=0.1, activation='relu', layer_norm_eps=1e-5, batch_first=False, "
+    f"norm_first=False, bias=True, {MADE}"
+)
+
 
 class Block(Layer, shown=""):
     """Base of encoder and decoder layers: attentions, then two linear maps, each added to its input and normalized."""
@@ -191,6 +243,7 @@ class Block(Layer, shown=""):
         last = getattr(self, f"dropout{len(self.attentions) + 1}")
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
+
 class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
     """Attention of a sequence to itself, then two linear maps."""
 
@@ -200,22 +253,34 @@ class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
         mask = added_mask(src_mask, "src_mask", None, "", src.dtype)
         return self.added(self.added(src, 1, self._sa_block, mask, padding, is_causal), 2, self._ff_block)
 
+
 class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
     """Attention of a sequence to itself, then to what the encoder has made, then two linear maps."""
 
     attentions = ("self_attn", "multihead_attn")
 
-    def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-                memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Any:
+    def forward(
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Any:
         """Return the sequence, changed."""
         x = self.added(tgt, 1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         x = self.added(x, 2, self._mha_block, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
         return self.added(x, 3, self._ff_block)
 
+
 # ------------------------------------------------------------------ stacks of them
 def square_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
     """Return a mask that lets each step see those before it: minus infinity above the diagonal."""
     return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
+
 
 def is_square(mask: Any, told: bool | None, x: Any, layer: Any) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""
@@ -224,15 +289,19 @@ def is_square(mask: Any, told: bool | None, x: Any, layer: Any) -> bool:
     size = int(x.shape[1 if x.dim() == 3 and layer.self_attn.batch_first else 0])
     return bool(mask.size() == (size, size) and (mask == square_mask(size, dtype=mask.dtype)).all())
 
+
 UNNESTED = (
     (".norm_first was True", lambda one: one.norm_first),
-    (".self_attn.batch_first was not True(use batch_first for better inference performance)",
-     lambda one: not one.self_attn.batch_first),
+    (
+        ".self_attn.batch_first was not True(use batch_first for better inference performance)",
+        lambda one: not one.self_attn.batch_first,
+    ),
     (".self_attn was passed bias=False", lambda one: one.self_attn.in_proj_bias is None),
     (".activation_relu_or_gelu was not True", lambda one: one.activation not in (F.relu, F.gelu)),
     (".self_attn.num_heads is odd", lambda one: one.self_attn.num_heads % 2),
 )
 """Why PyTorch cannot leave out padded elements in evaluation: it warns of that when an encoder is made."""
+
 
 class Stack(Layer, shown=""):
     """Base of encoder and decoder: copies of a layer, one after the other, and a norm."""
@@ -242,8 +311,10 @@ class Stack(Layer, shown=""):
         self.layers = ModuleList([deepcopy(layer) for _ in range(self.num_layers)])
         self.norm = values["norm"]
 
-class TransformerEncoder(Stack, home="transformer",
-                         takes="encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True"):
+
+class TransformerEncoder(
+    Stack, home="transformer", takes="encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True"
+):
     """Several encoder layers."""
 
     def _take(self, values: dict[str, Any]) -> None:
@@ -256,12 +327,16 @@ class TransformerEncoder(Stack, home="transformer",
             warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why}")
             self.use_nested_tensor = False
 
-    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
+    def forward(
+        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
+    ) -> Any:
         """Return the sequence, changed; in evaluation what is padded becomes zero, as in PyTorch."""
         padding = added_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask", src.dtype)
         mask, first = added_mask(mask, "mask", None, "", src.dtype), self.layers[0]
         causal = is_square(mask, is_causal, src, first)
-        quick = self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None
+        quick = (
+            self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None
+        )
         quick = quick and not (is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters())))
         quick = quick and not (np.diff(1 * (padding._array != 0)) < 0).any()
         for layer in self.layers:
@@ -269,23 +344,45 @@ class TransformerEncoder(Stack, home="transformer",
         src = src if not quick else src.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         return src if self.norm is None else self.norm(src)
 
+
 class TransformerDecoder(Stack, home="transformer", takes="decoder_layer, num_layers, norm=None"):
     """Several decoder layers."""
 
-    def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-                memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Any:
+    def forward(
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Any:
         """Return the sequence, changed."""
         causal = is_square(tgt_mask, tgt_is_causal, tgt, self.layers[0])
         for layer in self.layers:
-            tgt = layer(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                        memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,
-                        memory_is_causal=memory_is_causal)
+            tgt = layer(
+                tgt,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
         return tgt if self.norm is None else self.norm(tgt)
 
-class Transformer(Layer, home="transformer", shown="",
-                  takes="d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, "
-                  "activation='relu', custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, "
-                  f"norm_first=False, bias=True, {MADE}"):
+
+class Transformer(
+    Layer,
+    home="transformer",
+    shown="",
+    takes="d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, "
+    "activation='relu', custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, "
+    f"norm_first=False, bias=True, {MADE}",
+):
     """An encoder and a decoder."""
 
     generate_square_subsequent_mask = staticmethod(square_mask)
@@ -305,15 +402,35 @@ class Transformer(Layer, home="transformer", shown="",
                 init.xavier_uniform_(weight)
         self.d_model, self.nhead, self.batch_first = values["d_model"], values["nhead"], values["batch_first"]
 
-    def forward(self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
-                src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
-                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Any:
+    def forward(
+        self,
+        src: Any,
+        tgt: Any,
+        src_mask: Any = None,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Any:
         """Return what the decoder makes of ``tgt`` and of what the encoder has made of ``src``."""
         batch = 0 if self.batch_first else 1
         refuse(src.dim() == 3 and src.shape[batch] != tgt.shape[batch], "the batch number of src and tgt must be equal")
-        refuse({src.shape[-1], tgt.shape[-1]} != {self.d_model},
-               "the feature number of src and tgt must be equal to d_model")
+        refuse(
+            {src.shape[-1], tgt.shape[-1]} != {self.d_model},
+            "the feature number of src and tgt must be equal to d_model",
+        )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                            tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
-                            tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )

@@ -28,6 +28,7 @@ __all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", 
 
 CALLED = {"lr": "learning rate", "eps": "epsilon value"}
 
+
 class Optimizer(Portable):
     """Base of the optimizers: groups of parameters with options, and a state for each parameter.
 
@@ -48,8 +49,10 @@ class Optimizer(Portable):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            "torch.FloatTensor")
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                "torch.FloatTensor"
+            )
         self.defaults, self.param_groups = defaults, list[dict[str, Any]]()
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         groups = list(params)
@@ -63,7 +66,11 @@ class Optimizer(Portable):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
-            refuse(not given.get(name, 0) >= 0, f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}", ValueError)
+            refuse(
+                not given.get(name, 0) >= 0,
+                f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}",
+                ValueError,
+            )
         if given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         options = {name: given[name] for name in (*self._first.split(), *given) if name not in ("self", "params")}
@@ -77,8 +84,10 @@ class Optimizer(Portable):
         """Add a group; what it does not say is as in the defaults."""
         given = param_group["params"]
         if isinstance(given, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                            "sets will change between runs. Please use a list instead.")
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead."
+            )
         given = [given] if isinstance(given, Tensor) else list(given)
         if names := [pair[0] for pair in given if isinstance(pair, tuple)]:
             param_group["param_names"] = names
@@ -90,8 +99,10 @@ class Optimizer(Portable):
                 raise ValueError("can't optimize a non-leaf Tensor")
         param_group.update({name: value for name, value in self.defaults.items() if name not in param_group})
         if len({*map(id, tensors)}) < len(tensors):
-            warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                 "github.com/pytorch/pytorch/issues/40967 for more information")
+            warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information"
+            )
         if {*map(id, tensors)} & {*map(id, self._tensors())}:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
@@ -135,8 +146,11 @@ class Optimizer(Portable):
     def state_dict(self) -> dict[str, Any]:
         """Return state and groups, with parameters as numbers."""
         numbers = {id(p): i for i, p in enumerate(self._tensors())}
-        groups = [{name: value for name, value in group.items() if name != "params"}  # which PyTorch puts last
-                  | {"params": [numbers[id(p)] for p in group["params"]]} for group in self.param_groups]
+        groups = [
+            {name: value for name, value in group.items() if name != "params"}  # which PyTorch puts last
+            | {"params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
         return {"state": {numbers[id(p)]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -144,10 +158,16 @@ class Optimizer(Portable):
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        self.param_groups = [given | {name: value for name, value in own.items() if name == "params" or name not in given}
-                             for own, given in zip(self.param_groups, groups, strict=True)]
+        if any(
+            len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)
+        ):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        self.param_groups = [
+            given | {name: value for name, value in own.items() if name == "params" or name not in given}
+            for own, given in zip(self.param_groups, groups, strict=True)
+        ]
         tensors = self._tensors()
         self.state = defaultdict(dict, {tensors[i]: deepcopy(kept) for i, kept in state_dict["state"].items()})
 
@@ -158,6 +178,7 @@ class Optimizer(Portable):
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
 
+
 def running(state: dict[str, Any], value: Any, *names: str) -> list[Any]:
     """Return the arrays of those names in a parameter's state, zeros to begin with, after its count of steps."""
     if not state:
@@ -166,11 +187,16 @@ def running(state: dict[str, Any], value: Any, *names: str) -> list[Any]:
     state["step"]._array[...] += 1
     return [float(state["step"]._array), *(state[name]._array for name in names)]
 
+
 LAST = "maximize=False, foreach=None, capturable=False, differentiable=False, fused=None"
 MOMENTS = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, amsgrad=False"
 
-class SGD(Optimizer, takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, "
-          "foreach=None, differentiable=False, fused=None"):
+
+class SGD(
+    Optimizer,
+    takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, "
+    "foreach=None, differentiable=False, fused=None",
+):
     """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
 
     def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -184,6 +210,7 @@ class SGD(Optimizer, takes="lr=1e-3, momentum=0, dampening=0, weight_decay=0, ne
                 state["momentum_buffer"] = from_array(kept, None)
             grad = grad + kept * momentum if group["nesterov"] else kept
         value -= grad * lr
+
 
 class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
     """Steps scaled by running means of the gradient and of its square."""
@@ -200,15 +227,20 @@ class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_d
         root = np.sqrt(square) / math.sqrt(1 - second**step) + group["eps"]
         value -= mean / root * (lr / (1 - first**step))
 
+
 class AdamW(Adam, takes=f"{MOMENTS.format(1e-2)}, *, {LAST}"):
     """Adam whose weight decay acts on the parameters themselves."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         super()._begin({**given, "decoupled_weight_decay": True})
 
-class RMSprop(Optimizer, first="lr momentum alpha eps centered",
-              takes="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, "
-              "foreach=None, maximize=False, differentiable=False"):
+
+class RMSprop(
+    Optimizer,
+    first="lr momentum alpha eps centered",
+    takes="lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, "
+    "foreach=None, maximize=False, differentiable=False",
+):
     """Steps scaled by the root of a running mean of the squared gradient."""
 
     def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -226,9 +258,13 @@ class RMSprop(Optimizer, first="lr momentum alpha eps centered",
             more[0][...] = step = more[0] * momentum + step
         value -= step * lr
 
-class Adagrad(Optimizer, first="lr lr_decay eps",
-              takes="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, "
-              "maximize=False, differentiable=False, fused=None"):
+
+class Adagrad(
+    Optimizer,
+    first="lr lr_decay eps",
+    takes="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, "
+    "maximize=False, differentiable=False, fused=None",
+):
     """Steps scaled by the root of the sum of all squared gradients."""
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -244,9 +280,13 @@ class Adagrad(Optimizer, first="lr lr_decay eps",
         total += grad * grad
         value -= grad / (np.sqrt(total) + group["eps"]) * (lr / (1 + (step - 1) * group["lr_decay"]))
 
-class Adadelta(Optimizer, first="lr rho eps weight_decay maximize capturable",
-               takes="lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False, "
-               "differentiable=False"):
+
+class Adadelta(
+    Optimizer,
+    first="lr rho eps weight_decay maximize capturable",
+    takes="lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False, "
+    "differentiable=False",
+):
     """Steps as large as the last ones were, over the root of a running mean of the squared gradient."""
 
     def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -257,6 +297,7 @@ class Adadelta(Optimizer, first="lr rho eps weight_decay maximize capturable",
         step = np.sqrt(steps + eps) / np.sqrt(square + eps) * grad
         steps[...] = steps * rho + step * step * (1 - rho)
         value -= step * lr
+
 
 class Point(NamedTuple):
     """A place on the way down: the size of the step to it, the loss, the gradient, and its part along the way."""
@@ -274,6 +315,7 @@ class Point(NamedTuple):
         """Return whether it goes down less steeply than at the start."""
         return bool(abs(self.slope) <= -0.9 * start.slope)
 
+
 def lowest(a: Point, b: Point, ends: Any = None) -> Any:
     """Return the size of step with the least loss on the cubic through two points, between these, or other ends."""
     low, high = ends or sorted((a.t, b.t))
@@ -283,6 +325,7 @@ def lowest(a: Point, b: Point, ends: Any = None) -> Any:
     root, (near, far) = np.sqrt(square), (a, b) if a.t <= b.t else (b, a)
     found = far.t - (far.t - near.t) * ((far.slope + root - bend) / (far.slope - near.slope + 2 * root))
     return min(max(found, low), high)
+
 
 def strong_wolfe(at: Any, start: Point, t: Any, width: Any, change: float, most: int) -> tuple[Point, int]:
     """Return a point that is low and flat enough, as Wolfe's conditions say, and how many were tried: ``at(t)`` tries one."""
@@ -314,14 +357,20 @@ def strong_wolfe(at: Any, start: Point, t: Any, width: Any, change: float, most:
         ends[low] = now
     return ends[low], turn + 1
 
-class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, "
-            "line_search_fn=None"):
+
+class LBFGS(
+    Optimizer,
+    takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, "
+    "line_search_fn=None",
+):
     """Newton's method with what the last gradients tell of the curvature; ``step`` calls its closure several times."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         most = given["max_iter"] * 5 // 4 if given["max_eval"] is None else given["max_eval"]
         super()._begin({**given, "max_eval": most})
-        refuse(len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError)
+        refuse(
+            len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError
+        )
 
     def _slope(self) -> Any:
         grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors()]
@@ -348,8 +397,9 @@ class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1
             if group["line_search_fn"] is not None:
                 refuse(group["line_search_fn"] != "strong_wolfe", "only 'strong_wolfe' is supported")
                 start = Point(0, loss, grad, grad @ way)
-                (size, loss, grad, _), used = strong_wolfe(partial(self._try, closure, way), start, size, np.abs(way).max(),
-                                                           change, group["max_eval"] - calls)
+                (size, loss, grad, _), used = strong_wolfe(
+                    partial(self._try, closure, way), start, size, np.abs(way).max(), change, group["max_eval"] - calls
+                )
                 kept["size"], calls = size, calls + used
             self._move(way * size)
             if turn == group["max_iter"]:
@@ -397,5 +447,6 @@ class LBFGS(Optimizer, takes="lr=1, max_iter=20, max_eval=None, tolerance_grad=1
             part, step = step[: tensor._array.size], step[tensor._array.size :]
             tensor._array += part.reshape(tensor._array.shape)
             tensor.version_cell().count += 1
+
 
 __getattr__ = absent("torch.optim")

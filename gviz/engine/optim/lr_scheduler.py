@@ -17,16 +17,29 @@ if TYPE_CHECKING:
     from gviz.engine.optim import Optimizer
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR",
-    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau",
-    "SequentialLR", "StepLR",
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
 ]
+
 
 class LRScheduler(Portable):
     """Base of the schedules: ``step()`` sets each group's learning rate for the next epoch.
 
-    Most say in ``takes`` what they take and keep, and in ``rate`` what a group's learning rate is, from that of the last epoch
-    and the one at the beginning.
+    Most say in ``takes`` what they take and keep, and in ``rate`` what a group's learning rate is, from that of the
+    last epoch and the one at the beginning.
     """
 
     __module__, _importable = "torch.optim.lr_scheduler", "gviz.engine.optim.lr_scheduler"
@@ -45,7 +58,9 @@ class LRScheduler(Portable):
 
     def _begin(self, given: dict[str, Any]) -> None:
         """Keep the options, and begin."""
-        vars(self).update({name: value for name, value in given.items() if name not in ("self", "optimizer", "last_epoch")})
+        vars(self).update(
+            {name: value for name, value in given.items() if name not in ("self", "optimizer", "last_epoch")}
+        )
         LRScheduler.__init__(self, given["optimizer"], given["last_epoch"])
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -56,8 +71,10 @@ class LRScheduler(Portable):
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                               "last_epoch >= 0.")
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0."
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
@@ -85,10 +102,12 @@ class LRScheduler(Portable):
     def step(self) -> None:
         """Go on by one epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
-            warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                 "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                 "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
-                 "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
+            warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+            )
         self._step_count += 1
         self.last_epoch += 1
         self.renew()
@@ -126,11 +145,20 @@ class LRScheduler(Portable):
         for own, kept in zip(getattr(self, self._parts, ()), state_dict.get(self._parts, ()), strict=False):
             (own.load_state_dict if isinstance(own, LRScheduler) else vars(own).update)(kept or {})
 
+
 _LRScheduler = LRScheduler  # its old name, from which many programs derive their own
+
 
 def state_of(part: Any) -> Any:
     """Return what a schedule, or a callable object, keeps; a function keeps nothing."""
-    return part.state_dict() if isinstance(part, LRScheduler) else None if isinstance(part, FunctionType) else dict(vars(part))
+    return (
+        part.state_dict()
+        if isinstance(part, LRScheduler)
+        else None
+        if isinstance(part, FunctionType)
+        else dict(vars(part))
+    )
+
 
 class LambdaLR(LRScheduler):
     """The initial learning rate times a function of the epoch."""
@@ -140,12 +168,15 @@ class LambdaLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
-        refuse(len(self.lr_lambdas) != count, f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}", ValueError)
+        refuse(
+            len(self.lr_lambdas) != count, f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}", ValueError
+        )
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
         """Return what the functions say."""
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
 
 class MultiplicativeLR(LambdaLR):
     """The learning rate times a function of the epoch, every epoch."""
@@ -153,21 +184,37 @@ class MultiplicativeLR(LambdaLR):
     def get_lr(self) -> list[float]:
         """Return the learning rates before, each times what its function says."""
         rates, begins = self._rates(), self._is_initial
-        return rates if begins else [lr * factor(self.last_epoch) for lr, factor in zip(rates, self.lr_lambdas, strict=True)]
+        return (
+            rates
+            if begins
+            else [lr * factor(self.last_epoch) for lr, factor in zip(rates, self.lr_lambdas, strict=True)]
+        )
 
-class StepLR(LRScheduler, takes="step_size, gamma=0.1", rate=lambda self, lr, base:
-             lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma):
+
+class StepLR(
+    LRScheduler,
+    takes="step_size, gamma=0.1",
+    rate=lambda self, lr, base: lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma,
+):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
-class MultiStepLR(LRScheduler, takes="milestones, gamma=0.1", rate=lambda self, lr, base:
-                  lr * self.gamma ** self.milestones[self.last_epoch]):
+
+class MultiStepLR(
+    LRScheduler,
+    takes="milestones, gamma=0.1",
+    rate=lambda self, lr, base: lr * self.gamma ** self.milestones[self.last_epoch],
+):
     """The learning rate times ``gamma`` at each milestone."""
 
     def _begin(self, given: dict[str, Any]) -> None:
         super()._begin({**given, "milestones": Counter(given["milestones"])})
 
-class ExponentialLR(LRScheduler, takes="gamma", rate=lambda self, lr, base: lr if self._is_initial else lr * self.gamma):
+
+class ExponentialLR(
+    LRScheduler, takes="gamma", rate=lambda self, lr, base: lr if self._is_initial else lr * self.gamma
+):
     """The learning rate times ``gamma`` every epoch."""
+
 
 class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
     """The learning rate down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again."""
@@ -182,14 +229,28 @@ class CosineAnnealingLR(LRScheduler, takes="T_max, eta_min=0.0"):
         factor = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return factor * (lr - least) + least
 
-class ConstantLR(LRScheduler, takes="factor=1.0 / 3, total_iters=5", rate=lambda self, lr, base: lr * (
-                 self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)):
+
+class ConstantLR(
+    LRScheduler,
+    takes="factor=1.0 / 3, total_iters=5",
+    rate=lambda self, lr, base: (
+        lr * (self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else 1)
+    ),
+):
     """The learning rate times ``factor`` for ``total_iters`` epochs."""
 
-class PolynomialLR(LRScheduler, takes="total_iters=5, power=1.0", rate=lambda self, lr, base:
+
+class PolynomialLR(
+    LRScheduler,
+    takes="total_iters=5, power=1.0",
+    rate=lambda self, lr, base: (
         lr * ((1 - self.last_epoch / self.total_iters) / (1 - (self.last_epoch - 1) / self.total_iters)) ** self.power
-        if 0 < self.last_epoch <= self.total_iters and not self._is_initial else lr):
+        if 0 < self.last_epoch <= self.total_iters and not self._is_initial
+        else lr
+    ),
+):
     """The learning rate times a power of the share of ``total_iters`` epochs that is left."""
+
 
 class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_iters=5"):
     """The learning rate times a factor that goes from one to another in ``total_iters`` epochs."""
@@ -203,8 +264,14 @@ class LinearLR(LRScheduler, takes="start_factor=1.0 / 3, end_factor=1.0, total_i
             return lr
         return lr * (1.0 + rise / (self.total_iters * self.start_factor + (epoch - 1) * rise))
 
-class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0", rate=lambda self, lr, base:
-        self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2):
+
+class CosineAnnealingWarmRestarts(
+    LRScheduler,
+    takes="T_0, T_mult=1, eta_min=0.0",
+    rate=lambda self, lr, base: (
+        self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+    ),
+):
     """The learning rate down along a cosine, again and again, each time ``T_mult`` times as long."""
 
     def _begin(self, given: dict[str, Any]) -> None:
@@ -220,9 +287,13 @@ class CosineAnnealingWarmRestarts(LRScheduler, takes="T_0, T_mult=1, eta_min=0.0
         self.last_epoch = math.floor(epoch)
         self.renew()
 
-class OneCycleLR(LRScheduler, takes="max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, "
-                 "anneal_strategy='cos', cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, "
-                 "final_div_factor=1e4"):
+
+class OneCycleLR(
+    LRScheduler,
+    takes="max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, "
+    "anneal_strategy='cos', cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, "
+    "final_div_factor=1e4",
+):
     """The learning rate up to ``max_lr`` and down again in all steps, one per batch, and the momentum down and up."""
 
     def _begin(self, given: dict[str, Any]) -> None:
@@ -233,8 +304,11 @@ class OneCycleLR(LRScheduler, takes="max_lr, total_steps=None, epochs=None, step
             total = given["epochs"] * given["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
         self.use_beta1 = "betas" in optimizer.defaults
-        refuse(given["cycle_momentum"] and not self.use_beta1 and "momentum" not in optimizer.defaults,
-               "optimizer must support momentum or beta1 with `cycle_momentum` option enabled", ValueError)
+        refuse(
+            given["cycle_momentum"] and not self.use_beta1 and "momentum" not in optimizer.defaults,
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+            ValueError,
+        )
         groups = optimizer.param_groups if given["last_epoch"] == -1 else []
         for i, group in enumerate(groups):
             peak = most[i] if isinstance(most, list | tuple) else most
@@ -242,14 +316,19 @@ class OneCycleLR(LRScheduler, takes="max_lr, total_steps=None, epochs=None, step
             group.update(initial_lr=least, max_lr=peak, min_lr=least / given["final_div_factor"])
             if given["cycle_momentum"]:
                 group.update(max_momentum=given["max_momentum"], base_momentum=given["base_momentum"])
-        kept = {name: given[name] for name in ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")}
+        kept = {
+            name: given[name] for name in ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
+        }
         super()._begin({**kept, "total_steps": total})
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""
         step, peak, end = self.last_epoch, float(self.pct_start * self.total_steps) - 1, self.total_steps - 1
-        refuse(step > self.total_steps,
-               f"Tried to step {step} times. The specified number of total steps is {self.total_steps}", ValueError)
+        refuse(
+            step > self.total_steps,
+            f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
+            ValueError,
+        )
         share = step / peak if step <= peak else (step - peak) / (end - peak)
         ways = [("initial_lr", "max_lr"), ("max_momentum", "base_momentum")]
         if step > peak:
@@ -269,12 +348,22 @@ class OneCycleLR(LRScheduler, takes="max_lr, total_steps=None, epochs=None, step
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
 
+
 class ReduceLROnPlateau(LRScheduler):
     """The learning rate times ``factor`` where a measure has not become better for ``patience`` epochs."""
 
-    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0,
-                 eps: float = 1e-8) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float = 0,
+        eps: float = 1e-8,
+    ) -> None:
         refuse(mode not in ("min", "max"), f"mode {mode} is unknown!", ValueError)
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
@@ -299,16 +388,26 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._rates()
 
+
 class SequentialLR(LRScheduler):
     """One schedule after the other, the next from each milestone on."""
 
     _parts = "_schedulers"
 
     def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1) -> None:
-        refuse(len(milestones) != len(schedulers) - 1, "Sequential Schedulers expects number of schedulers provided to be one "
-               f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
-               f"milestones to be equal to {len(milestones)}", ValueError)
-        self._schedulers, self._milestones, self.optimizer, self.last_epoch = schedulers, milestones, optimizer, last_epoch + 1
+        refuse(
+            len(milestones) != len(schedulers) - 1,
+            "Sequential Schedulers expects number of schedulers provided to be one "
+            f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
+            f"milestones to be equal to {len(milestones)}",
+            ValueError,
+        )
+        self._schedulers, self._milestones, self.optimizer, self.last_epoch = (
+            schedulers,
+            milestones,
+            optimizer,
+            last_epoch + 1,
+        )
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         for one in schedulers:  # each has done its first step, which only the first of them should have
@@ -326,14 +425,18 @@ class SequentialLR(LRScheduler):
             now.step()
         self._last_lr = now.get_last_lr()
 
+
 class ChainedScheduler(LRScheduler):
     """Several schedules at once, each from the learning rate that the one before it set."""
 
     _parts = "_schedulers"
 
     def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
-        refuse(len(schedulers) < 1, "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
-               ValueError)
+        refuse(
+            len(schedulers) < 1,
+            "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
+            ValueError,
+        )
         self._schedulers, self.optimizer = schedulers, optimizer or schedulers[0].optimizer
         self._last_lr = self._rates()
 
@@ -342,5 +445,6 @@ class ChainedScheduler(LRScheduler):
         for one in self._schedulers:
             one.step()
         self._last_lr = self._rates()
+
 
 __getattr__ = absent("torch.optim.lr_scheduler")

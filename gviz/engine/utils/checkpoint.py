@@ -1,7 +1,7 @@
 """``torch.utils.checkpoint``: what a function's operations save is not kept, but computed again when backward asks for it.
 
-Without reentrance hooks stand for the saved tensors, and run the function anew, with the random numbers that it had, up to the
-last tensor that is needed. With it the function is one node, which runs it and its backward in its own backward.
+Without reentrance hooks stand for the saved tensors, and run the function anew, with the random numbers that it had, up
+to the last tensor that is needed. With it the function is one node, which runs it and its backward in its own backward.
 Source: https://docs.pytorch.org/docs/2.13/checkpoint.html
 """
 
@@ -45,11 +45,14 @@ OTHER = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}\n"
 NO_NODE: Any = SimpleNamespace(_seq=inf)
 """What an input belongs to that no operation has saved."""
 
+
 class CheckpointError(RuntimeError):
     """The function did something else when it ran again."""
 
+
 class Enough(Exception):
     """All that was saved is there again."""
+
 
 def again(function: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a function once more, recorded, with the random numbers from a state on."""
@@ -63,6 +66,7 @@ def again(function: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
         mode.formula = before
         if state is not None:
             default_generator.state = now
+
 
 class Frame:
     """One call of a checkpointed function: how to run it again, and what its operations have saved."""
@@ -97,17 +101,21 @@ class Frame:
         with saved_tensors_hooks(take, lambda tensor: tensor), suppress(Enough):
             again(self.function, self.state, *args, **self.kwargs)
         if len(found) != len(self.facts):
-            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original "
-                                  f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
-                                  f"Number of tensors saved during recomputation: {len(found)}.\n")
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original "
+                f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}.\n"
+            )
         pairs = enumerate(zip(self.facts, map(facts, found), strict=True))
         if others := [OTHER.format(i, was, now) for i, (was, now) in pairs if now != was]:
             raise CheckpointError(f"{OTHERS}{''.join(others)}.\n")
         self.found = dict(enumerate(found))
 
+
 def facts(tensor: Any) -> dict[str, Any]:
     """Return what has to be the same of a tensor that is computed again."""
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
 
 class CheckpointFunction(Function):
     """The function as one node, whose backward runs it again and then its backward."""
@@ -137,8 +145,10 @@ class CheckpointFunction(Function):
         backward([output for output, _ in both], [grad for _, grad in both])
         return (None, None, *(leaf.grad if isinstance(leaf, Tensor) else None for leaf in leaves))
 
-def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
-               **kwargs: Any) -> Any:
+
+def checkpoint(
+    function: Any, *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: Any
+) -> Any:
     """Call a function whose operations keep nothing for backward: it is run again there."""
     if use_reentrant is None:
         warn("torch.utils.checkpoint: " + NOT_SAID.format(RAISES))
@@ -152,8 +162,10 @@ def checkpoint(function: Any, *args: Any, use_reentrant: bool | None = None, pre
     with saved_tensors_hooks(frame.pack, frame.unpack):
         return function(*args, **kwargs)
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
-                          preserve_rng_state: bool = True) -> Any:
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True
+) -> Any:
     """Call functions one after the other, as so many checkpoints, the last ones as they are."""
     if use_reentrant is None:
         warn("torch.utils.checkpoint.checkpoint_sequential: " + NOT_SAID.format(WILL_RAISE))
@@ -165,5 +177,6 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     for function in functions[size * (segments - 1) :]:
         input = function(input)
     return input
+
 
 __getattr__ = absent("torch.utils.checkpoint")

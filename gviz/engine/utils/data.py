@@ -1,6 +1,7 @@
 """``torch.utils.data``: datasets, samplers, and the loader, which makes all batches in this process (``workers.py``).
 
-Random numbers are drawn in PyTorch's order: a seed for workers when a pass begins, one for the order at its first batch.
+Random numbers are drawn in PyTorch's order: a seed for workers when a pass begins, one for the order at its first
+batch.
 Source: https://docs.pytorch.org/docs/2.13/data.html
 """
 
@@ -34,15 +35,18 @@ __all__ = [
 
 FLOAT64 = np.dtype(np.float64)
 
+
 def seed(generator: Any = None) -> int:
     """Draw a seed for another generator."""
     return int(random.integers((), np.dtype(np.int64), generator))
+
 
 # ------------------------------------------------------------------ datasets
 class Typed:
     """What may be followed by the type of its samples: ``Dataset[int]``."""
 
     __class_getitem__: Any = classmethod(GenericAlias)
+
 
 class Dataset(Typed):
     """Samples by their index: write ``__getitem__`` and ``__len__``."""
@@ -53,8 +57,10 @@ class Dataset(Typed):
     def __add__(self, other: Any) -> Any:
         return ConcatDataset([self, other])
 
+
 class IterableDataset(Dataset):
     """Samples one after the other: write ``__iter__``."""
+
 
 class TensorDataset(Dataset):
     """The rows of tensors, as tuples."""
@@ -68,6 +74,7 @@ class TensorDataset(Dataset):
 
     def __len__(self) -> int:
         return len(self.tensors[0])
+
 
 class ConcatDataset(Dataset):
     """The samples of several datasets, one after the other."""
@@ -86,6 +93,7 @@ class ConcatDataset(Dataset):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
+
 class Subset(Dataset):
     """Some samples of a dataset."""
 
@@ -102,10 +110,12 @@ class Subset(Dataset):
     def __len__(self) -> int:
         return len(self.indices)
 
+
 def fetched(dataset: Any, indices: Any) -> Any:
     """Return several samples, by the dataset's own ``__getitems__`` if it has one."""
     several = getattr(dataset, "__getitems__", None)
     return several(indices) if several else [dataset[i] for i in indices]
+
 
 def stacked(dataset: Any, indices: Any) -> Any:
     """Return the batch that collating samples would make, if that is rows of tensors out of any graph: at once; else None."""
@@ -115,6 +125,7 @@ def stacked(dataset: Any, indices: Any) -> Any:
         return None
     plain = all(type(tensor) is Tensor and not tensor.requires_grad for tensor in dataset.tensors)
     return [from_array(tensor._array[indices], None) for tensor in dataset.tensors] if plain else None
+
 
 def random_split(dataset: Any, lengths: Any, generator: Any = None) -> list[Subset]:
     """Divide a dataset at random into parts of these lengths, or of these fractions of it."""
@@ -127,9 +138,12 @@ def random_split(dataset: Any, lengths: Any, generator: Any = None) -> list[Subs
             sizes[i % len(sizes)] += 1
         for i in (i for i, size in enumerate(sizes) if not size):
             warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
-    refuse(sum(sizes) != len(dataset), "Sum of input lengths does not equal the length of the input dataset!", ValueError)
+    refuse(
+        sum(sizes) != len(dataset), "Sum of input lengths does not equal the length of the input dataset!", ValueError
+    )
     order = random.randperm(sum(sizes), generator).tolist()
     return [Subset(dataset, order[end - size : end]) for end, size in zip(accumulate(sizes), sizes, strict=True)]
+
 
 # ------------------------------------------------------------------ samplers
 class Sampler(Typed):
@@ -139,6 +153,7 @@ class Sampler(Typed):
 
     def __len__(self) -> int:
         return self.num_samples
+
 
 class SequentialSampler(Sampler):
     """All indices in order."""
@@ -152,16 +167,23 @@ class SequentialSampler(Sampler):
     def __len__(self) -> int:
         return len(self.data_source)
 
+
 def positive(name: str, value: Any) -> Any:
     """Return a number. ValueError: it is not positive and whole."""
-    refuse(not isinstance(value, int) or value <= 0, f"{name} should be a positive integer value, but got {name}={value}",
-           ValueError)
+    refuse(
+        not isinstance(value, int) or value <= 0,
+        f"{name} should be a positive integer value, but got {name}={value}",
+        ValueError,
+    )
     return value
+
 
 class RandomSampler(Sampler):
     """Indices in random order, or drawn one by one (``replacement``), from a generator begun at a random seed."""
 
-    def __init__(self, data_source: Any, replacement: bool = False, num_samples: Any = None, generator: Any = None) -> None:
+    def __init__(
+        self, data_source: Any, replacement: bool = False, num_samples: Any = None, generator: Any = None
+    ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self.num_samples = positive("num_samples", len(data_source) if num_samples is None else num_samples)
 
@@ -175,6 +197,7 @@ class RandomSampler(Sampler):
             for first in range(0, count // n * n + 1, n):  # the last order is drawn even if nothing is taken from it
                 yield from random.randperm(n, source)[: count - first].tolist()
 
+
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
@@ -183,6 +206,7 @@ class SubsetRandomSampler(Sampler):
 
     def __iter__(self) -> Any:
         return (self.indices[i] for i in random.randperm(len(self), self.generator).tolist())
+
 
 class WeightedRandomSampler(Sampler):
     """Indices drawn with these weights."""
@@ -195,6 +219,7 @@ class WeightedRandomSampler(Sampler):
     def __iter__(self) -> Any:
         yield from self.weights.multinomial(self.num_samples, self.replacement, generator=self.generator).tolist()
 
+
 class BatchSampler(Sampler):
     """Lists of indices that another sampler gives, or of any other things."""
 
@@ -203,13 +228,17 @@ class BatchSampler(Sampler):
 
     def __iter__(self) -> Any:
         indices = iter(self.sampler)
-        while (batch := list(islice(indices, self.batch_size))) and not (self.drop_last and len(batch) < self.batch_size):
+        while (batch := list(islice(indices, self.batch_size))) and not (
+            self.drop_last and len(batch) < self.batch_size
+        ):
             yield batch
 
     def __len__(self) -> int:
         return (len(self.sampler) + (0 if self.drop_last else self.batch_size - 1)) // self.batch_size
 
+
 # ------------------------------------------------------------------ batches
+
 
 def default_collate(batch: Any) -> Any:
     """Return samples as one batch: tensors stacked, numbers as a tensor, texts as they are, collections item by item."""
@@ -227,7 +256,10 @@ def default_collate(batch: Any) -> Any:
         return rebuilt(first, [default_collate(items) for items in zip(*batch, strict=False)])
     if isinstance(first, Mapping):
         return rebuilt(first, {key: default_collate([one[key] for one in batch]) for key in first})
-    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")
+    raise TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
+    )
+
 
 def default_convert(data: Any) -> Any:
     """Return a sample with its arrays as tensors."""
@@ -238,6 +270,7 @@ def default_convert(data: Any) -> Any:
     is_list = isinstance(data, Sequence) and not isinstance(data, str | bytes)
     return rebuilt(data, list(map(default_convert, data))) if is_list else data
 
+
 def rebuilt(model: Any, items: Any) -> Any:
     """Return items as a collection of the model's class, if that is made of items; what has to be a tuple is a list."""
     if isinstance(model, tuple):
@@ -247,22 +280,42 @@ def rebuilt(model: Any, items: Any) -> Any:
     except TypeError:  # a class that is made in another way
         return items
 
+
 # ------------------------------------------------------------------ the loader
 BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
 STREAM = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
 
 WORKERS = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-PREFETCH = ("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
-            "otherwise set prefetch_factor to None.")
+PREFETCH = (
+    "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
+    "otherwise set prefetch_factor to None."
+)
+
 
 class DataLoader(Typed):
     """Batches of a dataset, in order, shuffled, or as a sampler says."""
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-                 batch_sampler: Any = None, num_workers: int = 0, collate_fn: Any = None, pin_memory: bool = False,
-                 drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
-                 generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
-                 pin_memory_device: str = "", in_order: bool = True) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
         self.dataset, self.num_workers, self.pin_memory, self.drop_last = dataset, num_workers, pin_memory, drop_last
         self.generator, self.batch_size = generator, batch_size if batch_sampler is None else None
         self.worker_init_fn, self.prefetch_factor, self.timeout = worker_init_fn, prefetch_factor, timeout
@@ -278,8 +331,11 @@ class DataLoader(Typed):
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
         custom = batch_size != 1 or shuffle or sampler is not None or drop_last
         refuse(batch_sampler is not None and custom, BATCHES, ValueError)
-        refuse(batch_sampler is None and batch_size is None and drop_last,
-               "batch_size=None option disables auto-batching and is mutually exclusive with drop_last", ValueError)
+        refuse(
+            batch_sampler is None and batch_size is None and drop_last,
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+            ValueError,
+        )
         if sampler is None and not self._streams:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.sampler, self.batch_sampler = dataset if self._streams else sampler, batch_sampler
@@ -292,14 +348,18 @@ class DataLoader(Typed):
 
     def __iter__(self) -> Any:
         if self.pin_memory:
-            warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.")
+            warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
+            )
         is_read_by_workers = self._streams and self.num_workers
         order = iter(() if is_read_by_workers else self.sampler if self.batch_sampler is None else self.batch_sampler)
         if self._workers and self.persistent_workers:
             return batches_by(self._workers, self, order)
         base = seed(self.generator)
         self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
-        return batches_by(self._workers, self, order) if self._workers else map(partial(self._batch, self.dataset), order)
+        return (
+            batches_by(self._workers, self, order) if self._workers else map(partial(self._batch, self.dataset), order)
+        )
 
     def _parts(self, stream: Any) -> Any:
         """Return an iterator over the samples of a stream, or over lists of them."""
@@ -317,6 +377,7 @@ class DataLoader(Typed):
         if not self._streams:
             order = dataset[order] if self.batch_sampler is None else fetched(dataset, order)
         return self.collate_fn(order)
+
 
 # where PyTorch has them: from torch.utils.data.sampler import SubsetRandomSampler
 for kind, file in ((Dataset, "dataset"), (Sampler, "sampler"), (DataLoader, "dataloader")):

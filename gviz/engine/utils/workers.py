@@ -29,6 +29,7 @@ class WorkerInfo(NamedTuple):
     seed: int
     dataset: Any
 
+
 class Worker:
     """One worker: what is called by it draws from its own random numbers, of ``torch``, ``random`` and numpy."""
 
@@ -55,9 +56,11 @@ class Worker:
             Worker.now = told
             take(before)
 
+
 def states() -> Any:
     """Return where the random numbers are that every program draws from."""
     return vars(default_generator), random.getstate(), np.random.get_state()  # noqa: NPY002 - what scripts draw from
+
 
 def take(kept: Any) -> None:
     """Go on with these random numbers."""
@@ -65,9 +68,11 @@ def take(kept: Any) -> None:
     random.setstate(state)
     np.random.set_state(words)  # noqa: NPY002 - as above
 
+
 def get_worker_info() -> WorkerInfo | None:
     """Return what the worker is that is at work; None in the main program."""
     return Worker.now
+
 
 def batches_by(workers: list[Worker], loader: Any, order: Iterator[Any]) -> Iterator[Any]:
     """Return the batches of workers in turn; the order is drawn ahead, as far as PyTorch does."""
@@ -75,6 +80,7 @@ def batches_by(workers: list[Worker], loader: Any, order: Iterator[Any]) -> Iter
         return streamed([(worker, worker.call(loader._parts, worker.info.dataset)) for worker in workers], loader)
     factor = 2 if loader.prefetch_factor is None else loader.prefetch_factor
     return mapped(workers, loader, order, deque(islice(order, factor * len(workers))))
+
 
 def mapped(workers: list[Worker], loader: Any, order: Iterator[Any], ahead: deque[Any]) -> Iterator[Any]:
     """Yield the batches of the indices ahead, and of those that follow."""
@@ -86,6 +92,7 @@ def mapped(workers: list[Worker], loader: Any, order: Iterator[Any], ahead: dequ
         ahead.extend(islice(order, 1))
         yield batch
         number += 1
+
 
 def streamed(streams: list[Any], loader: Any) -> Iterator[Any]:
     """Yield a batch of each worker's stream in turn, until all are at their end."""

@@ -95,7 +95,9 @@ def _lacking(text: str) -> set[str]:
     from unicodedata import category
 
     beyond = set(_beyond_shipped().findall(text))
-    return {c for c in beyond if category(c) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not "\ufe00" <= c <= "\ufe0f"}
+    return {
+        c for c in beyond if category(c) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not "\ufe00" <= c <= "\ufe0f"
+    }
 
 
 @cache
@@ -130,7 +132,9 @@ def system_fonts() -> Iterator[str]:
 def _configured() -> Iterator[str]:
     """Yield the folders that the user's, or the system's, configuration of fontconfig names."""
     try:
-        with open(os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf"), encoding="utf-8", errors="replace") as file:
+        with open(
+            os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf"), encoding="utf-8", errors="replace"
+        ) as file:
             yield from re.findall(r"<dir>\s*([^<]+?)\s*</dir>", file.read())
     except OSError:
         return

@@ -38,7 +38,8 @@ LONGEST = 20
 """Characters of the numbers in a record; of more it has the shape, or the norm."""
 
 SIGN, BACK = "{}_sign", "{}_back"
-"""The names of an operation's circle and of its grad_fn, or a leaf's AccumulateGrad; its record has the operation's own."""
+"""The names of an operation's circle and of its grad_fn, or a leaf's AccumulateGrad; its record has the operation's
+own."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
@@ -50,7 +51,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
         (Span("┈▷ grad_fn"),),
     ]
-    label = {"label": html.legend({}, notes, theme, options, error=graph.error)} if options.has_foot(graph.error) else {}
+    label = (
+        {"label": html.legend({}, notes, theme, options, error=graph.error)} if options.has_foot(graph.error) else {}
+    )
     return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 
@@ -67,7 +70,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
                 is_root = node.id in graph.roots and one.name == node.name
                 yield Shape(one.id, record(one, options, theme, is_root=is_root))
     rows = rows_of(graph)
-    first = {edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]}
+    first = {
+        edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]
+    }
     for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
         own = [leaf for leaf in leaves if first.get(leaf.id, 0) == depth]
         tensors = [Shape(leaf.id, record(leaf, options, theme, is_root=False)) for leaf in own]
@@ -121,7 +126,10 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
         "is_leaf": Span(str(is_leaf)),
     }
     look = with_alarm(box_attributes("output" if is_root else node.kind, theme), [tuple(fields.values())], theme)
-    return {"label": html.fields(short(node.name or operator_of(node.label), LONGEST_NAME), fields, theme, look), **html.BARE}
+    return {
+        "label": html.fields(short(node.name or operator_of(node.label), LONGEST_NAME), fields, theme, look),
+        **html.BARE,
+    }
 
 
 def small_text(value: Value, options: RenderOptions) -> str:

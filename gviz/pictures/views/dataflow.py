@@ -68,7 +68,8 @@ LONGEST_SYMBOL, LONGEST_NUMBER = 24, 28
 """Characters of a symbol, and of the numbers of its elements."""
 
 LONGEST = 20
-"""Characters of a tensor's numbers, and of a local derivative on one line: longer ones would make a strip of the picture."""
+"""Characters of a tensor's numbers, and of a local derivative on one line: longer ones would make a strip of the
+picture."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
@@ -83,7 +84,11 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         return themed(shown, options, {**SPACE, **label}, drawn)
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.error
-    label = {"label": html.legend({}, html.unknown(drawn), theme, options, error=graph.error, words=lines)} if has_foot else {}
+    label = (
+        {"label": html.legend({}, html.unknown(drawn), theme, options, error=graph.error, words=lines)}
+        if has_foot
+        else {}
+    )
     page = themed(shown, options, {**SPACE, **label}, drawn)
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
@@ -92,7 +97,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
     """Yield the boxes and the lines."""
     shown = with_repeats(graph, options)
     nodes = shown.by_id
-    on_path = trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
+    on_path = (
+        trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
+    )
     roots = [nodes[root] for root in graph.roots]
     root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
     before = {row.name: row.before for row in graph.tensors if row.before is not None and row.is_leaf}
@@ -121,7 +128,9 @@ def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
 def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
     """Return the lines of a node on a path, where an ink means a path: the sum in those of its summands."""
     ink = "" if node.kind == "leaf" else "muted"
-    plain: list[Line] = [tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines]
+    plain: list[Line] = [
+        tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines
+    ]
     if parts is None or len(parts) == 1:
         return plain
     before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), ("= ", "", ""))
@@ -132,7 +141,9 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
 def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
     """Return the look of a node."""
     if node.kind == "operation":
-        return circle(node, [row for line in lines for row in matrix(line)], theme, is_root=is_root, is_upright=is_upright)
+        return circle(
+            node, [row for line in lines for row in matrix(line)], theme, is_root=is_root, is_upright=is_upright
+        )
     is_repeated = node.state == REPEATED
     if node.kind == "constant" or is_repeated:
         lines = [name_line(node)]
@@ -158,7 +169,9 @@ def lines_of(
         else:
             ink, is_bold = (trails.ink(edge), not is_off) if trails is not None and not is_off else ("muted", False)
             parts = text if is_two else (" = ".join(text),)
-            plate = html.plate([(Span(part, ink, is_bold=is_bold),) for part in parts], faded(theme) if is_off else theme)
+            plate = html.plate(
+                [(Span(part, ink, is_bold=is_bold),) for part in parts], faded(theme) if is_off else theme
+            )
             yield Shape(f"p{number}", plate)
             yield Arrow(edge.source, f"p{number}", {**look, "arrowhead": "none"}, out, into)
             yield Arrow(f"p{number}", edge.target, look, out, into)
@@ -173,7 +186,9 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     if nodes[edge.source].kind in ("constant", "frozen"):
         return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
-    number = value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
+    number = (
+        value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
+    )
     symbol = short(edge.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.symbol) else ""
     if is_vjp(edge):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
@@ -216,14 +231,19 @@ def is_number(symbol: str) -> bool:
     return True
 
 
-def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions, before: Value = None) -> Iterator[Line]:
+def gradient_lines(
+    node: Node, uses: list[Edge], root: str, options: RenderOptions, before: Value = None
+) -> Iterator[Line]:
     """Yield the gradient of a node; and the sum, where it arrives in several ways, or to what was there before."""
     if "grad" not in options.show:
         return
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.arrives is not None:
-        text, quotient = short_value(node.arrives, options.precision), quotient_of(root, node.name or "·") if root else "grad"
+        text, quotient = (
+            short_value(node.arrives, options.precision),
+            quotient_of(root, node.name or "·") if root else "grad",
+        )
         if len(text) > options.max_chars:
             text = norm_text(node.arrives, options.precision)
         yield (Span(f"{quotient} = {text}", "gradient"),)

@@ -71,12 +71,20 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     if node.state == REPEATED:
         return [name_line(node)]
     found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
-    value = node.name if node.kind == "constant" else None if node.value is None else short_value(node.value, options.precision)
+    value = (
+        node.name
+        if node.kind == "constant"
+        else None
+        if node.value is None
+        else short_value(node.value, options.precision)
+    )
     if value is not None:
         found.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
     grad = node.grad if node.kind == "leaf" else node.arrives
     if grad is not None:
-        found.append((Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),))
+        found.append(
+            (Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),)
+        )
     return [*found, *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 

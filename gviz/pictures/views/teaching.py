@@ -1,7 +1,7 @@
 """PyTorch's names, with one box for each thing that a student knows.
 
-AccumulateGrad is the lower half of its leaf, with the sum that arrives; what an operation saved stands in its box; the gradient
-that flows back stands on each line, as gradient · local derivative.
+AccumulateGrad is the lower half of its leaf, with the sum that arrives; what an operation saved stands in its box; the
+gradient that flows back stands on each line, as gradient · local derivative.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
             one = short_value(nodes[root].arrives, options.precision)
             text = f"{WAYS[options.direction].back} {quotient_of(name, name)} = {one}"
             yield Shape(
-                f"start_{root}", html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme)
+                f"start_{root}",
+                html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme),
             )
             yield Arrow(root, f"start_{root}", {"dir": "back", "color": theme.gradient})
 
@@ -127,7 +128,9 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
         return (Span(f"{leaf.name}.grad = None", "muted"),)
     handed = [edge.handed for edge in uses if edge.handed is not None]
     parts = [short_value(value, options.precision) for value in handed]
-    is_sum = len(parts) > 1 and all(is_small(size_of(value)) for value in handed)  # the norm of a sum is no sum of norms
+    is_sum = len(parts) > 1 and all(
+        is_small(size_of(value)) for value in handed
+    )  # the norm of a sum is no sum of norms
     total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
     total = total if len(total) <= LONGEST else ""
     ink = "gradient" if is_finite(leaf.grad) else "error"

@@ -85,7 +85,9 @@ def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[
     theme = THEMES[options.theme]
     unique = {id(box): box for box in drawn}
     kinds = {box.kind for box in unique.values()}
-    looks = {kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds}
+    looks = {
+        kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds
+    }
     texts = html.labels(unique.values(), theme) if has_inks else [html.plain(box) for box in unique.values()]
     made = {
         key: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
@@ -150,7 +152,9 @@ def lines(
     tensors = {node.id for node in graph.nodes if node.kind == "saved"}
     outputs = {node.id: node.outputs for node in graph.nodes if node.outputs and options.show}
     data, has_locals = looks["data"], "local" in options.show
-    new_arrow = partial(tuple.__new__, Arrow)  # all fields at once: half the time of Arrow(...), of which there are most
+    new_arrow = partial(
+        tuple.__new__, Arrow
+    )  # all fields at once: half the time of Arrow(...), of which there are most
     for edge in edges:
         start, end, _, label, kind, output, _, _, _, _ = edge
         if kind == "data" and not label and not has_locals and start not in outputs:

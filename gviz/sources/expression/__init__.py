@@ -1,7 +1,7 @@
 """Expressions: ``y=(x+w)*(w+1)`` to tensors of gviz's engine, with a name for each.
 
-An expression is read by Python's parser, held against an allow-list, compiled once with a hook around each piece, and run.
-A tensor without a name is called a, b, c ... in the order of computing.
+An expression is read by Python's parser, held against an allow-list, compiled once with a hook around each piece, and
+run. A tensor without a name is called a, b, c ... in the order of computing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     """Compute an expression, and run backward from its roots.
 
     Args:
-        text: statements separated by ``;`` or newlines; the last assigned name is the root, or a formula without a name.
+        text: statements separated by ``;`` or newlines; the last assigned name is the root, or a formula without a
+            name.
         options: values of the names, roots, what is frozen or retained.
 
     Returns:
@@ -95,7 +96,9 @@ def _lines(program: Program, options: SourceOptions) -> Lines | None:
         return program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1)).column + 1  # type: ignore[arg-type, operator]
 
     return Lines(
-        Trace(engine, FILE.__eq__, columns=True, timed=options.costs), column=column, keeps=options.kept or options.costs
+        Trace(engine, FILE.__eq__, columns=True, timed=options.costs),
+        column=column,
+        keeps=options.kept or options.costs,
     )
 
 
@@ -104,7 +107,9 @@ def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[Nod
     from gviz.flow import flow
 
     runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
-    return flow(engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs, jacobians=options.jacobians)
+    return flow(
+        engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs, jacobians=options.jacobians
+    )
 
 
 def _normalized(options: SourceOptions) -> SourceOptions:
@@ -163,7 +168,9 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
 
 
 # ------------------------------------------------------------------ roots
-def _find_roots(program: Program, options: SourceOptions, tensors: Mapping[str, Tensor], last: str) -> dict[str, Tensor]:
+def _find_roots(
+    program: Program, options: SourceOptions, tensors: Mapping[str, Tensor], last: str
+) -> dict[str, Tensor]:
     """Return the roots by name; SourceError if one is not there, or nothing that it is made from requires gradients."""
     names = options.roots or (last,)
     roots: dict[str, Tensor] = {}
@@ -187,20 +194,26 @@ def _retain(names: Sequence[str], tensors: Mapping[str, Tensor]) -> Iterator[Not
         try:
             tensors[name].retain_grad()
         except ENGINE_ERRORS as error:
-            raise SourceError(f"--retain {name}: {error}", hint="nothing that it is made from requires gradients") from error
+            raise SourceError(
+                f"--retain {name}: {error}", hint="nothing that it is made from requires gradients"
+            ) from error
 
 
 def _run_backward(program: Program, options: SourceOptions, roots: Mapping[str, Tensor]) -> Iterator[Note]:
     """Run backward from each root, the graph retained, and say from which one it cannot run."""
     for name, root in roots.items():
         if options.grad_output is None and root.numel() != 1:
-            yield Note(f"{SCALARS}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning")
+            yield Note(
+                f"{SCALARS}: {name} has shape {tuple(root.shape)}; --grad-output ones supplies a gradient", "warning"
+            )
             continue
         try:
             root.backward(_grad_output(options, root), retain_graph=True)
         except ENGINE_ERRORS as error:
             if options.grad_output not in (None, "ones"):
-                raise SourceError(str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}") from error
+                raise SourceError(
+                    str(error), hint=f"--grad-output needs the shape of {name}, {tuple(root.shape)}"
+                ) from error
             raise engine_error(error, program.source, program.statements[-1]) from error
 
 
@@ -211,7 +224,9 @@ def _grad_output(options: SourceOptions, root: Tensor) -> Tensor | None:
 
 
 def _unknown(option: str, noun: str, name: str, names: Iterable[str], there: str) -> SourceError:
-    return SourceError(f"{option} {excerpt(name)}: there is no {noun} of that name", hint=did_you_mean(name, names, there))
+    return SourceError(
+        f"{option} {excerpt(name)}: there is no {noun} of that name", hint=did_you_mean(name, names, there)
+    )
 
 
 def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Tensor]) -> SourceError:

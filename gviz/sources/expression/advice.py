@@ -60,7 +60,9 @@ def refuse_characters(source: Text) -> None:
     """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
     for line, column, character in foreign(source.code):
         meant = "sqrt(...)" if character == "√" else replacement(character)
-        use = {None: "is not part of an expression", "": "must be left out"}.get(meant, f"is written {meant} in an expression")
+        use = {None: "is not part of an expression", "": "must be left out"}.get(
+            meant, f"is written {meant} in an expression"
+        )
         known = f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()})"
         raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
 
@@ -132,7 +134,9 @@ def _too_deep(source: Text) -> SourceError:
     line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
     place = source.place_at(line + 1, len(source.lines[line]) // 2)
     hint = f"split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: {FILE}"
-    return SourceError("the expression is too long or too deeply nested to be read in one piece", place=place, hint=hint)
+    return SourceError(
+        "the expression is too long or too deeply nested to be read in one piece", place=place, hint=hint
+    )
 
 
 def _on(source: Text, token: Token, what: str, hint: str | None) -> SourceError:
@@ -188,10 +192,19 @@ SYNTAX = {
 
 PRIVATE = {
     "grad": ("x.grad is not there before backward", "gviz shows every gradient by itself; see gviz inspect"),
-    "backward": ("backward runs by itself", "leave it out; --root NAME picks where it starts, --no-backward leaves it away"),
+    "backward": (
+        "backward runs by itself",
+        "leave it out; --root NAME picks where it starts, --no-backward leaves it away",
+    ),
     "retain_grad": ("retain_grad is an option here", "write --retain NAME"),
-    "requires_grad requires_grad_": ("requires_grad is an option here", "every value has it; --frozen NAME takes one out"),
-    "data numpy": ("x.data, x.numpy() are not possible in an expression", "x.detach() is the same numbers outside the graph"),
+    "requires_grad requires_grad_": (
+        "requires_grad is an option here",
+        "every value has it; --frozen NAME takes one out",
+    ),
+    "data numpy": (
+        "x.data, x.numpy() are not possible in an expression",
+        "x.detach() is the same numbers outside the graph",
+    ),
 }
 
 CALLED = {
@@ -271,7 +284,10 @@ def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
     if name in functions() and is_called:
         return f"{name} is a function, not a method", f"write {name}(x, ...)"
     if name != plain and plain in methods():
-        return f"{name} changes a tensor in place", f"write .{plain}(...), which makes a new one, or use a script: {FILE}"
+        return (
+            f"{name} changes a tensor in place",
+            f"write .{plain}(...), which makes a new one, or use a script: {FILE}",
+        )
     kind, known, otherwise = "attribute", ATTRIBUTES | FIELDS | methods(), "tensors have .T, .shape and their methods"
     if is_called:
         kind, known, otherwise = "method", methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
@@ -327,6 +343,8 @@ def _module(function: ast.expr, program: Program) -> ast.expr | None:
     match node:
         case ast.Attribute(value=ast.Name("nn") | ast.Attribute(attr="nn"), attr=name):
             return node if name[:1].isupper() and "nn" not in program.bound else None
-        case ast.Name(name) if node is not function and name not in program.bound:  # Sigmoid(x) is the function, in capitals
+        case ast.Name(name) if (
+            node is not function and name not in program.bound
+        ):  # Sigmoid(x) is the function, in capitals
             return node if isinstance(getattr(engine.nn, name, None), type) else None
     return None

@@ -1,8 +1,8 @@
 """The names that an expression may use: an allow-list of the engine's pure functions, methods and attributes.
 
 Nothing else is looked up, so that an expression can do no harm: no name here writes to a tensor, to a file, or to
-the engine's state (``out=`` and ``inplace=`` are refused too). The functions and methods are those of the engine's table of
-names, so that a new operation can be written as soon as it is there.
+the engine's state (``out=`` and ``inplace=`` are refused too). The functions and methods are those of the engine's
+table of names, so that a new operation can be written as soon as it is there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ RANDOM = words(
     randn_like randperm rrelu
     """
 )
-"""Functions that draw random numbers: always those of ``manual_seed(0)``, so that a picture comes out the same twice."""
+"""Functions that draw random numbers: always those of ``manual_seed(0)``, so that a picture comes out the same
+twice."""
 
 ATTRIBUTES = words("H T dtype mH mT ndim shape")
 """Every attribute of a tensor that an expression may read."""

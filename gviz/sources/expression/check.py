@@ -54,9 +54,9 @@ class Program:
         names: every name that it mentions, functions included.
         parts: piece of syntax -> the pieces that its value is made from, in the order of computing.
         pieces: the value of a statement -> everything that it is made from, in the order of computing, itself last.
-        words: piece -> the word for what it calls: ``log`` for a function, ``.sum`` for a method or an attribute, ``+`` for
-            an operator of one value or of two, ``[]`` for an index, ``,`` for names that take the parts of a value; or the
-            constant that it is, ``pi`` for ``torch.pi`` too.
+        words: piece -> the word for what it calls: ``log`` for a function, ``.sum`` for a method or an attribute, ``+``
+            for an operator of one value or of two, ``[]`` for an index, ``,`` for names that take the parts of a value;
+            or the constant that it is, ``pi`` for ``torch.pi`` too.
 
     Raises:
         RefusedError: something that is not on the allow-list.
@@ -119,7 +119,10 @@ class Program:
         elif isinstance(node, ast.Call):
             return self._call(node)
         elif isinstance(node, ast.Attribute):
-            if node.attr in allowed.CONSTANTS.keys() | allowed.TORCHS_DTYPES and module_of(node.value, self.bound) is not None:
+            if (
+                node.attr in allowed.CONSTANTS.keys() | allowed.TORCHS_DTYPES
+                and module_of(node.value, self.bound) is not None
+            ):
                 self.words[node] = node.attr
                 return []
             if node.attr not in allowed.ATTRIBUTES | allowed.FIELDS:
@@ -168,7 +171,9 @@ class Program:
             if keyword.arg is None or keyword.arg in allowed.KEYWORDS_REFUSED:
                 raise RefusedError(keyword, self)
             if any(keyword.arg == other.arg for other in node.keywords[:at]):
-                raise SourceError(f"{keyword.arg} is given twice", place=self.source.place(keyword), hint="leave one out")
+                raise SourceError(
+                    f"{keyword.arg} is given twice", place=self.source.place(keyword), hint="leave one out"
+                )
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         texts = (part for part in arguments if isinstance(part, ast.Constant) and isinstance(part.value, str))
         self.parts.update((part, []) for part in texts)  # nowhere else may one be

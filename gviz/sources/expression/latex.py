@@ -52,10 +52,12 @@ BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), _root),
     (re.compile(rf"\\sqrt(?![a-zA-Z]){ARGUMENT}"), r" sqrt(\1\2) "),
 )
-"""What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside it."""
+"""What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside
+it."""
 
 DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|ᵀ|T\b|\\top)|\\sqrt\s*\[")
-"""A superscript in brackets of its own, which may be a power, or the number of a layer, ``W^{(l-1)}``; a root of nothing."""
+"""A superscript in brackets of its own, which may be a power, or the number of a layer, ``W^{(l-1)}``; a root of
+nothing."""
 
 
 def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note, ...]]:
@@ -103,7 +105,9 @@ def _apart(text: str, names: set[str]) -> str:
             return f"_{match['index']} "
         plain = word.lower()
         is_call = plain in functions() and (len(word) > 2 or match["call"] is not None)
-        return word if word in names or is_call or word in OTHER_NAMES else " ".join(re.findall(r"[a-zA-Z][0-9]*", word))
+        return (
+            word if word in names or is_call or word in OTHER_NAMES else " ".join(re.findall(r"[a-zA-Z][0-9]*", word))
+        )
 
     return re.sub(r" (?=[^\w\s\\])", "", LETTERS.sub(spaced, text))
 

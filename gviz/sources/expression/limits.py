@@ -1,7 +1,7 @@
 """How large a number or a tensor an expression may make.
 
-One limit holds for all: the elements of all its tensors together. What a call has made is counted; a call is refused before it
-is made if its result could go beyond the limit, by the numbers and the shapes that it is given.
+One limit holds for all: the elements of all its tensors together. What a call has made is counted; a call is refused
+before it is made if its result could go beyond the limit, by the numbers and the shapes that it is given.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ MAX_BITS = 4096
 """Binary digits of a whole number, 1233 decimal ones."""
 
 MAKERS = words("ones zeros full eye rand randn randint randperm normal new_zeros new_ones new_full")
-"""Functions whose numbers are sizes, as those of any function without a tensor; in a list of sizes only the numbers there."""
+"""Functions whose numbers are sizes, as those of any function without a tensor; in a list of sizes only the numbers
+there."""
 
 TRANSPOSED = words("linear cdist scaled_dot_product_attention")
 MATRICES = words("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOSED

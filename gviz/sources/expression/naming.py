@@ -64,7 +64,9 @@ class Names:
                 is_name = isinstance(piece, ast.Name) and piece not in program.words
                 if is_name or not self._live.isdisjoint(program.parts[piece]):
                     self._live.add(piece)
-            if isinstance(statement, ast.Assign) or statement is program.statements[-1]:  # the whole gets that name, and
+            if (
+                isinstance(statement, ast.Assign) or statement is program.statements[-1]
+            ):  # the whole gets that name, and
                 root = _without_plus(statement.value)  # what stands in it between commas the names of its places
                 self._outermost |= {statement.value, root, *getattr(root, "elts", ())}
 
@@ -98,7 +100,9 @@ class Names:
             if not isinstance(value, Tensor):
                 raise self._no_root(value, text)
             numbered = (f"{ROOT_NAME}{number}" if number > 1 else ROOT_NAME for number in count(1))
-            return self._by_tensor.get(id(value)) or self._add(next(n for n in numbered if n not in self._taken), value, text)
+            return self._by_tensor.get(id(value)) or self._add(
+                next(n for n in numbered if n not in self._taken), value, text
+            )
         names = [node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
         tensors = [name for name in reversed(names) if isinstance(self._values[name], Tensor)]
         if not tensors:
@@ -107,7 +111,10 @@ class Names:
 
     def _no_root(self, value: object, name: str) -> SourceError:
         """Return the answer to a last statement that makes no tensor."""
-        statement, hint = self.program.statements[-1], "numbers have no graph: write names, and their values behind: y=x*2 x=3"
+        statement, hint = (
+            self.program.statements[-1],
+            "numbers have no graph: write names, and their values behind: y=x*2 x=3",
+        )
         what = f"{name} must be a Tensor, not {type(value).__name__}"
         tensors = parts_of(value, name)
         if tensors:
@@ -181,7 +188,11 @@ def parts_of(value: object, name: str) -> list[tuple[Tensor, str]]:
     if not isinstance(value, list | tuple):
         return []
     fields = {id(getattr(value, field)): f"{name}.{field}" for field in sorted(FIELDS) if hasattr(value, field)}
-    return [(part, fields.get(id(part), f"{name}[{number}]")) for number, part in enumerate(value) if isinstance(part, Tensor)]
+    return [
+        (part, fields.get(id(part), f"{name}[{number}]"))
+        for number, part in enumerate(value)
+        if isinstance(part, Tensor)
+    ]
 
 
 def _ordinal(number: int) -> str:

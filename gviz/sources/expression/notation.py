@@ -53,7 +53,8 @@ _MEANT = {
     "\N{SOFT HYPHEN}": "", "\N{ZERO WIDTH NO-BREAK SPACE}": "", "\N{INVISIBLE TIMES}": "*", "\N{INVISIBLE SEPARATOR}": "",
     "\N{LEFT-TO-RIGHT MARK}": "", "\N{RIGHT-TO-LEFT MARK}": "", "∥": "|", "‖": "||", "∑": "sum", "∏": "prod",
 }  # fmt: skip
-"""Characters of typeset mathematics -> how an expression writes them; full-width ones and superscripts follow from Unicode."""
+"""Characters of typeset mathematics -> how an expression writes them; full-width ones and superscripts follow from
+Unicode."""
 
 JOINING = ("and", "or", "not", "if", "else", "in", "is")
 """Words that stand between operands, or before one."""
@@ -116,8 +117,13 @@ def suggestion(source: Text, but: str = "", names: Iterable[str] = ()) -> str | 
     >>> suggestion(Text("y=2x")), suggestion(Text("y=2*("))
     ('write y=2*x', None)
     """
-    code, text = source.code.strip(), rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.given})
-    if len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{":  # what follows is not known
+    code, text = (
+        source.code.strip(),
+        rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.given}),
+    )
+    if (
+        len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{"
+    ):  # what follows is not known
         return None
     return f"write {source.prefix}{text}" if is_right(text, source) else None
 
@@ -125,8 +131,8 @@ def suggestion(source: Text, but: str = "", names: Iterable[str] = ()) -> str | 
 def is_right(text: str, source: Text) -> bool:
     """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's.
 
-    A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index alone, and
-    names that are glued together are no names.
+    A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index
+    alone, and names that are glued together are no names.
     """
     typed = normalize("NFKC", source.code).replace("_", "")
     try:
@@ -239,7 +245,9 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
     known, given = functions() if known is None else known, given or {}
-    typed = _with_functions(tokens(_mathematics(sums(_bars(_plain(matrices(code, given))), given), known, given)), known)
+    typed = _with_functions(
+        tokens(_mathematics(sums(_bars(_plain(matrices(code, given))), given), known, given)), known
+    )
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
     for at, token in enumerate(typed):
@@ -248,13 +256,19 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
         while applied and applied[-1] == len(open_brackets) and not _goes_on(before, token, is_applied=is_applied):
             text += ")"
             applied.pop()
-        if before.ends_operand and token.starts_operand and not (before.kind == "number" and token.text.startswith(".")):
+        if (
+            before.ends_operand
+            and token.starts_operand
+            and not (before.kind == "number" and token.text.startswith("."))
+        ):
             is_chain = at > 1 and typed[at - 2].text == "@" and dimensions(given.get(token.text)) != 0  # xᵀ W x
             text += " @ " if is_chain and token.is_word else _times(before.text, token.text, given)
         elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))
-        starts_next = token.text == "," and not open_brackets and [after.text for after in typed[at + 2 : at + 3]] == ["="]
+        starts_next = (
+            token.text == "," and not open_brackets and [after.text for after in typed[at + 2 : at + 3]] == ["="]
+        )
         sign = ";" if starts_next and "=" in text.rpartition(";")[2] else _OPERATORS.get(token.text, token.text)
         text += "=" if token.text == "==" and is_top else sign
         if is_applied:
@@ -327,10 +341,14 @@ def _mathematics(code: str, known: Collection[str], given: Mapping[str, object])
         ways = applied(name, given)
         if len(ways) == 1 and parts is None and name not in known:
             return ways[0]
-        return name if parts is None else f"({parts})" if re.search(r"[/^]\s*$|\*\*\s*$", code[: match.start()]) else parts
+        return (
+            name if parts is None else f"({parts})" if re.search(r"[/^]\s*$|\*\*\s*$", code[: match.start()]) else parts
+        )
 
     if "e" not in given:
-        code = _OF_E.sub(lambda match: f"{match[1]}exp({match[2].strip('()') if match[2].count('(') == 1 else match[2]})", code)
+        code = _OF_E.sub(
+            lambda match: f"{match[1]}exp({match[2].strip('()') if match[2].count('(') == 1 else match[2]})", code
+        )
     code = _DENOMINATOR.sub(r"/(\1)", _OF_FUNCTION.sub(of_function, code))
     return re.sub(r"(?<![.'\"])[^\W\d]\w*", split, code)
 

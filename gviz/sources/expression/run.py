@@ -8,8 +8,8 @@
         y = hook(<y>, _1)
         return _1
 
-So a sum of 2,500 terms is 2,500 short lines: nothing here depends on how deeply an expression is nested. What it calls is
-guarded; what the engine or Python refuses is a SourceError with their text and the place of the piece.
+So a sum of 2,500 terms is 2,500 short lines: nothing here depends on how deeply an expression is nested. What it calls
+is guarded; what the engine or Python refuses is a SourceError with their text and the place of the piece.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ FILE = "<expression>"
 ENGINE_ERRORS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, SourceError, TypeError, ValueError
 )  # fmt: skip
-"""The errors of the engine for a call that PyTorch refuses too, of Python for numbers, of gviz for what is too large."""
+"""The errors of the engine for a call that PyTorch refuses too, of Python for numbers, of gviz for what is too
+large."""
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
@@ -61,22 +62,35 @@ OF_NUMBERS: dict[str, Callable[[float], float]] = {"abs": abs} | {
         math.acos, math.atan, math.sinh, math.cosh, math.tanh, math.floor, math.ceil, math.trunc,
     )
 }  # fmt: skip
-"""Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in ``math``."""
+"""Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in
+``math``."""
 
 HINTS: list[tuple[type[Exception], str, str]] = [
     (MemoryError, "", "take smaller tensors"),
     (OverflowError, "", "the largest number is about 1.8e308"),
     (ZeroDivisionError, "", "of tensors it would be inf: give the number a name"),
     (ValueError, "^math ", "of a tensor it would be nan or inf: give the number a name"),
-    (TypeError, r"not list$|got \(list", "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers"),
+    (
+        TypeError,
+        r"not list$|got \(list",
+        "write x + w to add tensors, stack([x, w]) to join them, tensor([1, 2]) for numbers",
+    ),
     (ValueError, "^expected sequence", "all rows need the same length, as in [[1,2],[3,4]]"),
-    (TypeError, r"^maximum.*Tensor, not|^max\(.*got \((int|float), T", "for max(0, x) write relu(x), or clamp(x, min=0)"),
+    (
+        TypeError,
+        r"^maximum.*Tensor, not|^max\(.*got \((int|float), T",
+        "for max(0, x) write relu(x), or clamp(x, min=0)",
+    ),
     (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
     (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
     (TypeError, "^iteration over a 0-d", "write ; between two statements: y=x; z=w"),
     (TypeError, 'missing .*"dim"', "name the dimension, as in softmax(x, dim=-1)"),
-    (IndexError, "^tensors used as indices", "round brackets call a function: relu(x); to pick elements, write x[i.long()]"),
+    (
+        IndexError,
+        "^tensors used as indices",
+        "round brackets call a function: relu(x); to pick elements, write x[i.long()]",
+    ),
     (ValueError, "^'then' and 'else'", "both need the shape of the condition, as in x*0 + w"),
 ]
 """Kind of error, what is in its text, and what to do."""
@@ -120,11 +134,11 @@ def compiled(
 
     Args:
         program: the expression, looked through.
-        functions: for each piece that has a word (:attr:`Program.words`), what takes the values of its parts, or the constant
-            that it is.
-        hook: called with each piece and its value, and with each name that is assigned (``ast.Name``) and its value; what it
-            returns is the value that the expression goes on with. None for none. Names, numbers, lists, tuples and slices
-            are not pieces of their own.
+        functions: for each piece that has a word (:attr:`Program.words`), what takes the values of its parts, or the
+            constant that it is.
+        hook: called with each piece and its value, and with each name that is assigned (``ast.Name``) and its value;
+            what it returns is the value that the expression goes on with. None for none. Names, numbers, lists, tuples
+            and slices are not pieces of their own.
         root: the name whose value the function returns; None for the value of the last statement.
 
     >>> import operator
@@ -160,7 +174,8 @@ def compiled(
 class _Writer:
     """Writes a program's lines.
 
-    What a line refers to (functions, constants, the hook, the syntax of its piece) has a name that no expression can have.
+    What a line refers to (functions, constants, the hook, the syntax of its piece) has a name that no expression can
+    have.
     """
 
     def __init__(self, program: Program, functions: Mapping[ast.expr, object], hook: Hook | None) -> None:

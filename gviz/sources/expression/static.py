@@ -132,7 +132,9 @@ class StaticForm:
         graph, names = Graph(), {}
         with graph.as_default():
             for name, value in values.items():
-                names[name] = tf.placeholder(str(value.dtype).removeprefix("torch."), tuple(value.shape), name=in_ascii(name))
+                names[name] = tf.placeholder(
+                    str(value.dtype).removeprefix("torch."), tuple(value.shape), name=in_ascii(name)
+                )
             feeds = {names[name]: value.numpy() for name, value in values.items()}
             self.names = names
             try:
@@ -177,7 +179,9 @@ class StaticForm:
         """Return an error with the place of what is wrong."""
         return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
-    def _operator(self, compute: Callable[..., Any], named: dict[str, str], parts: Sequence[ast.expr], *values: Any) -> object:
+    def _operator(
+        self, compute: Callable[..., Any], named: dict[str, str], parts: Sequence[ast.expr], *values: Any
+    ) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
         for part, value in zip(parts, values, strict=True):
             if isinstance(value, list | tuple):

@@ -78,7 +78,9 @@ def sums(code: str, given: Mapping[str, object]) -> str:
             if not new or index in others or is_part:
                 return code
             indexed |= new
-        is_call = sign[0] == sign[1] and re.match(rf"{GROUP} *[*@](?!\*)", term)  # Σ(x)*w: up to the bracket, or further
+        is_call = sign[0] == sign[1] and re.match(
+            rf"{GROUP} *[*@](?!\*)", term
+        )  # Σ(x)*w: up to the bracket, or further
         is_power = sign[1] == "∏" and re.search(r"(?<!\*)[*/@](?!\*)|\w +\w", term)
         if term[:1] in ("", "_", "^", "*") or is_call or is_power:
             return code

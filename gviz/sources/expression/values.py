@@ -124,7 +124,10 @@ def _computed(source: Text, dtype: Any, budget: Budget) -> Any:
         hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
         raise SourceError(f"{name} is not a value", place=source.place(place), hint=hint)
     if isinstance(first.value, ast.Tuple) and source.segment(first)[:1] not in ("(", ""):
-        parts, hint = [source.segment(part) for part in first.value.elts], "write brackets around several numbers, as in [1, 2]"
+        parts, hint = (
+            [source.segment(part) for part in first.value.elts],
+            "write brackets around several numbers, as in [1, 2]",
+        )
         if len(parts) == 2:
             hint = f"write {'.'.join(parts)} for a number, [{', '.join(parts)}] for several"
         raise SourceError("a comma makes several values", place=source.place(first), hint=hint)

@@ -66,7 +66,8 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
         rootless: whether a script without any graph is fine, as for a table of its tensors.
 
     Returns:
-        The graph that the script left; as far as it came, and ``failed``, if it raised and ``options.on_error`` is draw.
+        The graph that the script left; as far as it came, and ``failed``, if it raised and ``options.on_error`` is
+        draw.
 
     Raises:
         SourceError: not Python, no graph, or the script's own error if there is no graph to draw.
@@ -76,7 +77,9 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
     return _read(left, options, talk, rootless=rootless)
 
 
-def run_only(text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> int:
+def run_only(
+    text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None
+) -> int:
     """Run a script and read nothing.
 
     Args:
@@ -99,11 +102,15 @@ def run_only(text: str, file: str, options: SourceOptions, talk: Talk, tell: Cal
     return left.status
 
 
-def _prepared(text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> Left:
+def _prepared(
+    text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None
+) -> Left:
     """Find the engine for a script, and run it there."""
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
-    talk.say(*unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order}))
+    talk.say(
+        *unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order})
+    )
     code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
     parsed = parse(text, file, code_file)
     talk.say(*parsed.notes)
@@ -114,7 +121,9 @@ def _prepared(text: str, file: str, options: SourceOptions, talk: Talk, tell: Ca
     return _execute(parsed, script, options, talk, tell)
 
 
-def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None) -> Left:
+def _execute(
+    parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None
+) -> Left:
     """Run the program; return what it left behind, and what it raised."""
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
@@ -136,7 +145,13 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
     trace = _trace(engine, script, options)
     watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward, trace=trace)
     code = stop.compiled(parsed.code)
-    with _kept(engine, script.code_file, parsed.text), watch as last, process as threads, trace or nullcontext(), stop.hooked():
+    with (
+        _kept(engine, script.code_file, parsed.text),
+        watch as last,
+        process as threads,
+        trace or nullcontext(),
+        stop.hooked(),
+    ):
         unharmed = Unharmed(engine)
         raised = _run(code, space)
         talk.say(unharmed.put_back())
@@ -146,11 +161,17 @@ def _execute(parsed: Parsed, script: Script, options: SourceOptions, talk: Talk,
             if options.on_interrupt == "raise":
                 raise raised
             where = f" at line {line}" if line else ""
-            talk.say(Note(f"Ctrl-C{where}: this is as far as the script came; Ctrl-C again ends gviz at once", "warning"))
-        elif raised is not None and not isinstance(raised, Stopped) and threads():  # they are waited for now, maybe for ever
+            talk.say(
+                Note(f"Ctrl-C{where}: this is as far as the script came; Ctrl-C again ends gviz at once", "warning")
+            )
+        elif (
+            raised is not None and not isinstance(raised, Stopped) and threads()
+        ):  # they are waited for now, maybe for ever
             first = str(error).partition("\n")[0]
             talk.say(Note(f"{first}; waiting for the threads that it started", "warning"))
-    with suppress(AttributeError, OSError, ValueError):  # a notebook's stream, a closed one, a full disk: its owner meets it
+    with suppress(
+        AttributeError, OSError, ValueError
+    ):  # a notebook's stream, a closed one, a full disk: its owner meets it
         sys.stdout.flush()  # what the script printed comes before what is said about it
     talk.say(stop.note(is_at_end=raised is None))
     is_early = isinstance(raised, KeyboardInterrupt | Stopped)
@@ -251,7 +272,9 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
         roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
         what = "that graph" if left.names or not rootless else "a tensor"
-        talk.say(Note(f"the script fails before it has {what}: there is nothing to show", "warning") if left.error else None)
+        talk.say(
+            Note(f"the script fails before it has {what}: there is nothing to show", "warning") if left.error else None
+        )
         if left.interrupted:
             talk.say(Note(f"there is nothing to show: {error.what}", "warning"))
             raise KeyboardInterrupt from None

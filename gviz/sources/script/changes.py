@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gviz.graphs import TensorRow
 
 MOST_COMPARED = 1000
-"""Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it is."""
+"""Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it
+is."""
 
 HALF = 15
 """Changes of a watched tensor that are kept: so many at the beginning, and at the end."""
@@ -28,7 +29,8 @@ class Change(NamedTuple):
     Args:
         line: of the statement.
         row: the tensor after it.
-        is_value: whether its value is another, or its name stands for another tensor; else it is the gradient that changed.
+        is_value: whether its value is another, or its name stands for another tensor; else it is the gradient that
+            changed.
         file: where the line is, if it is not in the source itself: ``cell 2`` of a notebook.
     """
 

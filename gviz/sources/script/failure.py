@@ -27,7 +27,9 @@ PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
 
-NO_IMPORT = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<home>(?:torch|tensorflow)(?:\.\w+)*)'(?: \([^)]*\))?")
+NO_IMPORT = re.compile(
+    r"cannot import name '(?P<name>\w+)' from '(?P<home>(?:torch|tensorflow)(?:\.\w+)*)'(?: \([^)]*\))?"
+)
 
 ENGINE = ("gviz.engine.", "gviz.autograd.", "gviz.numbers.", "torch.")
 """Where the classes of tensors and layers are."""
@@ -60,7 +62,8 @@ PACKAGES = {
     "IPython": "ipython", "PIL": "pillow", "cv2": "opencv-python", "matplotlib": "matplotlib", "networkx": "networkx",
     "pandas": "pandas", "scipy": "scipy", "seaborn": "seaborn", "sklearn": "scikit-learn", "sympy": "sympy", "tqdm": "tqdm",
 } | {name: name.replace("_", "-") for name in torch_names.BUILT_ON_TORCH}  # fmt: skip
-"""What scripts import, and what it is installed by; only these are named, since any package can have a mistyped name."""
+"""What scripts import, and what it is installed by; only these are named, since any package can have a mistyped
+name."""
 
 RUNS = "--engine torch runs it, with PyTorch beside gviz:"
 
@@ -103,8 +106,14 @@ def describe(error: BaseException, script: Script) -> tuple[SourceError, int | N
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
     place = _place(frames[-1], script) if frames else None
-    if isinstance(error, SyntaxError) and isinstance(error.filename, str) and script.is_ours(os.path.abspath(error.filename)):
-        message: GvizError = syntax_error(error, script.name(os.path.abspath(error.filename)))  # a neighbour that is not Python
+    if (
+        isinstance(error, SyntaxError)
+        and isinstance(error.filename, str)
+        and script.is_ours(os.path.abspath(error.filename))
+    ):
+        message: GvizError = syntax_error(
+            error, script.name(os.path.abspath(error.filename))
+        )  # a neighbour that is not Python
         place = message.place
     elif isinstance(error, GvizError):  # gviz's own word, as from make_dot
         message = error
@@ -142,14 +151,20 @@ def _place(frame: FrameSummary, script: Script) -> Place:
     end = frame.end_colno if frame.end_lineno == number else None
     column, stop = (len(raw[:count].decode(errors="replace")) for count in (frame.colno or indent, end))
     return Place(
-        text.strip(), column=column - indent, length=max(stop - column, 1), file=script.name(frame.filename), line=number
+        text.strip(),
+        column=column - indent,
+        length=max(stop - column, 1),
+        file=script.name(frame.filename),
+        line=number,
     )
 
 
 def _message(error: BaseException) -> str:
     """Return the error's type and text, with the names that the script knows: torch, not gviz's engine."""
     kind = type(error)
-    name = kind.__qualname__ if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}.{kind.__qualname__}"
+    name = (
+        kind.__qualname__ if kind.__module__ in {"builtins", "__main__"} else f"{kind.__module__}.{kind.__qualname__}"
+    )
     try:
         text = str(error)
     except BaseException as other:  # noqa: BLE001 - the error's own __str__ is the program's code, and may raise anything
@@ -182,7 +197,9 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
 
     pytorchs = pytorch_names().get(home, _attributes(error))
     if name not in pytorchs and not (home == "torch" and PUBLIC.match(name)):
-        meant = did_you_mean(name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else "")
+        meant = did_you_mean(
+            name, pytorchs, f"PyTorch 2.13 has no {home}.{name} either" if home == "torch.Tensor" else ""
+        )
         if meant:
             return meant
     is_sure = home in pytorch_names() or not isinstance(error, AttributeError) or isinstance(error.obj, ModuleType)
@@ -203,7 +220,9 @@ def _another_engine(name: str, script: Script, *, is_sure: bool) -> str:
         others = [use for use in of_script(script.code_file) if not name.startswith(use.name)]
     except GvizError:  # standard input, or a file that is gone
         others = []
-    return f"{what}; {doubt}{mend}" + (f"\nall that it lacks: gviz ops --missing {quote(script.file)}" if others else "")
+    return f"{what}; {doubt}{mend}" + (
+        f"\nall that it lacks: gviz ops --missing {quote(script.file)}" if others else ""
+    )
 
 
 def _not_of_torch(error: BaseException, message: str) -> str | None:
@@ -215,7 +234,9 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
         package = error.name.partition(".")[0]
         if package in PACKAGES:
             what = "it is built on PyTorch, which comes with it and runs the script; "
-            what = (what if package in torch_names.BUILT_ON_TORCH else "") + "install it where gviz is, or take the import out"
+            what = (
+                what if package in torch_names.BUILT_ON_TORCH else ""
+            ) + "install it where gviz is, or take the import out"
             return f"{what}:\n{torch_names.install(PACKAGES[package])}"
         return did_you_mean(package, PACKAGES.keys() | {"torch", "numpy", "torchviz", "math", "random"}) or None
     if not isinstance(error, AttributeError) or not error.name:
@@ -254,7 +275,9 @@ def _public_name(owner: type) -> str:
 
     for module, names in pytorch_names().items():
         if owner.__name__ in names and getattr(engine_module(module), owner.__name__, None) is owner:
-            return f"{module}.{owner.__name__}{'()' * owner.__name__.islower()}"  # a function in PyTorch has no attributes
+            return (
+                f"{module}.{owner.__name__}{'()' * owner.__name__.islower()}"  # a function in PyTorch has no attributes
+            )
     return ""
 
 

@@ -17,7 +17,8 @@ SYS = frozenset({"argv", "path", "meta_path", "stdin", "stdout", "stderr"})
 """What scripts do replace in ``sys``; :mod:`gviz.sources.script.process` puts it back at its end."""
 
 RESERVE = 32 * 2**20
-"""Bytes that are set aside while a script runs, and not written to: gviz has them if the script has filled the memory."""
+"""Bytes that are set aside while a script runs, and not written to: gviz has them if the script has filled the
+memory."""
 
 VALUES = frozenset({"sys", "os", "linecache"})
 """Modules whose values, such as ``os.environ``, gviz reads; of the others it has functions and classes."""

@@ -24,7 +24,9 @@ NAMES = "torch-2.13-names.txt"
 """Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""
 
 PYTHONS = FIELDS.union(
-    *map(dir, (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout)))
+    *map(
+        dir, (str, bytes, int, float, complex, bool, list, tuple, dict, set, slice, range, memoryview, type(sys.stdout))
+    )
 )
 """Attributes of other things than tensors: ``d.values()`` says nothing about torch."""
 
@@ -69,7 +71,9 @@ def of_module(module: str) -> list[str]:
     known = pytorch_names()
     if module not in known:
         what = f"gviz has no list of the names in {excerpt(module)}"
-        raise SourceError(what, hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn"))
+        raise SourceError(
+            what, hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn")
+        )
     return [f"{module}.{name}" for name in known[module] if lacking_part(f"{module}.{name}")]
 
 
@@ -94,7 +98,9 @@ def of_script(source: str) -> list[Missing]:
         tree = parse(script.text, file).tree
     for other, part in files_of(tree, folder):
         name = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
-        sure = [Missing(lost, name, line) for path, line in used_names(part) if (lost := lacking_part(path)) is not None]
+        sure = [
+            Missing(lost, name, line) for path, line in used_names(part) if (lost := lacking_part(path)) is not None
+        ]
         known = {(use.name, use.line) for use in sure}
         unsure = [Missing(path, name, line, is_sure=False) for path, line in methods(part) if (path, line) not in known]
         uses.update(dict.fromkeys(sorted(sure + unsure, key=lambda use: use.line)))

@@ -1,7 +1,7 @@
 """The names of a program's tensors: at one moment, and in the picture.
 
-Tensors are known by their type alone, and objects by what they hold: nothing that the program has written is called for it,
-for its globals may be anything.
+Tensors are known by their type alone, and objects by what they hold: nothing that the program has written is called for
+it, for its globals may be anything.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MAX_COPIED = 1000
 def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
-    What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an item of a
-    list in a list has one only if it requires a gradient. A tensor that PyTorch refuses to look at has none.
+    What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an
+    item of a list in a list has one only if it requires a gradient. A tensor that PyTorch refuses to look at has none.
 
     Args:
         namespace: what there is by name.
@@ -86,7 +86,9 @@ def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[typ
     is_module = issubclass(kind, modules)
     near = [(f".{path}", item) for path, item in _parameters(value)] if is_module else []
     held = [
-        (name, part) for name, part in _attributes(value).items() if type(name) is str and not (is_module and name[0] == "_")
+        (name, part)
+        for name, part in _attributes(value).items()
+        if type(name) is str and not (is_module and name[0] == "_")
     ]
     return near, [(f".{name}", part) for name, part in held if _may_hold(type(part), known)]
 

@@ -115,7 +115,9 @@ class Arguments(list[str]):
 
 def in_child(argv: list[str], has_engine: bool) -> list[str]:
     """Return a script's arguments in a process that it has started, which from now on imports torch as the script does."""
-    if not any(isinstance(finder, EngineFinder) for finder in sys.meta_path):  # there is one where a script copies sys.argv
+    if not any(
+        isinstance(finder, EngineFinder) for finder in sys.meta_path
+    ):  # there is one where a script copies sys.argv
         engine = engine_module("torch") if has_engine else None
         sys.meta_path.insert(0, EngineFinder(engine))
         if engine is not None:
@@ -125,7 +127,9 @@ def in_child(argv: list[str], has_engine: bool) -> list[str]:
 
 
 @contextmanager
-def as_main(module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder) -> Iterator[Callable[[], list[Any]]]:
+def as_main(
+    module: ModuleType, folder: str, argv: Sequence[str], finder: EngineFinder
+) -> Iterator[Callable[[], list[Any]]]:
     """Let the block run as ``python file.py`` would, and put back afterwards what every script meets.
 
     Args:

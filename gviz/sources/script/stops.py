@@ -1,6 +1,7 @@
 """Where gviz itself ends the run of a script, and what it sees on the way: calls that are put between the script's statements.
 
-The calls stand in the syntax tree, so that a script runs as fast as without them, on any engine, and with its own line numbers.
+The calls stand in the syntax tree, so that a script runs as fast as without them, on any engine, and with its own line
+numbers.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class Stopped(BaseException):
 class Stop:
     """The place where the run of a script is to end, and whether it has come there.
 
-    The run ends by :class:`Stopped`, so that ``finally`` and ``with`` tidy up. An ``except`` of the script that catches it
-    raises it again. If code of another file swallows it, it is raised anew when the run comes to the place once more.
+    The run ends by :class:`Stopped`, so that ``finally`` and ``with`` tidy up. An ``except`` of the script that catches
+    it raises it again. If code of another file swallows it, it is raised anew when the run comes to the place once
+    more.
 
     Args:
         options: with ``stop_at`` and ``until``.
@@ -54,7 +56,9 @@ class Stop:
         self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None
     ) -> None:
         self.is_wanted = bool(options.stop_at or options.until or watch)
-        self.tree = ast.parse(parsed.text) if self.is_wanted else parsed.tree  # a tree of its own, since calls are put into it
+        self.tree = (
+            ast.parse(parsed.text) if self.is_wanted else parsed.tree
+        )  # a tree of its own, since calls are put into it
         self.watch, self.file, self.code_file = watch, file, parsed.code.co_filename
         self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
         self.line = self.asked = self.until = self.column = 0
@@ -89,7 +93,9 @@ class Stop:
             if isinstance(node, ast.ExceptHandler):
                 node.body.insert(0, _call(CAUGHT, node.body[0], node.lineno))
             elif self.watch and isinstance(node, ast.For | ast.With | ast.AsyncFor | ast.AsyncWith | ast.FunctionDef):
-                node.body.insert(_first(node.body), _call(AFTER, node.body[0], node.lineno))  # what the head gives names to
+                node.body.insert(
+                    _first(node.body), _call(AFTER, node.body[0], node.lineno)
+                )  # what the head gives names to
         return compile(self.tree, code.co_filename, "exec", dont_inherit=True)
 
     def _with_calls(self, body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
@@ -162,7 +168,13 @@ class Stop:
             times = f" only {self.came} times" if self.came > 1 else " only once" if self.came else ""
             what = f"came to line {self.line}{times}" if times else f"never came to line {self.line}"
             return Note(f"--until {self.asked}: the script {what}; this is how it ended", "warning")
-        times = f"called only {self.called} times" if self.called > 1 else "called only once" if self.called else "never called"
+        times = (
+            f"called only {self.called} times"
+            if self.called > 1
+            else "called only once"
+            if self.called
+            else "never called"
+        )
         return Note(f"--stop-at backward: backward was {times}; this is how the script ended", "warning")
 
 

@@ -29,7 +29,8 @@ FEW = 1000
 """Elements of a leaf whose numbers are remembered."""
 
 MEASURED = 100
-"""Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked for."""
+"""Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
+for."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,17 @@ def calls_watched(
         trace: what counts the runs of lines, if they are asked for.
 
     Yields:
-        The last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names alone.
-        For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite.
+        The last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names
+        alone. For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite.
     """
     last: dict[str, Call] = {}
     running, count, earlier = False, 0, 0
     quiet = trace.quiet if trace is not None else nullcontext
     measured = math.inf if options.costs else MEASURED if options.kept else 0
 
-    def flowing(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[Any, Any]:
+    def flowing(
+        function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Mapping[Any, Any]:
         """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
         is_backward = function == "backward"
         flow, known = _flow(engine, tensors, args, kwargs, options, is_backward=is_backward), last.get(function)
@@ -125,7 +128,9 @@ def calls_watched(
             roots = args[0] if args else kwargs.get(argument)
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             leaves: list[Any] = []
-            is_right = all(issubclass(type(tensor), engine.Tensor) for tensor in tensors)  # else the engine says what is wrong
+            is_right = all(
+                issubclass(type(tensor), engine.Tensor) for tensor in tensors
+            )  # else the engine says what is wrong
             if tensors and is_right:  # noted before it is made: it may raise
                 count += 1
                 with quiet():
@@ -148,8 +153,17 @@ def calls_watched(
 
         return function
 
-    module, method, of_several, asked = engine.autograd, engine.Tensor.backward, engine.autograd.backward, engine.autograd.grad
-    engine.Tensor.backward, module.backward, module.grad = watched(method), watched(of_several), _noted(asked, engine, last)
+    module, method, of_several, asked = (
+        engine.autograd,
+        engine.Tensor.backward,
+        engine.autograd.backward,
+        engine.autograd.grad,
+    )
+    engine.Tensor.backward, module.backward, module.grad = (
+        watched(method),
+        watched(of_several),
+        _noted(asked, engine, last),
+    )
     finder.watch = lambda make_dot: watched(make_dot, "var")
     try:
         yield last

@@ -25,7 +25,11 @@ def numbers(result: Evaluated) -> dict[str, Any]:
 
 
 def grads(result: Evaluated) -> dict[str, Any]:
-    return {name: tensor.grad.tolist() for name, tensor in result.names.items() if tensor.is_leaf and tensor.grad is not None}
+    return {
+        name: tensor.grad.tolist()
+        for name, tensor in result.names.items()
+        if tensor.is_leaf and tensor.grad is not None
+    }
 
 
 def texts(result: Evaluated, level: str | None = None) -> list[str]:
@@ -453,7 +457,11 @@ def test_a_gradient_that_is_no_value_is_shown_with_its_option() -> None:
     ("text", "value", "warnings"),
     [
         ("y=log(x)", "-1", ["y is NaN: the first tensor that is not finite"]),
-        ("y=exp(log(x)*2)", "-1", ["a = log(x) is NaN: the first tensor that is not finite", "the gradient of x is NaN"]),
+        (
+            "y=exp(log(x)*2)",
+            "-1",
+            ["a = log(x) is NaN: the first tensor that is not finite", "the gradient of x is NaN"],
+        ),
         ("y=x/0", "1", ["y is inf: the first tensor that is not finite", "the gradient of x is inf"]),
         ("y=-x/0", "1", ["y is -inf: the first tensor that is not finite", "the gradient of x is -inf"]),
         ("y=sqrt(x)", "0", ["the gradient of x is inf"]),
@@ -489,7 +497,11 @@ def test_finite_numbers_with_an_infinite_sum_are_finite() -> None:
         ("y=A.item()", "a Tensor with 6 elements cannot be converted to Scalar", "A.item()"),
         ("y=log(2, 3)", "log() takes 1 positional argument but 2 were given", "log(2, 3)"),
         ("y=matmul(A, 2)", "matmul(): argument 'other' (position 2) must be Tensor, not int", "matmul(A, 2)"),
-        ("y=where(x>0, 1)", "where() received an invalid combination of arguments - got (Tensor, int)", "where(x>0, 1)"),
+        (
+            "y=where(x>0, 1)",
+            "where() received an invalid combination of arguments - got (Tensor, int)",
+            "where(x>0, 1)",
+        ),
         ("y=x*10**30", "int too big to convert", "x*10**30"),
     ],
 )

@@ -103,7 +103,9 @@ def test_any_bytes_are_an_expression_or_refused(content: bytes) -> None:
 
 @relaxed
 @given(st.sampled_from(PROGRAMS), st.integers(0, 60), st.integers(0, 3), any_text)
-def test_a_program_with_a_mistake_in_it_is_computed_or_refused(program: str, start: int, cut: int, mistake: str) -> None:
+def test_a_program_with_a_mistake_in_it_is_computed_or_refused(
+    program: str, start: int, cut: int, mistake: str
+) -> None:
     attempt(program[:start] + mistake[:3] + program[start + cut :])
 
 

@@ -51,8 +51,40 @@ OPERATORS = (
     "is",
     "in",
 )
-KEYWORDS = ("dim=", "keepdim=", "dtype=", "p=", "out=", "inplace=", "reduction=", "weight=", "size=", "*", "**", "nosuch=")
-NAMES = ("y", "y", "z", "m", "x", "a", "b", "torch", "e", "π", "W", "y, z", "y, *z", "x[0]", "x.T", "(y)", "y: int", "_")
+KEYWORDS = (
+    "dim=",
+    "keepdim=",
+    "dtype=",
+    "p=",
+    "out=",
+    "inplace=",
+    "reduction=",
+    "weight=",
+    "size=",
+    "*",
+    "**",
+    "nosuch=",
+)
+NAMES = (
+    "y",
+    "y",
+    "z",
+    "m",
+    "x",
+    "a",
+    "b",
+    "torch",
+    "e",
+    "π",
+    "W",
+    "y, z",
+    "y, *z",
+    "x[0]",
+    "x.T",
+    "(y)",
+    "y: int",
+    "_",
+)
 BREAKS = ("; ", "\n", " ;; ", ", ", " = ", "\n  ", " # ", "\\\n")
 
 HOSTILE = (
@@ -112,12 +144,14 @@ HOSTILE = (
 
 def called(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     """A part in an operation, a call with any arguments, a method, an attribute or an index."""
-    arguments = st.lists(st.tuples(st.sampled_from(("", "", "", *KEYWORDS)), part).map("".join), max_size=3).map(", ".join)
+    arguments = st.lists(st.tuples(st.sampled_from(("", "", "", *KEYWORDS)), part).map("".join), max_size=3).map(
+        ", ".join
+    )
     return st.one_of(
         st.tuples(part, st.sampled_from(OPERATORS), part).map("({0[0]} {0[1]} {0[2]})".format),
-        st.tuples(st.sampled_from(("", "", "torch.", "F.")), st.sampled_from(sorted(allowed.functions())), arguments).map(
-            "{0[0]}{0[1]}({0[2]})".format
-        ),
+        st.tuples(
+            st.sampled_from(("", "", "torch.", "F.")), st.sampled_from(sorted(allowed.functions())), arguments
+        ).map("{0[0]}{0[1]}({0[2]})".format),
         st.tuples(part, st.sampled_from(sorted(allowed.methods())), arguments).map("({0[0]}).{0[1]}({0[2]})".format),
         st.tuples(part, st.sampled_from(sorted(allowed.ATTRIBUTES | allowed.FIELDS))).map("({0[0]}).{0[1]}".format),
         st.tuples(part, part, part).map("({0[0]})[{0[1]}:{0[2]}]".format),
@@ -129,7 +163,9 @@ def called(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def computed(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     """A part in an operation of good sense, of any function for one tensor, or cut."""
     return st.one_of(
-        st.tuples(part, st.sampled_from(("+", "-", "*", "/", "**", "@", "<")), part).map("({0[0]} {0[1]} {0[2]})".format),
+        st.tuples(part, st.sampled_from(("+", "-", "*", "/", "**", "@", "<")), part).map(
+            "({0[0]} {0[1]} {0[2]})".format
+        ),
         st.tuples(st.sampled_from(sorted(allowed.functions())), part).map("{0[0]}({0[1]})".format),
         st.tuples(part, st.sampled_from(sorted(allowed.methods()))).map("({0[0]}).{0[1]}()".format),
         st.tuples(part, st.sampled_from(("[0]", "[..., :1]", ".T", "[None]", ".sum(0)", ".detach()"))).map("".join),
@@ -146,7 +182,9 @@ programs = st.one_of(
 )
 mutations = st.lists(
     st.tuples(
-        st.integers(0, 80), st.integers(0, 6), st.sampled_from((*BREAKS, *ATOMS, *OPERATORS, *HOSTILE)) | st.text(max_size=3)
+        st.integers(0, 80),
+        st.integers(0, 6),
+        st.sampled_from((*BREAKS, *ATOMS, *OPERATORS, *HOSTILE)) | st.text(max_size=3),
     ),
     min_size=1,
     max_size=3,
@@ -230,14 +268,18 @@ def test_any_bytes_are_drawn_or_refused(content: bytes, encoding: str, static: b
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("around", ["{}", "y = {}", "y = x * log({})", "y=x; z={}", "y = x[{}]", "y = ones(2, dtype={})"])
+@pytest.mark.parametrize(
+    "around", ["{}", "y = {}", "y = x * log({})", "y=x; z={}", "y = x[{}]", "y = ones(2, dtype={})"]
+)
 def test_what_is_meant_to_break_out_is_drawn_or_refused(around: str, text: str) -> None:
     for static in (False, True):
         attempt(expression(around.format(text)), static=static)
         attempt(expression("y=x"), static=static, values={"x": around.format(text)})
 
 
-@pytest.mark.parametrize("act", [partial(open, "escaped", "w"), partial(os.system, "true"), partial(os.remove, "escaped")])
+@pytest.mark.parametrize(
+    "act", [partial(open, "escaped", "w"), partial(os.system, "true"), partial(os.remove, "escaped")]
+)
 def test_the_guard_sees_what_reaches_out(act: Callable[[], Any]) -> None:
     with pytest.raises(Escape), guarded():
         act()

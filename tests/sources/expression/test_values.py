@@ -63,7 +63,8 @@ def test_a_value_is_read_as_people_write_it(text: str, numbers: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2", "[1,2]", "ones(2)", "arange(6).reshape(2,3)", "ones(2,3).T", "True", "arange(3) > 1", "(ones(2)*2)[0]"]
+    "text",
+    ["2", "[1,2]", "ones(2)", "arange(6).reshape(2,3)", "ones(2,3).T", "True", "arange(3) > 1", "(ones(2)*2)[0]"],
 )
 def test_a_value_is_a_leaf_of_its_own_that_requires_gradients(text: str) -> None:
     tensor = value(text)
@@ -160,7 +161,9 @@ def test_values_that_are_not_used_are_read_all_the_same() -> None:
         evaluate("y=x", SourceOptions(values={"x": "1", "z": "abc"}))
 
 
-@pytest.mark.parametrize("text", ["tensor([2, 1], dtype=torch.long)", "tensor([2,1]).long()", "tensor([2,1], dtype=int64)"])
+@pytest.mark.parametrize(
+    "text", ["tensor([2, 1], dtype=torch.long)", "tensor([2,1]).long()", "tensor([2,1], dtype=int64)"]
+)
 def test_a_value_that_is_made_of_integers_stays_one_and_has_no_gradient(text: str) -> None:
     names = evaluate("y=cross_entropy(x,t)", SourceOptions(values={"x": "[[1,2,3],[1,2,3]]", "t": text})).names
     assert (str(names["t"].dtype), names["t"].requires_grad, names["x"].grad is None) == ("torch.int64", False, False)

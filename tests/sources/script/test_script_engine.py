@@ -52,7 +52,10 @@ def torch_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
             ["torch.nn.functional", "torch.nn", "torch.nn.functional.relu"],
         ),
         ("from torch import nn, tensor as T\nnn.ReLU()", ["torch.nn", "torch.tensor", "torch.nn.ReLU"]),
-        ("from torch.nn import functional as F\nF.relu(x)", ["torch.nn", "torch.nn.functional", "torch.nn.functional.relu"]),
+        (
+            "from torch.nn import functional as F\nF.relu(x)",
+            ["torch.nn", "torch.nn.functional", "torch.nn.functional.relu"],
+        ),
         ("import torch\nnn = torch.nn\nnn.Linear", ["torch.nn", "torch.nn.Linear"]),
         ("import torch\ntorch.ones(2).foo()", ["torch.Tensor.foo", "torch.ones"]),
         ("import torchvision.models", ["torchvision.models", "torchvision"]),

@@ -29,7 +29,9 @@ def refusal(folder: Folder, text: str, **options: object) -> str:
 def test_an_error_has_its_file_line_and_caret(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\nif True:\n    z = y + [][3] + 1\n")
     assert reading.failed
-    assert texts(reading, "error") == ["net.py:5: IndexError: list index out of range\n  z = y + [][3] + 1\n          ^^^^^"]
+    assert texts(reading, "error") == [
+        "net.py:5: IndexError: list index out of range\n  z = y + [][3] + 1\n          ^^^^^"
+    ]
     assert roots(reading) == ["y"]
 
 
@@ -172,7 +174,10 @@ def test_what_the_engine_lacks_is_said_in_pytorchs_words(
     [
         ("torch.optim.SGD([x]).no_such_thing", "torch.optim.SGD.no_such_thing"),
         ("torch.utils.data.DataLoader([1]).no_such_thing", "torch.utils.data.DataLoader.no_such_thing"),
-        ("torch.distributions.Categorical(x.exp()[None]).no_such_thing", "torch.distributions.Categorical.no_such_thing"),
+        (
+            "torch.distributions.Categorical(x.exp()[None]).no_such_thing",
+            "torch.distributions.Categorical.no_such_thing",
+        ),
         ("torch.autograd.graph.save_on_cpu().no_such_thing", "torch.autograd.graph.save_on_cpu().no_such_thing"),
     ],
 )
@@ -181,7 +186,9 @@ def test_what_an_object_lacks_is_named_as_pytorch_names_it(
 ) -> None:
     monkeypatch.setattr(torch_names, "has_torch", lambda: True)
     report = refusal(folder, f"{HEAD}{line}\n", engine="gviz")
-    assert report.rpartition("\n")[2] == f"{lacking} is not in gviz's engine; if PyTorch has it, run with --engine torch"
+    assert (
+        report.rpartition("\n")[2] == f"{lacking} is not in gviz's engine; if PyTorch has it, run with --engine torch"
+    )
     assert of_script(str(folder.path / "net.py")) == []  # which is not promised, then
 
 
@@ -266,7 +273,10 @@ def test_what_static_graphs_lack_is_said_without_a_folder_of_gviz_s(folder: Fold
 def test_an_error_of_gviz_itself_in_a_script_keeps_its_words(folder: Folder) -> None:
     text = HEAD + "import gviz\ny = x * 2\ngviz.save(gviz.graph(y), '')\n"
     error = texts(folder.run(text), "error")[0].splitlines()
-    assert error[:2] == ["net.py:5: the file's name has no suffix that tells the format", "  gviz.save(gviz.graph(y), '')"]
+    assert error[:2] == [
+        "net.py:5: the file's name has no suffix that tells the format",
+        "  gviz.save(gviz.graph(y), '')",
+    ]
     assert error[-1].startswith("end it in one of ")
 
 
@@ -320,11 +330,17 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
         ("with torch.no_grad:\n    pass\n", "write its brackets: with torch.no_grad():"),
         ("net = torch.nn.Linear(2, 3)\nnet.wieght\n", "did you mean weight?"),
         ("class Net(torch.nn.Module):\n    hidden = 1\nNet().hiden\n", "did you mean hidden?"),
-        ("import tensorflow as tf\ntf.GradientTape()\n", "gviz has TensorFlow 1's graph mode only (placeholder, Session)"),
+        (
+            "import tensorflow as tf\ntf.GradientTape()\n",
+            "gviz has TensorFlow 1's graph mode only (placeholder, Session)",
+        ),
         ("import tensorflow as tf\ntf.placehoder()\n", "did you mean placeholder?"),
         ("import nunpy\n", "did you mean numpy?"),
         ("import cv2\n", f"install it where gviz is, or take the import out:\n{torch_names.install('opencv-python')}"),
-        ("import torchmetrics\n", "it is built on PyTorch, which comes with it and runs the script; install it where gviz is"),
+        (
+            "import torchmetrics\n",
+            "it is built on PyTorch, which comes with it and runs the script; install it where gviz is",
+        ),
     ],
 )
 def test_what_is_mistyped_gets_the_name_that_was_meant(folder: Folder, text: str, hint: str) -> None:

@@ -77,7 +77,14 @@ def mutated(script: str, chance: random.Random) -> str:
 
 def says_where(text: str) -> bool:
     """Whether an error names the line, or is about the script as a whole: it has no graph, or ended itself."""
-    whole = "there is no graph", "there is nothing to", "has no", "the script ended itself", "nested too deeply", "is empty"
+    whole = (
+        "there is no graph",
+        "there is nothing to",
+        "has no",
+        "the script ended itself",
+        "nested too deeply",
+        "is empty",
+    )
     return bool(re.search(r"net\.py:\d+|line \d+", text)) or any(phrase in text for phrase in whole)
 
 

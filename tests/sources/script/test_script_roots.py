@@ -110,7 +110,9 @@ def test_a_deleted_name_stays_in_the_picture(folder: Folder) -> None:
 
 
 def test_for_a_root_made_after_backward_the_names_are_those_of_the_end(folder: Folder) -> None:
-    reading = folder.run(HEAD + "y = x * 2\ny.backward()\nx = torch.tensor(5.0, requires_grad=True)\nz = x * 3\n", roots=("z",))
+    reading = folder.run(
+        HEAD + "y = x * 2\ny.backward()\nx = torch.tensor(5.0, requires_grad=True)\nz = x * 3\n", roots=("z",)
+    )
     assert roots(reading) == ["z"]
     assert {node.name: node.value for node in reading.graph.nodes if node.kind == "leaf"} == {"x": 5}
 

@@ -241,7 +241,9 @@ def test_pickling_a_scripts_own_class_works(folder: Folder) -> None:
 
 
 def test_inspect_finds_the_scripts_source(folder: Folder) -> None:
-    text = "import inspect\n" + HEAD + "def f(x):\n    return x * 2\ny = f(x) * len(inspect.getsource(f).splitlines())\n"
+    text = (
+        "import inspect\n" + HEAD + "def f(x):\n    return x * 2\ny = f(x) * len(inspect.getsource(f).splitlines())\n"
+    )
     assert rows(folder.run(text))["y"].value == 8
 
 

@@ -75,7 +75,9 @@ def test_values_and_gradients_are_the_articles(
     table = rows(reading)
     assert not reading.failed
     assert {known: number(table[known].value) for known in values} == pytest.approx(values, rel=1e-6)
-    assert {row.name: number(row.grad) for row in table.values() if row.grad is not None} == pytest.approx(grads, rel=1e-6)
+    assert {row.name: number(row.grad) for row in table.values() if row.grad is not None} == pytest.approx(
+        grads, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,13 @@ def test_values_and_gradients_are_the_articles(
         ("y_xw.py", "y", (8, 8), {"MulBackward0": 1, "AddBackward0": 2}, "x w"),
         ("pasted_session.py", "y", (8, 8), {"MulBackward0": 1, "AddBackward0": 2}, "x w"),
         ("five_neurons.py", "L", (17, 17), {"RsubBackward1": 1, "AddBackward0": 1, "MulBackward0": 4}, "a w1 w2 w3 w4"),
-        ("five_neurons_frozen.py", "L", (13, 13), {"RsubBackward1": 1, "AddBackward0": 1, "MulBackward0": 4}, "a w3 w4"),
+        (
+            "five_neurons_frozen.py",
+            "L",
+            (13, 13),
+            {"RsubBackward1": 1, "AddBackward0": 1, "MulBackward0": 4},
+            "a w3 w4",
+        ),
         ("no_grad.py", "y", (6, 5), {"MulBackward0": 1}, "x w"),
         ("h_wxb.py", "h", (9, 8), {"AddBackward0": 1, "MulBackward0": 1}, "x w b"),
         ("h_wxb_frozen.py", "h", (7, 6), {"AddBackward0": 1, "MulBackward0": 1}, "w b"),
@@ -175,7 +183,9 @@ def test_the_root_is_told(name: str, notes: list[str], engine: str) -> None:
     assert texts(sample(name, engine)) == notes
 
 
-@pytest.mark.parametrize(("name", "shape"), [("five_neurons_3x3_sum.py", (18, 18)), ("five_neurons_3x3_ones.py", (17, 17))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("five_neurons_3x3_sum.py", (18, 18)), ("five_neurons_3x3_ones.py", (17, 17))]
+)
 def test_the_sum_and_the_ones_both_give_3x3_gradients(engine: str, name: str, shape: tuple[int, int]) -> None:
     reading = sample(name, engine)
     table: dict[str, Any] = rows(reading)
@@ -208,7 +218,9 @@ def test_requires_grad_is_contagious(name: str, requires_grad: dict[str, bool], 
 
 
 @pytest.mark.parametrize(("name", "outside"), [("no_grad.py", ["z"]), ("detach.py", ["copy", "k"])])
-def test_what_is_made_outside_of_the_graph_is_a_leaf_without_gradient(name: str, outside: list[str], engine: str) -> None:
+def test_what_is_made_outside_of_the_graph_is_a_leaf_without_gradient(
+    name: str, outside: list[str], engine: str
+) -> None:
     table = rows(sample(name, engine))
     for other in outside:
         assert (table[other].grad_fn, table[other].is_leaf, table[other].requires_grad) == (None, True, False)

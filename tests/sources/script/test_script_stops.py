@@ -83,7 +83,9 @@ def test_of_two_places_the_first_that_the_run_comes_to_counts(folder: Folder) ->
 
 
 @pytest.mark.parametrize(("line", "stopped"), [(1, 3), (5, 4), (7, 8), (8, 8), (10, 10)])
-def test_a_line_without_a_statement_stands_for_the_one_around_it_or_the_next(folder: Folder, line: int, stopped: int) -> None:
+def test_a_line_without_a_statement_stands_for_the_one_around_it_or_the_next(
+    folder: Folder, line: int, stopped: int
+) -> None:
     program = '''\
 """What it is for."""
 from __future__ import annotations
@@ -96,7 +98,9 @@ def f(x):
 
 y = f(x)
 '''
-    assert texts(folder.run(program, until=str(line), rootless=True))[0].startswith(f"stopped before line {stopped} ran")
+    assert texts(folder.run(program, until=str(line), rootless=True))[0].startswith(
+        f"stopped before line {stopped} ran"
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -115,7 +119,9 @@ def test_docstrings_and_the_lines_of_errors_stay_as_they_are(folder: Folder) -> 
     assert texts(reading, "error")[0].startswith(f"{folder.path}/net.py:8: ZeroDivisionError")
 
 
-def test_a_line_that_is_not_there_is_refused_before_the_script_runs(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_that_is_not_there_is_refused_before_the_script_runs(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SourceError, match=r"--until 40: the last statement of .*net.py is at line 3"):
         folder.run(HEAD + "print('ran')\n", until="40")
     assert capsys.readouterr().out == ""
@@ -138,7 +144,8 @@ def test_a_place_that_a_run_does_not_come_to_is_a_warning(folder: Folder, option
 def test_a_stop_that_other_code_swallows_comes_again_and_is_owned_up_to(folder: Folder) -> None:
     folder.write("careless.py", "def call(f):\n    try:\n        f()\n    except BaseException:\n        pass\n")
     reading = folder.run(
-        HEAD + "import careless\ny = x * 2\nfor i in range(3):\n    careless.call(lambda: y.backward(retain_graph=True))\n",
+        HEAD
+        + "import careless\ny = x * 2\nfor i in range(3):\n    careless.call(lambda: y.backward(retain_graph=True))\n",
         stop_at="backward",
     )
     assert rows(reading)["x"].grad == 6
@@ -156,13 +163,18 @@ def test_a_place_that_is_none_is_refused(options: dict[str, str]) -> None:
 def test_an_interrupted_script_is_read_as_far_as_it_came_if_that_is_asked_for(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\nraise KeyboardInterrupt\n", on_interrupt="draw")
     assert (reading.status, roots(reading)) == (130, ["y"])
-    assert texts(reading, "warning") == ["Ctrl-C at line 4: this is as far as the script came; Ctrl-C again ends gviz at once"]
+    assert texts(reading, "warning") == [
+        "Ctrl-C at line 4: this is as far as the script came; Ctrl-C again ends gviz at once"
+    ]
     with pytest.raises(KeyboardInterrupt):
         folder.run("import torch\nraise KeyboardInterrupt\n", on_interrupt="draw")
 
 
 def test_an_expression_has_no_use_for_them() -> None:
-    notes = [note.text for note in read("y=x", SourceOptions(values={"x": 1}, until="3", watch="x"), say=lambda _: None).notes]
+    notes = [
+        note.text
+        for note in read("y=x", SourceOptions(values={"x": 1}, until="3", watch="x"), say=lambda _: None).notes
+    ]
     assert notes == ["--until 3, --watch x not used: an expression is computed as a whole; these are for scripts"]
 
 
@@ -198,7 +210,9 @@ def interrupted(gviz: Program, *words: str, times: int = 1) -> tuple[int, str, s
     """The exit status and what was written after so many Ctrl-C."""
     line = [sys.executable, "-m", "gviz", *words]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(line, cwd=gviz.folder, env=clean_environment(gviz.home), stdout=pipe, stderr=pipe, text=True)
+    process = subprocess.Popen(
+        line, cwd=gviz.folder, env=clean_environment(gviz.home), stdout=pipe, stderr=pipe, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "go\n"
     process.send_signal(signal.SIGINT)
@@ -213,7 +227,9 @@ def test_ctrl_c_in_a_training_loop_draws_what_there_is(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(WAITS.format(seconds=0))
     status, out, err = interrupted(gviz, "render", "net.py", "-o", "net.svg")
     assert (status, out) == (130, "tidy\n")
-    assert re.match(r"warning: Ctrl-C at line (9|10): this is as far as the script came; Ctrl-C again ends gviz at once\n", err)
+    assert re.match(
+        r"warning: Ctrl-C at line (9|10): this is as far as the script came; Ctrl-C again ends gviz at once\n", err
+    )
     assert "<svg" in (gviz.folder / "net.svg").read_text()
 
 
@@ -229,7 +245,9 @@ def test_a_second_ctrl_c_ends_at_once(gviz: Program) -> None:
 @pytest.mark.parametrize(
     ("end", "status"), [("", 0), ("sys.exit(3)", 3), ("sys.exit('no')", 1), ("1 / 0", 1), ("sys.exit(-1)", 255)]
 )
-def test_run_has_the_output_and_the_status_of_the_script_and_draws_nothing(gviz: Program, end: str, status: int) -> None:
+def test_run_has_the_output_and_the_status_of_the_script_and_draws_nothing(
+    gviz: Program, end: str, status: int
+) -> None:
     (gviz.folder / "net.py").write_text(f"import sys, torch\nprint(sys.argv[1:])\n{end}\n")
     done = gviz("run", "net.py", "--", "--epochs", "1")
     assert (done.status, done.out) == (status, "['--epochs', '1']\n")

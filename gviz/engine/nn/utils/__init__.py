@@ -16,24 +16,30 @@ from gviz.numbers.words import absent
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
+
 def gradients(parameters: Any) -> list[Any]:
     """Return the gradients of a tensor, or of several, as far as there are any."""
     return [t.grad for t in ([parameters] if isinstance(parameters, Tensor) else parameters) if t.grad is not None]
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                    foreach: Any = None) -> Tensor:
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
     """Scale gradients down so that their norm together is at most ``max_norm``; return the norm before."""
     grads, order = gradients(parameters), float(norm_type)
     with no_grad():
         total: Any = call["stack"]([grad.norm(order) for grad in grads] or [zeros(())], 0).norm(order)
         if error_if_nonfinite and not np.isfinite(total._array):
-            raise RuntimeError(f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
-                               "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                               "`error_if_nonfinite=False`")
+            raise RuntimeError(
+                f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
+                "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                "`error_if_nonfinite=False`"
+            )
         scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for grad in grads:
             grad.mul_(scale)
     return total
+
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
     """Keep every element of the gradients between ``-clip_value`` and ``clip_value``."""
@@ -41,14 +47,17 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) ->
         for grad in gradients(parameters):
             grad.clamp_(-float(clip_value), float(clip_value))
 
+
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """Return all elements one after the other."""
     return call["cat"]([p.reshape(-1) for p in parameters], 0)
+
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Let each parameter be its part of the vector."""
     parameters = list(parameters)
     for parameter, part in zip(parameters, vec.split([one.numel() for one in parameters]), strict=True):
         parameter.data = part.view_as(parameter).data
+
 
 __getattr__ = absent("torch.nn.utils", "parametrize")

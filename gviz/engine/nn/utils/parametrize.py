@@ -18,13 +18,17 @@ from gviz.ops.checks import refuse
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 
-CHANGED = ("Registering a parametrization may not change the {} of the tensor, unless `unsafe` flag is enabled.\n"
-           "unparametrized {}: {}\nparametrized {}: {}")
+CHANGED = (
+    "Registering a parametrization may not change the {} of the tensor, unless `unsafe` flag is enabled.\n"
+    "unparametrized {}: {}\nparametrized {}: {}"
+)
+
 
 class Cache:
     """What was computed within :func:`cached`, by module and name; None outside of it."""
 
     kept: dict[Any, Any] | None = None
+
 
 @contextmanager
 def cached() -> Iterator[None]:
@@ -35,9 +39,11 @@ def cached() -> Iterator[None]:
     finally:
         Cache.kept = before
 
+
 def keep(module: Any, name: str, tensor: Any) -> None:
     """Make a tensor a parameter or a buffer of the module."""
     (module.register_parameter if isinstance(tensor, Parameter) else module.register_buffer)(name, tensor)
+
 
 class ParametrizationList(ModuleList):
     """The modules that make a tensor one after the other, and what they make it of: ``original``."""
@@ -59,8 +65,11 @@ class ParametrizationList(ModuleList):
                         value = module.right_inverse(value)
                 elif needed:
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
-        refuse(not isinstance(value, Tensor), "a right_inverse that gives several tensors is not in gviz's engine; run with "
-               "--engine torch", NotImplementedError)
+        refuse(
+            not isinstance(value, Tensor),
+            "a right_inverse that gives several tensors is not in gviz's engine; run with --engine torch",
+            NotImplementedError,
+        )
         self.original.data = value.data
 
     def forward(self) -> Any:
@@ -70,10 +79,12 @@ class ParametrizationList(ModuleList):
             made = module(made)
         return made
 
+
 def compare(made: Any, shape: Any, dtype: Any) -> None:
     """Refuse a parametrization that changes the shape or the type."""
     for what, before in (("dtype", dtype), ("shape", shape)):
         refuse(getattr(made, what) != before, CHANGED.format(what, what, before, what, getattr(made, what)), ValueError)
+
 
 def inject(module: Any, name: str) -> None:
     """Let the module's own class compute the tensor."""
@@ -85,6 +96,7 @@ def inject(module: Any, name: str) -> None:
         return kept[key]
 
     setattr(type(module), name, property(found, lambda self, value: self.parametrizations[name].right_inverse(value)))
+
 
 def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
     """Let a module compute a parameter or a buffer of another one, from what it was or from its right inverse.
@@ -98,8 +110,11 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
             compare(parametrization(before), before.shape, before.dtype)
         module.parametrizations[tensor_name].append(parametrization)
         return module
-    refuse(tensor_name not in {**module._parameters, **module._buffers}, f"Module '{module}' does not have a parameter, a "
-           f"buffer, or a parametrized element with name '{tensor_name}'", ValueError)
+    refuse(
+        tensor_name not in {**module._parameters, **module._buffers},
+        f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'",
+        ValueError,
+    )
     made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
@@ -109,15 +124,20 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     module.parametrizations[tensor_name] = made
     return module
 
+
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     """Return whether a tensor of a module is computed, or any."""
     held = getattr(module, "parametrizations", None)
     return isinstance(held, ModuleDict) and (len(held) > 0 if tensor_name is None else tensor_name in list(held))
 
+
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
     """Make a tensor a plain one again: what it was computed to be last, or what it was computed of."""
-    refuse(not is_parametrized(module, tensor_name), f"Module {module} does not have a parametrization on {tensor_name}",
-           ValueError)
+    refuse(
+        not is_parametrized(module, tensor_name),
+        f"Module {module} does not have a parametrization on {tensor_name}",
+        ValueError,
+    )
     original = module.parametrizations[tensor_name].original
     if leave_parametrized:
         original.data = getattr(module, tensor_name).data
@@ -128,5 +148,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         del module.parametrizations
         module.__class__ = type(module).__bases__[0]
     return module
+
 
 __getattr__ = absent("torch.nn.utils.parametrize")

@@ -15,7 +15,12 @@ from gviz.ops.checks import refuse
 from gviz.ops.recurrent import spans_of
 
 __all__ = [
-    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence",
+    "PackedSequence",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
     "unpad_sequence",
 ]
 
@@ -32,7 +37,10 @@ class PackedSequence(NamedTuple):
         """Return it with the data of another type."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+
+def pack_padded_sequence(
+    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack padded sequences of these lengths, the longest first; ``enforce_sorted=False`` sorts them."""
     lengths, order = lengths.long() if isinstance(lengths, Tensor) else constant(lengths, np.int64), None
     if not enforce_sorted:
@@ -41,16 +49,24 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     data, sizes = call["pack_padded_sequence"](input, lengths, batch_first)
     return PackedSequence(data, sizes, order, None if order is None else constant(np.argsort(order._array)))
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Any, Any]:
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Any, Any]:
     """Return the sequences padded to the longest one, or to a length, and their lengths."""
     data, sizes, _, order = sequence
     sizes, cut = sizes._array, call["slice_row"]
-    refuse(total_length is not None and total_length < len(sizes),
-           "Expected total_length to be at least the length of the longest sequence in input, but got "
-           f"total_length={total_length} and max sequence length being {len(sizes)}", ValueError)
+    refuse(
+        total_length is not None and total_length < len(sizes),
+        "Expected total_length to be at least the length of the longest sequence in input, but got "
+        f"total_length={total_length} and max sequence length being {len(sizes)}",
+        ValueError,
+    )
     out = empty((total_length or len(sizes), int(sizes[0]), *data.shape[1:]), data.dtype).fill_(padding_value)
-    ends = [*(np.flatnonzero(np.diff(sizes)) + 1).tolist(), len(sizes)]  # steps that as many sequences reach are copied at once
+    ends = [
+        *(np.flatnonzero(np.diff(sizes)) + 1).tolist(),
+        len(sizes),
+    ]  # steps that as many sequences reach are copied at once
     spans, first = spans_of(sizes), 0
     for end in ends:
         part = cut(data, 0, spans[first][0], spans[end - 1][1], 1).view(end - first, int(sizes[first]), *data.shape[1:])
@@ -59,10 +75,16 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     out, lengths = out.transpose(0, 1) if batch_first else out, constant((sizes[:, None] > np.arange(sizes[0])).sum(0))
     return (out, lengths) if order is None else (out.index_select(0 if batch_first else 1, order), lengths[order])
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Any:
     """Return sequences of several lengths as one tensor, with a value after (or before) one that is shorter."""
     sequences = list(sequences)
-    refuse(padding_side not in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    refuse(
+        padding_side not in ("left", "right"),
+        f"Expected padding_side to be one of left or right, but got {padding_side}.",
+    )
     first, longest, cut = sequences[0], max(map(len, sequences)), call["slice_row"]
     shape = (len(sequences), longest) if batch_first else (longest, len(sequences))
     out = empty((*shape, *first.shape[1:]), first.dtype).fill_(padding_value)
@@ -74,6 +96,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
             cut(out, 0, start, start + len(one), 1).select(1, number).copy_(one)
     return out
 
+
 def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
     """Return the sequences that were padded, of these lengths."""
     if not batch_first:
@@ -81,12 +104,15 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     places = constant(np.arange(padded_sequences.shape[1]))
     return [one[places < length] for one, length in zip(padded_sequences, lengths, strict=True)]
 
+
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences of several lengths, the longest first."""
     return pack_padded_sequence(pad_sequence(sequences), [len(one) for one in sequences], enforce_sorted=enforce_sorted)
 
+
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
     """Return the sequences that were packed."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
+
 
 __getattr__ = absent("torch.nn.utils.rnn")
