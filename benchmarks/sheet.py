@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import GvizWarning
-from gviz.pictures.options import THEMES, VIEWS
-from gviz.pictures.theme import THEMES as THEME_OF
+from gviz.pictures.options import VIEWS
+from gviz.pictures.theme import THEMES
 from gviz.render import RenderOptions, render
 from gviz.sources import SourceOptions, read
 
@@ -97,7 +97,7 @@ def write(file: Path, rows: list[list[bytes]]) -> None:
 def colours() -> list[str]:
     """Return the colours of all themes, each once."""
     found = list(BETWEEN)
-    for theme in THEME_OF.values():
+    for theme in THEMES.values():
         found += [theme.page, theme.ink, theme.muted, theme.gradient, theme.line]
         found += [colour for pair in theme.boxes.values() for colour in pair]
     return list(dict.fromkeys(found))

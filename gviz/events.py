@@ -15,16 +15,14 @@ import os
 import re
 import struct
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from gviz.errors import FileError
 from gviz.files import check_name, explained, write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 Dims: TypeAlias = "Sequence[int | None] | None"
 """Sizes, None for an unknown one; None for an unknown rank."""

@@ -9,15 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO, TextIO
 
 from gviz.errors import FileError, Place
 from gviz.text import closest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO, TextIO
 
 STDIN = "<stdin>"
 """The name of standard input in messages, as Python has it."""

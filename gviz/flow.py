@@ -7,18 +7,13 @@ does, without touching any ``.grad``, as long as the graph has not been freed.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gviz.graphs import to_value
-from gviz.walk import MOST_FLOWING, Flow, held_by
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gviz.graphs import Value
-    from gviz.walk import NodeLike, TensorLike
+from gviz.graphs import Value, to_value
+from gviz.walk import MOST_FLOWING, Flow, NodeLike, TensorLike, held_by
 
 MOST = MOST_FLOWING
 

@@ -10,16 +10,14 @@ Edges point the way the data flows, from the leaves to the root, as TorchViz dra
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gviz.text import excerpt, line_text
-
-if TYPE_CHECKING:
-    import os
 
 Value: TypeAlias = "float | int | bool | str | tuple[Value, ...] | None"
 """A number for 0-d, else nested tuples of numbers; not-a-number and infinities are the texts "nan", "inf", "-inf"."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.flow import flow_of
+from gviz.graphs import Graph
 from gviz.walk import by_name, is_tensor, walk
-
-if TYPE_CHECKING:
-    from gviz.graphs import Graph
 
 
 def graph(tensors: Any, params: Any = None, *, saved: bool = False, flow: bool = False) -> Graph:

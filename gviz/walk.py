@@ -11,13 +11,11 @@ from __future__ import annotations
 import gc
 import math
 import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graphs import Edge, Graph, Node, TensorRow, Value, to_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SAVED = "_saved_"
 FREED = "freed"

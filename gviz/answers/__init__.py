@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -16,16 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from gviz.errors import RenderError
 from gviz.explain.derivation import MOST_PATHS, Derivation, derive
 from gviz.files import write
-from gviz.sources import Source, SourceOptions, read
+from gviz.sources import Note, Reading, Source, SourceOptions, read
 from gviz.sources.source import looks_like_a_file
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from gviz.explain.naming import Named
     from gviz.explain.troubles import Trouble
-    from gviz.sources import Note, Reading
 
 __all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gviz.explain.derivation import begins_with_one, is_retained, kind_of, single
+from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
-from gviz.graphs import size_of
+from gviz.explain.paths import Chain, Path, Step
+from gviz.graphs import Edge, Node, Value, size_of
 from gviz.passes.elements import agree, elements, is_finite, plus
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN, read, written
 from gviz.pictures.labels import decimal, norm, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
-
-if TYPE_CHECKING:
-    from gviz.explain.derivation import Derivation
-    from gviz.explain.paths import Chain, Path, Step
-    from gviz.graphs import Edge, Node, Value
 
 MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 from unicodedata import normalize
 
+from gviz.answers import Explanation, Page
 from gviz.answers.formulas import (
     UNNAMED,
+    Section,
     counted,
     grad_name,
     heading,
@@ -20,18 +22,11 @@ from gviz.answers.formulas import (
     target,
 )
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
-from gviz.graphs import size_of
+from gviz.explain.paths import Chain, Path
+from gviz.graphs import Edge, Node, Value, size_of
 from gviz.passes.formulas import UNKNOWN, read
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.answers import Explanation, Page
-    from gviz.answers.formulas import Section
-    from gviz.explain.paths import Chain, Path
-    from gviz.graphs import Edge, Node, Value
 
 HEAD = r"""\documentclass{article}
 \usepackage[margin=2cm]{geometry}

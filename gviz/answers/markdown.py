@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from gviz.answers import Explanation, Page
 from gviz.answers.formulas import (
     UNNAMED,
+    Section,
     counted,
     forward,
     grad_name,
@@ -19,15 +21,9 @@ from gviz.answers.formulas import (
 )
 from gviz.answers.terminal import quotient
 from gviz.explain.derivation import Derivation, begins_with_one
+from gviz.explain.paths import Chain, Path
 from gviz.pictures.trails import in_brackets
 from gviz.text import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gviz.answers import Explanation, Page
-    from gviz.answers.formulas import Section
-    from gviz.explain.paths import Chain, Path
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})
 """Signs that Markdown would take for its own."""

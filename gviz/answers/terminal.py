@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from gviz.answers import Explanation, Page
 from gviz.answers.formulas import (
     LONGEST_CELL,
     UNNAMED,
@@ -23,15 +25,10 @@ from gviz.answers.formulas import (
     target,
 )
 from gviz.explain.derivation import MOST_LISTED, Derivation, begins_with_one
+from gviz.explain.paths import Chain, Path
+from gviz.graphs import Node
 from gviz.pictures.trails import in_brackets
 from gviz.text import display_width, shorten, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gviz.answers import Explanation, Page
-    from gviz.explain.paths import Chain, Path
-    from gviz.graphs import Node
 
 LEAST_WIDTH = 40
 """Columns that the text takes at the least; a narrower terminal breaks its lines itself."""

@@ -44,9 +44,8 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
         names = f"input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype {dtypes.of(values.dtype).c_name}"
         raise RuntimeError(f"Bad in-place call: {names} should match")
     refuse_cast(values.dtype, array.dtype)
-    if array.size > 1 and any(
-        n > 1 and step and not own for n, own, step in zip(array.shape, array.strides, values.strides)
-    ):  # noqa: B905
+    sizes_and_strides = zip(array.shape, array.strides, values.strides, strict=False)
+    if array.size > 1 and any(n > 1 and step and not own for n, own, step in sizes_and_strides):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation."

@@ -39,7 +39,10 @@ NON_LEAF_GRAD = (
     "See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
-USE_DETACH = " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use"
+    " var_no_grad = var.detach()."
+)
 DETACHED_VIEW = (
     "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
     "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "

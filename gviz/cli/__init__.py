@@ -8,17 +8,15 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
 from gviz import __version__
 from gviz.cli import streams
 from gviz.errors import GvizError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["COMMANDS", "main", "run"]
 

@@ -11,10 +11,9 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import makes_picture
+from gviz.cli.output import Output, makes_picture
 
 if TYPE_CHECKING:
-    from gviz.cli.output import Output
     from gviz.compare import Pair
     from gviz.sources import Source, SourceOptions
 

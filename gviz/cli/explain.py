@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, READING, OneOf, SourceCommand, takes_source
+from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, takes_source
 from gviz.errors import FileError
 
 if TYPE_CHECKING:
     from gviz.answers import Explanation, Page
-    from gviz.cli.options import Command
     from gviz.sources import Source, SourceOptions
 
 FORMS = ("text", "latex", "markdown", "json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,9 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import OneOf, SourceCommand, not_blank, takes_source
+from gviz.graphs import TensorRow, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gviz.graphs import TensorRow, Value
     from gviz.sources import Reading, Source, SourceOptions
 
 

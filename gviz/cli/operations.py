@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gviz.graphs import Graph
+from gviz.graphs import Graph
 
 HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 """Inputs may be hundreds, as those of an optimizer's step: they come last."""

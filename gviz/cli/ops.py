@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +13,6 @@ from gviz.cli import streams
 from gviz.text import aligned, did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gviz.explain.catalogue import Operation
 
 MOST_IN_FULL = 6

@@ -8,6 +8,7 @@ import re
 import sys
 import unicodedata
 import warnings
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, OneOf, not_one_of, pairs
+from gviz.cli.options import NAMES, Command, OneOf, not_one_of, pairs
 from gviz.errors import FileError, RenderError
 from gviz.files import STDIN
+from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
 from gviz.pictures.options import FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
 from gviz.pictures.theme import THEMES
@@ -26,10 +28,6 @@ from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from gviz.cli.options import Command
-    from gviz.graphs import Graph
     from gviz.sources import Source
 
 TREE_LINES = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING
 from gviz.cli import streams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from gviz.sources import Reading, Source, SourceOptions
     from gviz.sources.script.changes import Change
 

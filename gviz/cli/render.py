@@ -9,11 +9,10 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import makes_picture, title_of
+from gviz.cli.output import Output, makes_picture, title_of
 from gviz.cli.reading import read_source
 
 if TYPE_CHECKING:
-    from gviz.cli.output import Output
     from gviz.sources import Source, SourceOptions
 
 MANY = 100

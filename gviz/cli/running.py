@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from gviz.cli.options import SourceCommand, takes_source
+from gviz.graphs import TensorRow
 from gviz.text import line_text
 
 if TYPE_CHECKING:
-    from gviz.graphs import TensorRow
     from gviz.sources import Source, SourceOptions
     from gviz.sources.script.changes import Change
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,20 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import OneOf, SourceCommand, takes_source
+from gviz.cli.options import Command, OneOf, SourceCommand, takes_source
 from gviz.cli.output import default_stem, title_of
 from gviz.cli.reading import read_source
 from gviz.errors import FileError, SourceError
 from gviz.files import for_file
+from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
 from gviz.pictures.options import EVERY, RenderOptions
 from gviz.pictures.theme import THEMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gviz.cli.options import Command
-    from gviz.graphs import Graph
     from gviz.sources import Source, SourceOptions
 
 FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
 from gviz.text import aligned, display_width, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
     from rich.console import Console
     from rich.table import Table
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
 from gviz.cli.table import LONGEST_CELL, console, cut, fit, heading, print_rows, ruled
+from gviz.graphs import Graph, TensorRow, Value
 from gviz.pictures.labels import shape_text, value_text
 from gviz.text import aligned, joined, line_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gviz.graphs import Graph, TensorRow, Value
     from gviz.sources import Reading
 
 MOST_ALIASES = 4

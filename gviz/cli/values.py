@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,8 +10,6 @@ import click
 from gviz.errors import FileError, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gviz.sources.source import Source
 
 VALUES = 'such a file looks like {"x": 2, "W": [[1, 2], [3, 4]]}'

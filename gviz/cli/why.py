@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from gviz.cli import streams
 from gviz.cli.options import READING, SourceCommand, takes_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from gviz.explain.case import Cause
     from gviz.sources import Source, SourceOptions
 

@@ -7,21 +7,18 @@ records a graph anew in each run, goes backward through it, and drops it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz import engine
 from gviz.errors import SourceError
+from gviz.graphs import Graph
 from gviz.static.errors import OpError
 from gviz.text import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gviz.graphs import Graph
 
 __all__ = ["Comparison", "Pair", "Static", "compare"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gviz.graphs import Graph, Node
@@ -9,8 +10,6 @@ from gviz.static.out import picture
 from gviz.static.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gviz.compare import Comparison
 
 BARS = 44

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz import engine
 from gviz import static as tf
 from gviz.compare import Pair, Static
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
+from gviz.sources.expression.check import Program
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.run import compiled, find
 from gviz.sources.expression.static import StaticForm, look_through
 from gviz.sources.expression.values import find_dtype, make_value
-from gviz.sources.options import SourceOptions
+from gviz.sources.options import Note, SourceOptions
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Tensor
 from gviz.static.session import Session
 from gviz.text import did_you_mean, excerpt
 from gviz.walk import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gviz.sources.expression.check import Program
-    from gviz.sources.options import Note
 
 POWER, SIZE = 100, 10
 """The program of TensorFlow's guide: the power of the matrix, and its rows and columns."""

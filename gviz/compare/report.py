@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gviz.compare import Comparison
 from gviz.compare.picture import bars, seconds
 from gviz.text import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gviz.compare import Comparison
 
 HOW = (
     "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from gviz.graphs import Graph, Node, TensorRow, Value
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
 from gviz.text import line_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Graph, Node, TensorRow, Value
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""

@@ -8,12 +8,13 @@ as *parts*.
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz import engine, ops
 from gviz.autograd.formulas import inputs_of
@@ -24,9 +25,6 @@ from gviz.autograd.views import CopySlices
 from gviz.engine.nn.options import LAYERS
 from gviz.explain.symbols import formula_text, location, meaning
 from gviz.text import joined
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Texts = tuple[str, ...]
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import SourceError
 from gviz.explain.local import GRAD, with_formula
-from gviz.explain.paths import along, find_paths
-from gviz.graphs import size_of
+from gviz.explain.paths import Chain, Path, along, find_paths
+from gviz.graphs import Edge, Graph, Node, Value, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gviz.explain.paths import Chain, Path
-    from gviz.graphs import Edge, Graph, Node, Value
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""

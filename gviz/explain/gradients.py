@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from gviz.explain.case import Cause, sign_of
+from gviz.explain.case import Case, Cause, sign_of
 from gviz.explain.outside import false_cure
+from gviz.graphs import Edge, Node, TensorRow, Value
 from gviz.passes.elements import NOT_FINITE, elements, has_only, is_finite, plus, positions
 from gviz.text import joined, line_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.explain.case import Case
-    from gviz.graphs import Edge, Node, TensorRow, Value
 
 MOST = 3
 """Places that are listed."""

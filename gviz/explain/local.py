@@ -10,21 +10,17 @@ derivative is named for what it does to the gradient: ``grad @ w.T``.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
-from gviz.graphs import size_of
+from gviz.graphs import Edge, Graph, size_of
 from gviz.passes.expressions import with_letters, words_of
 from gviz.passes.formulas import UNKNOWN, written
 from gviz.passes.operands import rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gviz.graphs import Edge, Graph
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",

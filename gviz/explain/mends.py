@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 CUTS = {"detach", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a call or as an attribute."""

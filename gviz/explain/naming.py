@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.explain.catalogue import NODES, is_operator, matching, operations, spellings
+from gviz.explain.catalogue import NODES, Operation, is_operator, matching, operations, spellings
 from gviz.text import closest, did_you_mean, excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.explain.catalogue import Operation
 
 WRAPPED = re.compile(r"\s*(?:\w+\s*=\s*)?<?\s*((?:\w+(?:\.|::))*)(\w+)(?:\s+object(?: at 0x[0-9a-fA-F]+)?)?\s*>?\)?\s*")
 """A name with what print() puts around it: ``grad_fn=<AddBackward0>``, ``<AddBackward0 object at 0x7f3c>``."""

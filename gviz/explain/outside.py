@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gviz.explain import mends
-from gviz.explain.case import Cause
-
-if TYPE_CHECKING:
-    from gviz.explain.case import Case
-    from gviz.graphs import TensorRow
+from gviz.explain.case import Case, Cause
+from gviz.graphs import TensorRow
 
 CUTS = {
     "frozen": "{it} does not require a gradient any more",

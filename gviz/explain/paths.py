@@ -6,19 +6,16 @@ A graph of n operations may have 2^n paths, so they are counted, and their produ
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gviz.errors import SourceError
+from gviz.graphs import Edge, Graph, Node, TensorRow, Value
 from gviz.passes.elements import agree, largest, plus, sum_to, through, times
 from gviz.passes.expressions import operator_of
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gviz.graphs import Edge, Graph, Node, TensorRow, Value
 
 MOST = 4
 """Paths that are listed."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gviz.explain import mends
-from gviz.explain.case import Cause, sign_of
+from gviz.explain.case import Case, Cause, Lines, Stop, sign_of
 from gviz.explain.outside import cut_off, never_required
 from gviz.explain.troubles import trouble_in
-
-if TYPE_CHECKING:
-    from gviz.explain.case import Case, Lines, Stop
-    from gviz.graphs import Edge, TensorRow
+from gviz.graphs import Edge, TensorRow
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"

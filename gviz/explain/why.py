@@ -9,7 +9,7 @@ PyTorch. ``stopped.py`` has the causes that are errors, ``outside.py`` those of 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from gviz.errors import SourceError
 from gviz.explain import mends
@@ -17,12 +17,8 @@ from gviz.explain.case import Case, Cause
 from gviz.explain.gradients import not_finite_root, of_gradient
 from gviz.explain.outside import CUTS, false_cure, never_required, outside
 from gviz.explain.stopped import is_about, is_without_graph, stopped
+from gviz.graphs import Graph, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Graph, Node, TensorRow
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""

@@ -11,15 +11,13 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.layout import NoEngineError
 from gviz.layout.fonts import drawing_environment
 from gviz.layout.talk import overheard, pass_on, refusal, scratch_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NAME = "the embedded Graphviz"
 

@@ -8,10 +8,8 @@ square of the number of place holders, gets a limit (``nslimit``) that small gra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 _MOST_PLACES = 4_000
 """Place holders that any graph may have; a larger graph may have one per node."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
+from gviz.errors import RenderError
 from gviz.layout import DrawingError, NoEngineError, RenderWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.errors import RenderError
 
 _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
 """Lines about how this machine's fonts are configured: they change nothing in a picture that has its own font."""

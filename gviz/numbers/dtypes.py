@@ -7,6 +7,7 @@ Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ import numpy as np
 from gviz.numbers.classes import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Array = np.ndarray[Any, Any]
     Number = bool | int | float | complex
 

@@ -8,18 +8,16 @@ columns of one width, lines of 80 characters, and only the edges of what has mor
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable
 from math import isfinite, prod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import numpy as np
 
 from gviz.numbers.dtypes import bool_, get_default_dtype, int64, of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Self
-
     Array = np.ndarray[Any, Any]
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,6 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import cast, get_default_dtype, no_kernel, of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Array = np.ndarray[Any, Any]
     DType = np.dtype[Any]
 

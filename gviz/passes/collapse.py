@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gviz.errors import SourceError
 from gviz.graphs import Edge, Graph, Node
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def scopes_of(graph: Graph) -> list[str]:

@@ -9,16 +9,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from gviz.graphs import Edge, Node
+from gviz.graphs import Edge, Graph, Node, TensorRow, Value
 from gviz.passes.elements import plus
 from gviz.passes.expressions import constant_of, output_name, words_of
 from gviz.passes.formulas import UNKNOWN, read
 from gviz.text import line_text
-
-if TYPE_CHECKING:
-    from gviz.graphs import Graph, TensorRow, Value
 
 
 def dataflow(graph: Graph) -> Graph:

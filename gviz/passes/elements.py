@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from gviz.graphs import size_of, to_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from gviz.graphs import Value
+from gviz.graphs import Value, size_of, to_value
 
 NOT_FINITE = ("nan", "inf", "-inf")
 """The texts for what is no finite number."""

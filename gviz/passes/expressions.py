@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, product
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from gviz.graphs import Edge, Graph, Node
 from gviz.passes.formulas import UNKNOWN, read
 from gviz.passes.operands import held_by, options_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from gviz.graphs import Edge, Graph, Node
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),

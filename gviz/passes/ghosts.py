@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from gviz.graphs import Graph
 from gviz.passes.dataflow import dataflow
-
-if TYPE_CHECKING:
-    from gviz.graphs import Graph
 
 
 def with_ghosts(graph: Graph) -> Graph:

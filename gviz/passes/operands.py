@@ -6,9 +6,10 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from gviz.graphs import Node
+
 if TYPE_CHECKING:
     from gviz.autograd.row import Row
-    from gviz.graphs import Node
 
 UNTOLD = "…"
 """Stands for the options of a call that the node has not saved, or that are too many."""

@@ -7,17 +7,13 @@ there are several. ``d = w3*b + w4*c`` is one node then, with the derivative w3 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gviz.graphs import Edge
+from gviz.graphs import Edge, Graph, Node, Value
 from gviz.passes.elements import agree, plus, times
 from gviz.passes.formulas import UNKNOWN, product, read, replaced, total, written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gviz.graphs import Graph, Node, Value
 
 HOLE = "_unknown"
 """What stands for an operand that is not known where a formula is taken apart, since □ is no name."""

@@ -7,17 +7,14 @@ writes it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from gviz.graphs import Graph
 
 __all__ = ["LARGE", "Arrow", "Frame", "Made", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 

@@ -5,20 +5,15 @@ Source: https://graphviz.org/doc/info/shapes.html#html.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from gviz.passes.formulas import UNKNOWN
-from gviz.pictures.labels import Span
+from gviz.pictures import Statement
+from gviz.pictures.labels import Box, Line, Span
 from gviz.pictures.look import LONGEST_LINE
+from gviz.pictures.options import RenderOptions
+from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from gviz.pictures import Statement
-    from gviz.pictures.labels import Box, Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.theme import Theme
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
 """Graphviz puts a node's own name in place of a backslash and N here too."""

@@ -6,20 +6,16 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from gviz.graphs import size_of
+from gviz.graphs import Edge, Graph, Node, Value, size_of
 from gviz.passes.elements import NOT_FINITE, elements, is_finite
 from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import signed
 from gviz.pictures import LARGE
+from gviz.pictures.options import RenderOptions
 from gviz.text import line_text, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Edge, Graph, Node, Value
-    from gviz.pictures.options import RenderOptions
 
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from gviz.pictures import Frame, Picture
+from gviz.graphs import Graph
+from gviz.pictures import Frame, Picture, Statement
 from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from gviz.graphs import Graph
-    from gviz.pictures import Statement
-    from gviz.pictures.options import RenderOptions
 
 
 class Way(NamedTuple):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from gviz.graphs import Edge, Node
+from gviz.graphs import Edge, Graph, Node
 from gviz.layout.plan import spans
 from gviz.pictures import LARGE
 from gviz.pictures.labels import REPEATED, USED
-
-if TYPE_CHECKING:
-    from gviz.graphs import Graph
-    from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import RenderOptions
 
 MOST_USES, FAR = 2, 4
 """Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gviz.graphs import Edge, Node
 from gviz.passes.operands import inputs_of, signed
 from gviz.pictures.labels import name_along
-
-if TYPE_CHECKING:
-    from gviz.graphs import Edge, Node
 
 FIRST = ("self", "input")
 """What an operation keeps under these names is told first."""

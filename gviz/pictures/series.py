@@ -8,31 +8,24 @@ their places: what is not known yet is faint or invisible, and what the step is 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.pictures import Arrow, Shape, html, slide
-from gviz.pictures.labels import REPEATED, Span, name_line, text_of
+from gviz.pictures import Arrow, Picture, Shape, Statement, html, slide
+from gviz.pictures.labels import REPEATED, Line, Span, name_line, text_of
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.steps import PHASES, has_backward, lines_at, root_name, steps_of
-from gviz.pictures.theme import THEMES, box_attributes
+from gviz.pictures.slide import Layout, Page
+from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, root_name, steps_of
+from gviz.pictures.theme import THEMES, Theme, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
 from gviz.text import quotient_of, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from gviz.graphs import Edge, Graph, Node
-    from gviz.pictures import Picture, Statement
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.slide import Layout, Page
-    from gviz.pictures.steps import Step
-    from gviz.pictures.theme import Theme
 
 SPACE = {"nodesep": "0.16", "ranksep": "0.28"}
 """Inches between boxes, with room for an arrow against the stream beside each text."""

@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
 from gviz.pictures import Picture, Shape, html
 from gviz.pictures.labels import decimal, norm
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.theme import THEMES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gviz.graphs import Graph, Node
-    from gviz.pictures.options import RenderOptions
 
 LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")
 DARK = ("#14171A", "#182431", "#1C3146", "#1F3E5B", "#234B70")

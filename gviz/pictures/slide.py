@@ -10,18 +10,14 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Frame, Picture, Shape, wrap
+from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, wrap
 from gviz.pictures.html import BARE, Html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gviz.pictures import Statement
 
 
 class Page(NamedTuple):

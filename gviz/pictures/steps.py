@@ -12,15 +12,17 @@ import math
 import operator
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from gviz.graphs import size_of
+from gviz.graphs import Edge, Graph, Node, Value, size_of
 from gviz.passes.elements import elements, is_finite, plus, times
 from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
+    Line,
     Span,
     decimal,
     gradient_line,
@@ -34,14 +36,8 @@ from gviz.pictures.labels import (
     value_lines,
     value_text,
 )
+from gviz.pictures.options import RenderOptions
 from gviz.text import line_text, quotient_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gviz.graphs import Edge, Graph, Node, Value
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
 """What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward

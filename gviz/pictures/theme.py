@@ -7,12 +7,11 @@ same.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gviz.pictures.labels import Line
 
 FONT = "monospace"

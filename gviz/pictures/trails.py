@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gviz.explain.paths import MOST, find_paths
-from gviz.graphs import size_of
+from gviz.explain.paths import MOST, Chain, Path, find_paths
+from gviz.graphs import Edge, Graph, Value, size_of
 from gviz.passes.elements import agree
-from gviz.pictures.labels import Span, decimal, is_small, norm, short, value_text
+from gviz.pictures.labels import Line, Span, decimal, is_small, norm, short, value_text
+from gviz.pictures.options import RenderOptions
+from gviz.pictures.theme import Theme
 from gviz.text import quotient_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gviz.explain.paths import Chain, Path
-    from gviz.graphs import Edge, Graph, Value
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.theme import Theme
 
 STYLES = ("solid", "dashed", "dotted", "solid")
 SAMPLES = ("━━", "╍╍", "┉┉", "══")

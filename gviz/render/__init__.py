@@ -20,18 +20,15 @@ as one line.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from gviz.errors import RenderError
+from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
 from gviz.text import closest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Graph
 
 __all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save", "suffix_of"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import graphviz
 from graphviz.backend.rendering import get_format, get_outfile
@@ -20,9 +21,6 @@ from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.layout.plan import make_plan
 from gviz.render.image import finished, warn_of_size, with_straight
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _ID = r'(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)|"(?:[^"\\]|\\.)*")'
 _ARROW = re.compile(rf"\s*({_ID}) -> ({_ID})(?: \[.*\])?\s*", re.DOTALL)

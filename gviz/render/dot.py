@@ -9,19 +9,14 @@ escString, https://graphviz.org/docs/attr-types/escString/.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from gviz.pictures import Arrow, Shape, picture_of
+from gviz.graphs import Graph
+from gviz.pictures import Arrow, Picture, Shape, Statement, picture_of
 from gviz.pictures.html import Html
 from gviz.pictures.look import LONGEST_LINE, LONGEST_PIECE
+from gviz.pictures.options import RenderOptions
 from gviz.text import shorten, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from gviz.graphs import Graph
-    from gviz.pictures import Picture, Statement
-    from gviz.pictures.options import RenderOptions
 
 SUFFIXES = ("dot", "gv")
 TEXTS = SUFFIXES

@@ -7,18 +7,15 @@ PostScript, which is overwritten with a fixed one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gviz.graphs import Graph
+from gviz.pictures import Picture
+from gviz.pictures.options import RenderOptions
+from gviz.render import FormatRow
 from gviz.render.marks import mark
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Graph
-    from gviz.pictures import Picture
-    from gviz.pictures.options import RenderOptions
-    from gviz.render import FormatRow
 
 DESCRIPTION = "pictures, by Graphviz"
 

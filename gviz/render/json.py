@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gviz.pictures.options import LOOKS
-
-if TYPE_CHECKING:
-    from gviz.graphs import Graph
-    from gviz.pictures.options import RenderOptions
+from gviz.graphs import Graph
+from gviz.pictures.options import LOOKS, RenderOptions
 
 SUFFIXES = ("json",)
 TEXTS = SUFFIXES

@@ -11,30 +11,26 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import RenderError
 from gviz.files import write
+from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures.html import inks
-from gviz.pictures.labels import text_of
+from gviz.pictures.labels import Span, text_of
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.slide import PAGES
 from gviz.pictures.steps import PHASES
 from gviz.pictures.theme import THEMES
 from gviz.render import dot, image
 from gviz.text import closest, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gviz.graphs import Graph
-    from gviz.pictures.labels import Span
-    from gviz.pictures.options import RenderOptions
 
 WHOLE = {
     "pdf": "a page for each step",

@@ -6,16 +6,11 @@ import re
 from collections import defaultdict
 from itertools import count, product
 from posixpath import commonpath
-from typing import TYPE_CHECKING
 
 from gviz import events
-from gviz.graphs import size_of
+from gviz.graphs import Edge, Graph, Node, size_of
 from gviz.pictures.labels import is_small, value_text
-from gviz.pictures.options import LOOKS
-
-if TYPE_CHECKING:
-    from gviz.graphs import Edge, Graph, Node
-    from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import LOOKS, RenderOptions
 
 SUFFIXES = ("tensorboard",)
 TEXTS = ()

@@ -7,18 +7,14 @@ that. Where a tree would grow wider than the terminal, its branch goes on at the
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from gviz.graphs import Edge, Graph, Node
 from gviz.pictures.labels import boxes, describe
 from gviz.pictures.look import ANSI, WRONG
-from gviz.pictures.options import LOOKS
+from gviz.pictures.options import LOOKS, RenderOptions
 from gviz.text import display_width, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Edge, Graph, Node
-    from gviz.pictures.options import RenderOptions
 
 SUFFIXES = ("txt", "tree", "terminal")
 TEXTS = SUFFIXES

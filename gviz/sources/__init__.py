@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO
 
 from gviz.errors import GvizWarning, SourceError
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
 from gviz.sources.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TextIO
 
 __all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import linecache
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
-from gviz.graphs import Cut, to_value
+from gviz.graphs import Cut, TensorRow, to_value
 from gviz.sources.script.names import grad_fn, graph_nodes
 from gviz.text import line_text
+from gviz.trace import Trace, Where, Write
 from gviz.trace.gradients import recall
 from gviz.walk import Line, bytes_kept, numbers, tensor_row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from gviz.graphs import TensorRow
-    from gviz.trace import Trace, Where, Write
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"

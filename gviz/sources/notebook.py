@@ -5,21 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gviz.errors import SourceError
+from gviz.errors import GvizError, SourceError
 from gviz.files import parse_json
+from gviz.graphs import Graph, Node, TensorRow
 from gviz.sources.options import Note
+from gviz.sources.reading import Reading
 from gviz.text import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.errors import GvizError
-    from gviz.graphs import Graph, Node, TensorRow
-    from gviz.sources.reading import Reading
     from gviz.sources.script.changes import Change
 
 Placed = TypeVar("Placed", "Node", "TensorRow", "Change")

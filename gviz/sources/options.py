@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,8 +11,6 @@ from gviz.errors import SourceError
 from gviz.text import excerpt, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gviz.sources.lines import Lines
 
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]

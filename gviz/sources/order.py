@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gviz.errors import SourceError
 from gviz.flow import engine_of, flow
-from gviz.sources.options import Note
+from gviz.sources.options import Note, SourceOptions
 from gviz.sources.reading import find_aliases
 from gviz.text import did_you_mean, joined, quotient_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gviz.sources.options import SourceOptions
 
 HINTS = {
     "second time": "the script's backward() has freed the graph: write backward(retain_graph=True), or take it out",

@@ -12,14 +12,11 @@ import textwrap
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import CodeType
 
 from gviz.errors import Place, SourceError
 from gviz.sources.options import Note
 from gviz.text import joined
-
-if TYPE_CHECKING:
-    from types import CodeType
 
 FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+{}. -]*$", re.MULTILINE)
 PROMPT = re.compile(r"\s*(?:>>>?|In\s*\[\s*\d*\s*\]:)(?: |$|(?=[^\s>]))")

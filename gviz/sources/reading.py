@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from gviz.graphs import Graph
 from gviz.sources.options import Note
 from gviz.text import line_text
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
-
-    from gviz.graphs import Graph
     from gviz.sources.notebook import Cells
     from gviz.sources.script.changes import Change
 

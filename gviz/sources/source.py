@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from gviz import files
 from gviz.errors import SourceError
+from gviz.sources.options import Note, SourceOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import TextIO
-
     from gviz.sources.notebook import Cells
-    from gviz.sources.options import Note, SourceOptions
     from gviz.sources.script.changes import Change
 
 LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import SourceError
-from gviz.sources.reading import Reading
+from gviz.graphs import Graph as Picture
+from gviz.sources.options import Note
+from gviz.sources.reading import Reading, Talk
 from gviz.static.errors import OpError
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
@@ -15,13 +18,6 @@ from gviz.static.out import picture
 from gviz.static.session import Session
 from gviz.static.variables import Variable
 from gviz.text import did_you_mean, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gviz.graphs import Graph as Picture
-    from gviz.sources.options import Note
-    from gviz.sources.reading import Talk
 
 
 @dataclass(frozen=True)

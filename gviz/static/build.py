@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gviz.static.dtypes import as_dtype, as_value, bool_, int32
+from gviz.static.dtypes import DType, DTypeLike, as_dtype, as_value, bool_, int32
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.shapes import leaves
 from gviz.static.table import outputs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import ArrayLike
 
-    from gviz.static.dtypes import DType, DTypeLike
     from gviz.static.graph import TensorLike
 
 

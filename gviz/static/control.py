@@ -7,6 +7,7 @@ operation is: plans and gradients treat it so (:func:`unit_of`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
@@ -16,13 +17,10 @@ from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import TensorShape, as_shape, leaves, nesting, refilled, relaxed
+from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, nesting, refilled, relaxed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from gviz.static.graph import Graph, TensorLike
-    from gviz.static.shapes import Dims
 
 
 class Context:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from numpy.typing import DTypeLike as NumpysDType
     from numpy.typing import NDArray
 

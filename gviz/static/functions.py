@@ -6,25 +6,22 @@ Most are declared: :data:`DECLARED` says which operation a function makes and wh
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gviz.static.build import add, alike, apply, cast, constant, convert, graph_of, is_tensor, make, named
-from gviz.static.dtypes import as_dtype, float32, int32
+from gviz.static.dtypes import DTypeLike, as_dtype, float32, int32
 from gviz.static.graph import Operation, Tensor, get_default_graph
-from gviz.static.shapes import as_shape, leaves
+from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
 from gviz.static.table import REDUCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import ArrayLike
 
-    from gviz.static.dtypes import DTypeLike
     from gviz.static.graph import TensorLike
-    from gviz.static.shapes import ShapeLike, TensorShape
 
 DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "

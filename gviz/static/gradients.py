@@ -12,6 +12,7 @@ step made has to be kept but the loop's variables, which the forward loop puts a
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -26,8 +27,6 @@ from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from gviz.static.graph import Graph, TensorLike
 
 Axes: TypeAlias = "tuple[int, ...] | None"

@@ -8,21 +8,19 @@ gives.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from gviz.static.dtypes import DType
 from gviz.static.errors import OperatorNotAllowedInGraphError
-from gviz.static.shapes import TensorShape, as_shape, leaves, merged, refilled
+from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, merged, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import ArrayLike
 
     from gviz.static.control import Context
-    from gviz.static.dtypes import DType
-    from gviz.static.shapes import Dims
     from gviz.static.variables import Variable
 
 Node: TypeAlias = "Operation | Tensor | Variable"

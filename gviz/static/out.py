@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +13,9 @@ from gviz import events
 from gviz.events import write_events
 from gviz.graphs import Edge, Node, to_value
 from gviz.graphs import Graph as Picture
-from gviz.static.dtypes import DType
+from gviz.static.dtypes import Array, DType
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from gviz.static.dtypes import Array
     from gviz.static.graph import Graph, Operation, Tensor
 
 MOST_VALUES = 1_000

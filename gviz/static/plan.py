@@ -8,6 +8,7 @@ calls are made once, and the rest is written down as Python, one line a call (lo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from gviz.static.control import Branches, Loop, refuse_endless, unit_of
+from gviz.static.dtypes import Array
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
@@ -23,10 +25,7 @@ from gviz.static.shapes import listed
 from gviz.static.table import call_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-
     from gviz.static.control import Unit
-    from gviz.static.dtypes import Array
 
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000

@@ -9,23 +9,20 @@ which has the first input's dtype. It raises :class:`~gviz.static.shapes.ClashEr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gviz.static.dtypes import as_dtype
+from gviz.static.dtypes import DType, as_dtype
 from gviz.static.graph import Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
-from gviz.static.shapes import ClashError, listed, relaxed
+from gviz.static.shapes import ClashError, Dims, listed, relaxed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from gviz.static.dtypes import DType
     from gviz.static.graph import Operation
-    from gviz.static.shapes import Dims
 
 Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 
 from gviz.static.build import convert
-from gviz.static.dtypes import as_dtype, is_array
+from gviz.static.dtypes import Array, as_dtype, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
@@ -20,10 +21,6 @@ from gviz.static.rules import constant_value
 from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
-
-    from gviz.static.dtypes import Array
     from gviz.static.graph import Node
 
 __all__ = ["InteractiveSession", "Session", "function", "get_default_session"]

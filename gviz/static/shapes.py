@@ -6,10 +6,8 @@ None for a length means unknown; None for a whole shape means that not even the 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
 ShapeLike: TypeAlias = "TensorShape | Sequence[int | None] | int | None"

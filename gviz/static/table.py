@@ -8,6 +8,7 @@ shows the result's dtype and shape; ``tf.gradients`` reads the derivative that t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,17 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gviz.static import rules as rule
-from gviz.static.dtypes import DTYPES, bool_, int32
+from gviz.static.dtypes import DTYPES, DType, bool_, int32
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
-from gviz.static.shapes import ClashError, merged
+from gviz.static.shapes import ClashError, Dims, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gviz.static.dtypes import DType
     from gviz.static.graph import Operation
-    from gviz.static.shapes import Dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
+from gviz.static.dtypes import DTypeLike
 from gviz.static.functions import group, install
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, get_default_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from numpy.typing import ArrayLike
 
-    from gviz.static.dtypes import DTypeLike
     from gviz.static.graph import TensorLike
     from gviz.static.session import Session
 

@@ -14,21 +14,16 @@ import math
 import sys
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from time import perf_counter
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple, Self
 from weakref import ref
 
-from gviz.trace.gradients import Gradients, recall, remember
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import CodeType
-
-    from gviz.trace.gradients import Known
+from gviz.trace.gradients import Gradients, Known, recall, remember
 
 __all__ = ["Cut", "Made", "Noted", "Trace", "Where", "Write"]
 

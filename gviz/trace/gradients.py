@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections.abc import Iterable
 from itertools import dropwhile, takewhile
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import ref
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import CodeType
-
     from gviz.trace import Trace, Where
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import json
 from program import Program
 
 from gviz.cli.why import answer
-from gviz.explain.why import Cause
+from gviz.explain.case import Cause
 
 LOOP = """\
 import torch

@@ -12,7 +12,8 @@ from program import Program
 import gviz as package
 from gviz import SourceOptions
 from gviz.errors import SourceError
-from gviz.explain.why import Cause, why, why_all
+from gviz.explain.case import Cause
+from gviz.explain.why import why, why_all
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 

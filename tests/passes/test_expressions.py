@@ -10,7 +10,8 @@ import pytest
 import gviz
 from gviz import engine as torch
 from gviz.graphs import Edge, Graph, Node
-from gviz.passes.expressions import UNKNOWN, letters, operator_of, with_letters, words_of
+from gviz.passes.expressions import letters, operator_of, with_letters, words_of
+from gviz.passes.formulas import UNKNOWN
 from gviz.walk import walk
 
 

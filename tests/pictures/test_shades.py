@@ -7,8 +7,9 @@ import re
 import pytest
 
 from gviz.layout import RenderWarning
-from gviz.pictures.options import THEMES, RenderOptions
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.shades import DARK, GREY, LIGHT
+from gviz.pictures.theme import THEMES
 from gviz.render import render
 from gviz.sources import SourceOptions, read
 

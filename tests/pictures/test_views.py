@@ -12,7 +12,8 @@ from pypdf import PdfReader
 
 import gviz
 from gviz.graphs import Graph
-from gviz.pictures.options import THEMES, VIEWS, RenderOptions
+from gviz.pictures.options import VIEWS, RenderOptions
+from gviz.pictures.theme import THEMES
 from gviz.render import render
 from gviz.sources import SourceOptions
 

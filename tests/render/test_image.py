@@ -27,8 +27,8 @@ from pypdf import PdfReader
 
 from gviz.errors import RenderError
 from gviz.graphs import Graph, Node
-from gviz.layout import RenderWarning, embedded
-from gviz.layout.graphviz import DrawingError, NoEngineError, draw
+from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded
+from gviz.layout.graphviz import draw
 from gviz.layout.plan import Plan, make_plan
 from gviz.pictures.labels import boxes, text_of
 from gviz.pictures.theme import THEMES

@@ -164,8 +164,8 @@ CANNOT = {
     "padding='same' is not supported for strided convolutions": lambda padding, stride, **_: (
         padding == "same" and set(each(stride, 1)) != {1}
     ),
-    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode={padding_mode!r}": lambda padding_mode, **_: (
-        padding_mode not in BORDERS
+    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode={padding_mode!r}": (
+        lambda padding_mode, **_: padding_mode not in BORDERS
     ),
 }
 

@@ -16,15 +16,12 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
 
 from gviz.layout import RenderWarning
 from gviz.text import joined
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["FONT", "drawing_environment", "needs_more", "warn_of_missing"]
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from gviz.graphs import Edge, Graph, Node, Value
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import operator_of
-from gviz.pictures import Arrow, Frame, Shape, html
+from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     LONGEST_NAME,
+    Line,
     Span,
     is_small,
     norm_text,
@@ -20,18 +22,10 @@ from gviz.pictures.labels import (
     short_value,
     value_text,
 )  # fmt: skip
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
-from gviz.pictures.theme import THEMES, box_attributes, with_alarm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Edge, Graph, Node, Value
-    from gviz.pictures import Picture, Statement
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.theme import Theme
+from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
 SPACE = {"nodesep": "0.45", "ranksep": "0.3"}
 LONGEST = 20

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from gviz.graphs import size_of
+from gviz.graphs import Edge, Graph, Node, Value, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, plus
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
-from gviz.pictures import Arrow, Shape, html
+from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
+    Line,
     Span,
     decimal,
     gradient_line,
@@ -31,21 +32,12 @@ from gviz.pictures.labels import (
     value_lines,
     value_text,
 )
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.theme import THEMES, box_attributes, faded, with_alarm
-from gviz.pictures.trails import heading, trails_of, words
+from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
+from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gviz.graphs import Edge, Graph, Node, Value
-    from gviz.pictures import Picture, Statement
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.theme import Theme
-    from gviz.pictures.trails import Trails
 
 SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from gviz.graphs import Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
 from gviz.passes.expressions import operator_of
-from gviz.pictures import Arrow, Shape, html
-from gviz.pictures.labels import REPEATED, Span, matrix, name_line, place_lines, short_value, text_of, uses_line
+from gviz.pictures import Arrow, Picture, Shape, Statement, html
+from gviz.pictures.labels import REPEATED, Line, Span, matrix, name_line, place_lines, short_value, text_of, uses_line
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import themed
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.theme import THEMES, box_attributes, with_alarm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gviz.graphs import Graph, Node
-    from gviz.pictures import Picture, Statement
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.theme import Theme
+from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 

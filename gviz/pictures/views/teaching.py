@@ -7,16 +7,17 @@ gradient that flows back stands on each line, as gradient · local derivative.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
-from gviz.graphs import size_of
+from gviz.graphs import Edge, Graph, Node, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, is_finite, times
-from gviz.pictures import Arrow, Shape, html
+from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
+    Line,
     Span,
     is_small,
     name_line,
@@ -26,20 +27,12 @@ from gviz.pictures.labels import (
     uses_line,
     value_lines,
 )
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
-from gviz.pictures.theme import THEMES, box_attributes, with_alarm
+from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gviz.graphs import Edge, Graph, Node
-    from gviz.pictures import Picture, Statement
-    from gviz.pictures.labels import Line
-    from gviz.pictures.options import RenderOptions
-    from gviz.pictures.theme import Theme
 
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 LONGEST = 50

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
-from gviz.pictures import LARGE, Arrow, Frame, Made, Picture, Shape, html
-from gviz.pictures.labels import Span, boxes, local_text
+from gviz.graphs import Edge, Graph, Node
+from gviz.pictures import LARGE, Arrow, Frame, Made, Picture, Shape, Statement, html
+from gviz.pictures.labels import Box, Span, boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import USUAL, WAYS, direction, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from gviz.graphs import Edge, Graph, Node
-    from gviz.pictures import Statement
-    from gviz.pictures.labels import Box
-    from gviz.pictures.options import RenderOptions
 
 LEGEND = {
     "leaf": "leaf: made by you, keeps its grad",

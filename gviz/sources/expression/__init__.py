@@ -7,12 +7,14 @@ run. A tensor without a name is called a, b, c ... in the order of computing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from gviz import engine
+from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
@@ -23,15 +25,12 @@ from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.sources.order import derivatives
 from gviz.text import did_you_mean, excerpt, joined
+from gviz.walk import Flow, NodeLike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from gviz.engine import Tensor
     from gviz.sources.expression.check import Program
     from gviz.sources.lines import Lines
     from gviz.trace import Where
-    from gviz.walk import Flow, NodeLike
 
 __all__ = ["evaluate", "notes_on_names"]
 

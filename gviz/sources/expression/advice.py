@@ -10,13 +10,12 @@ import builtins
 import re
 from dataclasses import replace
 from keyword import iskeyword
-from typing import TYPE_CHECKING
 from unicodedata import name
 
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
-from gviz.sources.expression.check import RefusedError, called_function, sign
+from gviz.sources.expression.check import Program, RefusedError, called_function, sign
 from gviz.sources.expression.commands import not_read
 from gviz.sources.expression.notation import (
     JOINING,
@@ -29,11 +28,8 @@ from gviz.sources.expression.notation import (
     suggestion,
     tokens,
 )
+from gviz.sources.expression.parse import Text
 from gviz.text import did_you_mean, printable
-
-if TYPE_CHECKING:
-    from gviz.sources.expression.check import Program
-    from gviz.sources.expression.parse import Text
 
 FILE = "gviz render file.py"
 INDEX = "a sum has no index in an expression"

@@ -6,6 +6,7 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from gviz.errors import SourceError
 from gviz.sources.expression import allowed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from gviz.sources.expression.parse import Text
 
 SIGNS: dict[type[ast.AST], str] = {

@@ -3,16 +3,14 @@ r"""LaTeX as people paste it, ``$y=(x+w)\times w_{1}$``, rewritten as an express
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from gviz.sources.expression.allowed import OTHER_NAMES, functions
 from gviz.sources.expression.commands import COMMAND, SIGNS, UNSEEN, known, wrong_brace
 from gviz.sources.expression.notation import is_right, rewrite
 from gviz.sources.expression.parse import Text
 from gviz.sources.options import Note
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STYLED = re.compile(r"\\(?:math\w+|operatorname|text\w*|boldsymbol|bm)\s*\{([^{}]*)\}")
 MARKED = re.compile(r"\\(hat|bar|tilde|vec)\s*(?:\{\s*(\w+)\s*\}|(?<=[a-z])\s+([a-zA-Z]))")

@@ -7,16 +7,13 @@ before it is made if its result could go beyond the limit, by the numbers and th
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.numbers.shapes import broadcast_shape
 from gviz.sources.expression.allowed import words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MAX_ELEMENTS = 100_000_000
 """Elements of all tensors of an expression together: 0.4 GB of float32."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from gviz.sources.expression.allowed import FIELDS
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from gviz.sources.expression.check import Program
 
 ROOT_NAME = "graph"

@@ -10,20 +10,16 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from keyword import iskeyword
-from typing import TYPE_CHECKING
 from unicodedata import decomposition, normalize
 
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions
 from gviz.sources.expression.check import Program, RefusedError
+from gviz.sources.expression.parse import Text
 from gviz.sources.expression.typeset import GROUP, dimensions, matrices, sums
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from gviz.sources.expression.parse import Text
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""

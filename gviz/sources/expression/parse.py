@@ -8,14 +8,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from gviz.errors import Place, SourceError
 from gviz.sources.expression.check import Program, RefusedError
 from gviz.text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs in a file."""

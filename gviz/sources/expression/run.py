@@ -18,19 +18,17 @@ import ast
 import math
 import operator
 import re
+from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gviz import engine
 from gviz.engine import Tensor
-from gviz.errors import SourceError
+from gviz.errors import Place, SourceError
 from gviz.sources.expression.allowed import CONSTANTS, find_function
 from gviz.sources.expression.limits import check_power
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from gviz.errors import Place
     from gviz.sources.expression.check import Program
     from gviz.sources.expression.limits import Budget
     from gviz.sources.expression.parse import Text

@@ -10,32 +10,28 @@ import ast
 import operator
 import re
 import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz import engine
 from gviz import static as tf
 from gviz.autograd.names import NAMES
+from gviz.engine import Tensor as Value
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
+from gviz.sources.expression.check import Program
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, not_a_number, takes_number
 from gviz.sources.expression.values import make_leaves
-from gviz.sources.options import Note, unused
+from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.static import StaticSource, named_root
 from gviz.static.build import constant
 from gviz.static.graph import Graph, Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from gviz.engine import Tensor as Value
-    from gviz.sources.expression.check import Program
-    from gviz.sources.options import SourceOptions
 
 FUNCTIONS = {
     name: name

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from unicodedata import normalize
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""

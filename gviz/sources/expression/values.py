@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz import engine
 from gviz.engine import Tensor
@@ -18,12 +19,8 @@ from gviz.sources.expression.limits import Budget, flat
 from gviz.sources.expression.naming import parts_of
 from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
+from gviz.sources.options import SourceOptions
 from gviz.text import did_you_mean, excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gviz.sources.options import SourceOptions
 
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
 """A value that need not be read as an expression."""

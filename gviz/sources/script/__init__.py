@@ -6,6 +6,7 @@ import importlib
 import linecache
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.sources.options import Note, unused
-from gviz.sources.pasted import parse
-from gviz.sources.reading import Reading, find_aliases, not_finite
+from gviz.graphs import Graph, Node
+from gviz.sources.options import Note, SourceOptions, unused
+from gviz.sources.pasted import Parsed, parse
+from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.failure import Script, describe
@@ -29,13 +31,7 @@ from gviz.sources.script.watch import MEASURED, calls_watched
 from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from gviz.graphs import Graph, Node
     from gviz.sources.lines import Lines
-    from gviz.sources.options import SourceOptions
-    from gviz.sources.pasted import Parsed
-    from gviz.sources.reading import Talk
     from gviz.sources.script.changes import Change
     from gviz.sources.script.watch import Call
     from gviz.trace import Trace

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 from weakref import ref
 
+from gviz.graphs import TensorRow
 from gviz.sources.script.names import named
 from gviz.walk import gradient, numbers, sizes, tensor_row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from gviz.graphs import TensorRow
 
 MOST_COMPARED = 1000
 """Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import SourceError
 from gviz.files import missing
@@ -16,9 +17,6 @@ from gviz.sources.script.syntax import pieces
 from gviz.sources.script.torch_names import binding_names, files_of, imports, is_torch, lacking_part, used_names
 from gviz.sources.source import Source
 from gviz.text import did_you_mean, excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAMES = "torch-2.13-names.txt"
 """Beside this file: lines of a module of PyTorch 2.13, a colon and its public names; tests compare it with PyTorch."""

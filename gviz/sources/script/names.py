@@ -7,10 +7,8 @@ it, for its globals may be anything.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 Names: TypeAlias = "dict[str, Any]"
 """Name -> tensor, in the order of first assignment."""

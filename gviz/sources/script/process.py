@@ -12,12 +12,10 @@ import pkgutil
 import re
 import sys
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 ENGINE = "gviz.engine"
 STATIC = frozenset({"tensorflow", "tensorflow.compat", "tensorflow.compat.v1"})

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.sources.options import Note
-from gviz.sources.script.names import grad_fn, graph_nodes
+from gviz.sources.script.names import Names, grad_fn, graph_nodes
 from gviz.text import did_you_mean, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from gviz.sources.lines import Lines
     from gviz.sources.script.changes import Changes
-    from gviz.sources.script.names import Names
     from gviz.sources.script.watch import Call
 
 OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)

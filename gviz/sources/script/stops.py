@@ -9,18 +9,16 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.sources.options import Note, split_stop
+from gviz.sources.options import Note, SourceOptions, split_stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import CodeType
-
-    from gviz.sources.options import SourceOptions
     from gviz.sources.pasted import Parsed
 
 HOOK = "__gviz__"

@@ -10,18 +10,16 @@ import ast
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import MissingError, SourceError
 from gviz.sources.options import Note
 from gviz.sources.script.process import engine_module
 from gviz.sources.script.syntax import pieces
 from gviz.text import joined
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BUILT_ON_TORCH = frozenset({
     "accelerate", "kornia", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchaudio", "torchmetrics",

@@ -6,20 +6,19 @@ import functools
 import math
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from gviz.sources.options import SourceOptions
 from gviz.sources.script.names import graph_nodes, shallow
+from gviz.sources.script.process import EngineFinder
 from gviz.walk import bytes_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from types import FrameType
-
-    from gviz.sources.options import SourceOptions
-    from gviz.sources.script.process import EngineFinder
     from gviz.trace import Trace
 
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
