@@ -25,13 +25,14 @@ from __future__ import annotations
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
+    from gviz.drawing import Drawing as Graph
+    from gviz.drawing import Reading, graph, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.explain import CallableModule as Explain
-    from gviz.graphs import Edge, Graph, Node, TensorRow
+    from gviz.graphs import Edge, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
-    from gviz.sources import Reading, SourceOptions, read
-    from gviz.tensors import graph
+    from gviz.sources import SourceOptions
 
     explain: Explain
 
@@ -59,20 +60,20 @@ __all__ = [
 
 _HOMES = {
     "Edge": "gviz.graphs",
-    "Graph": "gviz.graphs",
+    "Graph": "gviz.drawing:Drawing",
     "GvizError": "gviz.errors",
     "GvizWarning": "gviz.errors",
     "Node": "gviz.graphs",
-    "Reading": "gviz.sources",
+    "Reading": "gviz.drawing",
     "RenderOptions": "gviz.render",
     "SourceOptions": "gviz.sources",
     "TensorRow": "gviz.graphs",
-    "graph": "gviz.tensors",
+    "graph": "gviz.drawing",
     "make_dot": "gviz.render.torchviz",
-    "read": "gviz.sources",
+    "read": "gviz.drawing",
     "save": "gviz.render",
 }
-"""The module that each public name comes from."""
+"""The module that each public name comes from, and its name there if that is another."""
 
 _MODULES = ("engine", "explain", "static")
 """Modules that are public names; one is also called: ``gviz.explain("y=x*w")``."""
@@ -86,7 +87,8 @@ def __getattr__(name: str) -> object:
         return import_module(f"gviz.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gviz' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOMES[name]), name)
+    home, _, own = _HOMES[name].partition(":")
+    value: object = getattr(import_module(home), own or name)
     globals()[name] = value
     return value
 

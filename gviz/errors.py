@@ -16,15 +16,16 @@ MAX_SHOWN = 76
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place in a source.
+class Excerpt:
+    """What a message shows of a source: a line of it, and the part that it is about.
 
     Args:
         text: the source line, without its newline.
         column: 0-based offset of the first offending character in ``text``; None marks the whole line.
         length: the number of offending characters, at least 1.
         file: the file's name; None for an expression.
-        line: 1-based line number in ``file``; None for an expression of one line.
+        line: 1-based line number in ``file``, or in its cell; None for an expression of one line.
+        cell: of a notebook, counted from 1; 0 for anything else.
     """
 
     text: str
@@ -32,18 +33,21 @@ class Place:
     length: int = 1
     file: str | None = None
     line: int | None = None
+    cell: int = 0
 
     def __str__(self) -> str:
-        """Return the place as people write it: ``net.py:14``, ``line 2``, or "" if it has neither."""
+        """Return the place as people write it: ``net.py:14``, ``a.ipynb cell 2, line 1``, ``line 2``, "" if it has neither."""
+        if self.cell:
+            return f"{self.file or ''} cell {self.cell}, line {self.line}".lstrip()
         if self.file is None:
             return "" if self.line is None else f"line {self.line}"
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
-def caret(place: Place) -> str:
+def caret(place: Excerpt) -> str:
     """Return the source line with a caret under the offending part, cut to fit a terminal.
 
-    >>> print(caret(Place("y=2x", column=3)))
+    >>> print(caret(Excerpt("y=2x", column=3)))
       y=2x
          ^
     """
@@ -73,17 +77,11 @@ class GvizError(Exception):
 
     exit_code = 1
 
-    def __init__(self, what: str, *, place: Place | None = None, hint: str | None = None) -> None:
+    def __init__(self, what: str, *, place: Excerpt | None = None, hint: str | None = None) -> None:
         super().__init__(what)
         self.what = what
         self.place = place
         self.hint = hint
-
-    def in_short(self) -> str:
-        """Return the line that it is about, and the sentence below it."""
-        place = self.place
-        where = "" if place is None else f"line {place.line}  {place.text}" if place.line else place.text
-        return f"{where}\n{self.what}"
 
     def __str__(self) -> str:
         """Return the whole message, several lines: what happened, the source with a caret, what to do."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
-from gviz.errors import FileError, Place
+from gviz.errors import Excerpt, FileError
 from gviz.text import closest
 
 STDIN = "<stdin>"
@@ -158,7 +158,7 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
         lines = error.doc.rstrip().split("\n")  # as the parser counts lines
         is_cut = not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated")
         line, column = (len(lines), len(lines[-1])) if is_cut else (error.lineno, error.colno - 1)
-        place = Place(lines[line - 1], column=column, file=file, line=line)
+        place = Excerpt(lines[line - 1], column=column, file=file, line=line)
         cut = "the file ends in the middle: was it written whole?" if is_cut else None
         raise FileError(
             f"this is not JSON: {error.msg.removesuffix(' starting at')}", place=place, hint=hint or cut

@@ -12,8 +12,9 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import Any
 
-from gviz.graphs import Value, to_value
-from gviz.walk import MOST_FLOWING, Flow, NodeLike, TensorLike, held_by
+from gviz.graphs import Flow
+from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, elements_of
+from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, held_by, numbers
 
 MOST = MOST_FLOWING
 
@@ -32,7 +33,8 @@ def flow(
     has_gradient: bool = True,
     jacobians: bool = False,
     most: int = MOST,
-) -> dict[NodeLike, Flow]:
+    elements: int = ALL_ELEMENTS,
+) -> dict[NodeLike, NodeFlow]:
     """Return the flow of gradients from the roots.
 
     Args:
@@ -42,6 +44,7 @@ def flow(
         has_gradient: whether backward is going to run; else there are the factors alone.
         jacobians: whether to find the Jacobians of small operations, too.
         most: operations; of a larger graph nothing is found.
+        elements: of a tensor that are listed.
 
     Returns:
         An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own
@@ -49,7 +52,7 @@ def flow(
     """
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
     waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
-    result: dict[NodeLike, Flow] = {}
+    result: dict[NodeLike, NodeFlow] = {}
     held = {node: held_by(node) for node in order}
     unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
     with engine.no_grad():
@@ -73,17 +76,24 @@ def flow(
             except RuntimeError:
                 unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
-            arrives = grads[0] if count == 1 else None
             matrices = jacobians_of(engine, node, grads[0], handed) if jacobians and count == 1 else ()
-            arrives, passed = (arrives, handed) if has_gradient else (None, (None,) * len(handed))
-            result[node] = Flow(arrives, factors, passed, matrices, held[node])
+
+            def listed(grad: Any) -> Numbers | None:
+                return None if grad is None else numbers(grad, elements)
+
+            inputs = [
+                Flow("", listed(factor), listed(grad) if has_gradient else None, matrix)
+                for factor, grad, matrix in zip_longest(factors, handed, matrices)
+            ]
+            arrives = listed(grads[0]) if count == 1 and has_gradient else None
+            result[node] = NodeFlow(arrives, inputs, held[node])
             for (following, number), grad in zip(node.next_functions, handed, strict=False):
                 if following is not None and grad is not None:
                     add(waiting[following], number, grad)
     return result
 
 
-def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Value, ...]:
+def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Numbers | None, ...]:
     """Return the Jacobian of an operation for each input; None for a large one.
 
     Args:
@@ -94,16 +104,17 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
     """
     count = arrived.numel()
     places = [at for at, grad in enumerate(handed) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
-    matrices: list[Value] = [None] * len(handed)
+    matrices: list[Numbers | None] = [None] * len(handed)
     if places and 0 < count <= MOST_ROWS:
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
         rows = [summed(node, as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
         for at in places:
-            matrices[at] = tuple(to_value(row[at].reshape(-1).tolist()) for row in rows)
+            entries = [item for row in rows for item in row[at].reshape(-1).tolist()]
+            matrices[at] = Numbers((count, len(entries) // count), "", elements_of(entries))
     return tuple(matrices)
 
 
-def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, Flow]:
+def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, NodeFlow]:
     """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library they are."""
     roots = (
         list(tensors.values())

@@ -15,7 +15,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
-from gviz.graphs import Edge, Graph, Node, TensorRow, Value, to_value
+from gviz.graphs import (
+    NO_FLOW,
+    NO_GRADIENT,
+    Edge,
+    Flow,
+    Gradient,
+    Graph,
+    Module,
+    Moment,
+    Node,
+    Place,
+    Recorded,
+    TensorRow,
+)
+from gviz.graphs.numbers import FEW_ELEMENTS, Numbers, Sizes, Summary, elements_of
 
 SAVED = "_saved_"
 FREED = "freed"
@@ -24,9 +38,8 @@ DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the
 walk."""
 
-MOST = 1_000_000
-"""Elements above which a graph leaves a tensor's values out (a model's weights)."""
-
+CHUNK = 1 << 20
+"""Elements of a large tensor that are looked at at a time, so that what is computed of them takes no memory."""
 
 MOST_FLOWING = 300
 """Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger
@@ -88,50 +101,45 @@ class TensorLike(Protocol):
     def detach(self) -> TensorLike:
         """Return the same values, outside of any graph."""
 
-    def tolist(self) -> object:
+    def reshape(self, *shape: int) -> TensorLike:
+        """Return the same values in other sizes."""
+
+    def tolist(self) -> Any:
         """Return a number, or nested lists of numbers."""
 
 
-class Flow(NamedTuple):
+class NodeFlow(NamedTuple):
     """What happens at one operation when backward runs.
 
     Args:
-        arrives: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
-        factors: for each input what the operation gives for a gradient of ones; None where no gradient goes.
-        handed: for each input the gradient that is handed on; None likewise.
-        jacobians: for each input the matrix of the derivatives, where that was asked for.
+        arrived: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
+        inputs: for each input what goes along its edge.
         held: the tensors without gradient that it has saved, which backward frees, each with its attribute.
     """
 
-    arrives: Any
-    factors: Sequence[Any]
-    handed: Sequence[Any]
-    jacobians: Sequence[Value] = ()
-    held: Sequence[tuple[str, Any]] = ()
+    arrived: Numbers | None
+    inputs: Sequence[Flow]
+    held: Sequence[tuple[str, TensorLike]] = ()
 
 
-class Line(NamedTuple):
+class Origin(NamedTuple):
     """Where an operation was recorded, and what it costs.
 
     Args:
-        line: of the program, counted from 1; 0 for one that no call of the program has made itself.
-        column: counted from 1; 0 for none.
-        file: "" for the source itself.
-        turn: the how manieth run of a line this was, counted over the whole program.
-        writes: whether it wrote its result in place.
+        place: None for one that no call of the program has made itself.
+        module: the module that was called then.
+        is_written: whether it wrote its result in place.
         seconds: how long the call took; None if that was not measured.
         kept: bytes that it saves for backward; None likewise.
-        value: of its result, where that is small.
+        numbers: of its result, where that is small.
     """
 
-    line: int
-    column: int = 0
-    file: str = ""
-    turn: int = 0
-    writes: bool = False
+    place: Place | None
+    module: Module | None = None
+    is_written: bool = False
     seconds: float | None = None
     kept: int | None = None
-    value: Value = None
+    numbers: Numbers | None = None
 
 
 def walk(
@@ -140,11 +148,12 @@ def walk(
     *,
     saved: bool = False,
     expressions: Mapping[str, str] | None = None,
-    values: bool = True,
+    most: int | None = FEW_ELEMENTS,
     detailed: float = DETAILED,
     statements: Mapping[str, str] | None = None,
-    flow: Mapping[NodeLike, Flow] | None = None,
-    line_of: Callable[[NodeLike], Line | None] | None = None,
+    flow: Mapping[NodeLike, NodeFlow] | None = None,
+    origin_of: Callable[[NodeLike], Origin | None] | None = None,
+    moments: Mapping[int, Moment] | None = None,
 ) -> Graph:
     """Return the graph below the roots.
 
@@ -153,11 +162,12 @@ def walk(
         names: the program's named tensors, in order; the roots are added if they are missing.
         saved: draw the tensors that operations keep for backward, as nodes of their own.
         expressions: the expression of an intermediate that gviz named, by its name.
-        values: read the values and gradients of tensors.
+        most: elements of a tensor that are listed; None to read no numbers at all.
         detailed: how many of the first nodes list what they saved.
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
-        line_of: gives the line of the program that an operation was recorded at, where that is known.
+        origin_of: gives the place of the program that an operation was recorded at, where that is known.
+        moments: what tensors were when backward ran, by their identity, as far as the program may have changed them since.
 
     Returns:
         A graph with TorchViz's nodes and edges, and a row for each named tensor.
@@ -165,10 +175,12 @@ def walk(
     named = dict(names or {})
     for name, root in roots.items():
         named.setdefault(name, root)
+    moments = moments or {}
     rows = {
-        name: tensor_row(name, tensor, (expressions or {}).get(name), values=values) for name, tensor in named.items()
+        name: tensor_row(name, tensor, (expressions or {}).get(name), most=most, moment=moments.get(id(tensor)))
+        for name, tensor in named.items()
     }
-    walker = Walker(named, rows, saved=saved, values=values, detailed=detailed)
+    walker = Walker(named, rows, saved=saved, most=most, detailed=detailed, moments=moments)
     collects = gc.isenabled()
     gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
     try:
@@ -180,8 +192,8 @@ def walk(
         walker.add_statements(statements)
     if flow:
         walker.add_flow(flow)
-    if line_of:
-        walker.add_lines(line_of)
+    if origin_of:
+        walker.add_origins(origin_of)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -196,35 +208,92 @@ def is_tensor(value: object) -> TypeGuard[TensorLike]:
     return hasattr(value, "grad_fn") and hasattr(value, "requires_grad")
 
 
-def tensor_row(name: str, tensor: TensorLike, expression: str | None = None, *, values: bool = True) -> TensorRow:
-    """Return the row of one tensor in the table of ``gviz inspect``."""
+def tensor_row(
+    name: str,
+    tensor: TensorLike,
+    expression: str | None = None,
+    *,
+    most: int | None = FEW_ELEMENTS,
+    moment: Moment | None = None,
+) -> TensorRow:
+    """Return the row of one tensor in the table of ``gviz inspect``; the arguments are those of :func:`walk`."""
     node = tensor.grad_fn
-    grad = gradient(tensor) if values else None
+    own = numbers(tensor, most)
+    grad = gradient(tensor) if most is not None else None
+    left = None if grad is None else numbers(grad, most)
+    before, arrived = (moment.grad.before, moment.grad.arrived) if moment is not None else (None, None)
+    is_same = moment is None or (moment.grad.value == left and moment.numbers in (None, own))
     return TensorRow(
         name=name,
-        shape=sizes(tensor.shape),
-        dtype=str(tensor.dtype).rpartition(".")[2],
+        numbers=own,
         requires_grad=bool(tensor.requires_grad),
         is_leaf=bool(tensor.is_leaf),
         retains_grad=bool(tensor.retains_grad),
         grad_fn=None if node is None else type(node).__name__,
-        value=numbers(tensor) if values else None,
-        grad=None if grad is None else numbers(grad),
+        grad=NO_GRADIENT if left is before is arrived is None else Gradient(left, before, arrived),
         expression=expression,
+        moment=None if is_same else moment,
     )
 
 
-def sizes(shape: Iterable[int]) -> tuple[int, ...]:
-    """Return a shape as plain numbers."""
-    return tuple(map(int, shape))
+# ---------------------------------------------------------------- numbers
+def sizes(shape: Iterable[Any]) -> Sizes:
+    """Return a shape as plain numbers; a length that PyTorch has only a name for, as of a jagged tensor, as that name."""
+    return tuple([size if type(size) is int else int(size) if isinstance(size, int) else str(size) for size in shape])
 
 
-def numbers(tensor: TensorLike) -> Value:
-    """Return a tensor's values as a graph holds them; None if they are more than a person or a program will read."""
-    if math.prod(sizes(tensor.shape)) > MOST:
-        return None
-    value = tensor.detach().tolist()
-    return value if isinstance(value, float) and math.isfinite(value) else to_value(value)
+def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
+    """Return a tensor's numbers as a graph holds them: computed by its library, and without a copy of a large one.
+
+    Args:
+        tensor: of gviz's engine or of PyTorch.
+        most: elements that are listed; None to read no numbers.
+    """
+    shape, dtype = shape_of(tensor), str(tensor.dtype).rpartition(".")[2]
+    if most is None or getattr(tensor, "is_meta", False):
+        return Numbers(shape, dtype)
+    own = tensor.detach()
+    if not shape:
+        return Numbers(shape, dtype, elements_of((own.tolist(),)))
+    if not all(isinstance(size, int) for size in shape) or getattr(tensor, "is_nested", False):
+        return Numbers(shape, dtype)
+    if numel_of(tensor) <= most:
+        return Numbers(shape, dtype, elements_of(own.reshape(-1).tolist()))
+    return Numbers(shape, dtype, None, summary_of(own))
+
+
+def shape_of(tensor: TensorLike) -> Sizes:
+    """Return the sizes of a tensor; of a nested one, which has no sizes, how many tensors are in it."""
+    try:
+        return sizes(tensor.shape)
+    except RuntimeError:  # PyTorch's nested tensors of the strided layout refuse
+        return (int(tensor.size(0)), "?")  # type: ignore[attr-defined]
+
+
+def summary_of(tensor: Any) -> Summary:
+    """Return what the numbers of a large tensor come to, chunk by chunk."""
+    order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
+    flat = tensor.permute(order).reshape(-1)  # in the order of memory, so that a transposed tensor is not copied
+    squares = total = 0.0
+    smallest, largest = math.inf, -math.inf
+    zeros = nans = infs = 0
+    for start in range(0, len(flat), CHUNK):
+        chunk = flat[start : start + CHUNK]
+        if chunk.is_complex():
+            chunk = chunk.abs()
+        if not str(chunk.dtype).endswith(("float32", "float64")):
+            chunk = chunk.double()
+        norm, part = float(chunk.norm()), float(chunk.sum())
+        squares, total = squares + norm * norm, total + part
+        low, high = float(chunk.min()), float(chunk.max())
+        if not math.isnan(low):
+            smallest, largest = min(smallest, low), max(largest, high)
+        zeros += len(chunk) - int(chunk.count_nonzero())
+        if not math.isfinite(part):
+            nans += int(chunk.isnan().sum())
+            infs += int(chunk.isinf().sum())
+    ends = (math.nan, math.nan) if nans else (smallest, largest)
+    return Summary(math.sqrt(squares), *ends, total / len(flat), zeros, nans, infs)
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:
@@ -245,12 +314,11 @@ class Walker:
         rows: Mapping[str, TensorRow],
         *,
         saved: bool,
-        values: bool,
+        most: int | None,
         detailed: float,
+        moments: Mapping[int, Moment],
     ) -> None:
-        self.saved = saved
-        self.values = values
-        self.detailed = detailed
+        self.saved, self.most, self.detailed, self.moments = saved, most, detailed, moments
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.ids: dict[int, str] = {}
@@ -258,9 +326,7 @@ class Walker:
         self.row_of: dict[int, TensorRow] = {}
         self.made_by: dict[int, TensorRow] = {}
         self.makes: dict[int, dict[int, str]] = {}
-        self.attrs: dict[
-            tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]
-        ] = {}  # many are equal: each is kept once
+        self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.classes: dict[type, tuple[bool, list[tuple[str, str]]]] = {}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
@@ -301,11 +367,12 @@ class Walker:
     def add_tensor(self, tensor: TensorLike, kind: str, known: TensorRow | None = None, label: str = "") -> str:
         """Add a box for a tensor, with its row if that is known; return its id."""
         known = known or self.row_of.get(id(tensor))
-        row = known or tensor_row("", tensor, values=self.values)
+        row = known or tensor_row("", tensor, most=self.most, moment=self.moments.get(id(tensor)))
         node_id, name = self.new_id(tensor), known.name if known else None
         has_state = kind != "saved" or (name and row.is_leaf)  # another is a number, or its state is in another box
-        state = state_of(row) if has_state else ""
-        self.nodes.append(Node(node_id, kind, label, name, row.shape, row.dtype, row.value, row.grad, state))
+        then, grad, later = row.at_backward()
+        state = state_of(row, grad) if has_state else ""
+        self.nodes.append(Node(node_id, kind, label, name, then, grad, state, later=later))
         return node_id
 
     def add_below(self, start: NodeLike) -> None:
@@ -328,7 +395,7 @@ class Walker:
                 source, below = ids.get(id(node)), ()
                 if source is None:
                     source, below = self.enter(node)
-                add_edge(new_edge((source, here, slot, "", "data", output, "", None, None, None)))
+                add_edge(new_edge((source, here, slot, "", "data", output, NO_FLOW)))
                 if below:
                     stack.append((here, slots))
                     here, slots = source, enumerate(below)
@@ -348,22 +415,26 @@ class Walker:
         row = self.made_by.get(id(node))
         is_custom, attributes = self.classes.get(type(node)) or self.learn(node)
         if row is None and not self.saved and not is_custom and len(self.nodes) >= self.detailed:
-            self.nodes.append(Node(node_id, "operation", label, slots=len(slots)))
+            recorded = self.recorded.setdefault((len(slots), ()), Recorded(len(slots)))
+            self.nodes.append(Node(node_id, "operation", label, recorded=recorded))
             return node_id, slots
         kept = [(key, saved_value(node, attribute)) for key, attribute in attributes]
         attrs = tuple([(key, brief(value)) for key, value in kept])
-        attrs = self.attrs.setdefault(attrs, attrs)
+        recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs))
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         if row is None:
-            box = Node(node_id, "operation", label, None, made_shape(node), None, None, None, state, len(slots), attrs)
+            shape = made_shape(node)
+            own = None if shape is None else Numbers(shape)
+            box = Node(node_id, "operation", label, None, own, state=state, recorded=recorded)
         else:
-            facts = row.name, row.shape, row.dtype, row.value, row.grad
+            then, grad, later = row.at_backward()
             names = self.makes[id(node)]
-            outputs = tuple(names.get(number, "") for number in range(max(names) + 1)) if len(names) > 1 else ()
+            if len(names) > 1:
+                outputs = tuple(names.get(number, "") for number in range(max(names) + 1))
+                recorded = recorded._replace(outputs=outputs)
             is_letter = row.expression is not None
-            box = Node(
-                node_id, "operation", label, *facts, state, len(slots), attrs, outputs=outputs, is_letter=is_letter
-            )
+            facets = {"recorded": recorded, "later": later}
+            box = Node(node_id, "operation", label, row.name, then, grad, state, "", is_letter, **facets)  # type: ignore[arg-type]
         self.nodes.append(box)
         if self.saved:
             self.add_saved(node_id, kept)
@@ -391,7 +462,7 @@ class Walker:
         position = int(known[1:])
         box = self.nodes[position]
         if box.kind == "saved":
-            state = box.state or state_of(tensor_row("", leaf, values=self.values))
+            state = box.state or state_of(tensor_row("", leaf, most=self.most), box.grad)
             self.nodes[position] = box._replace(kind="leaf", label="", state=state)
         return known
 
@@ -411,44 +482,49 @@ class Walker:
             if node.kind == "operation" and node.name in statements:
                 self.nodes[position] = node._replace(expression=statements[node.name or ""])
 
-    def add_flow(self, flow: Mapping[NodeLike, Flow]) -> None:
+    def add_flow(self, flow: Mapping[NodeLike, NodeFlow]) -> None:
         """Add what arrives at the operations, and what they hand on."""
         flows = {self.ids[id(node)]: one for node, one in flow.items() if id(node) in self.ids}
         for position, node in enumerate(self.nodes):
             if node.id in flows:
-                arrives, held = flows[node.id].arrives, self.held(flows[node.id].held)
-                self.nodes[position] = node._replace(arrives=None if arrives is None else numbers(arrives), held=held)
+                grad = node.grad._replace(arrived=flows[node.id].arrived)
+                recorded = node.recorded._replace(held=self.held(flows[node.id].held))
+                self.nodes[position] = node._replace(grad=grad, recorded=recorded)
         for position, edge in enumerate(self.edges):
             if edge.kind == "data" and edge.target in flows:
-                factor, handed = (each[edge.slot] for each in (flows[edge.target].factors, flows[edge.target].handed))
-                local, given = (None if value is None else numbers(value) for value in (factor, handed))
-                matrix = flows[edge.target].jacobians[edge.slot] if flows[edge.target].jacobians else None
-                self.edges[position] = edge._replace(local=local, handed=given, jacobian=matrix)
+                self.edges[position] = edge._replace(flow=flows[edge.target].inputs[edge.slot])
 
-    def add_lines(self, line_of: Callable[[NodeLike], Line | None]) -> None:
-        """Add the lines of operations, and what they keep; one that no line is known of is a part of what uses it."""
-        made: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
+    def add_origins(self, origin_of: Callable[[NodeLike], Origin | None]) -> None:
+        """Add where operations were recorded; one that no place is known of is a part of what uses it."""
+        recorded: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
-        lines: dict[str, Line] = {}
+        places: dict[str, tuple[Place | None, Module | None]] = {}
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
-            own = line_of(made[node.id])
-            line = lines[node.id] = own if own is not None and own.line else lines.get(user.get(node.id, ""), Line(0))
-            told = node._replace(line=line.line, column=line.column, file=line.file, turn=line.turn)
-            if own is not None:
-                value = own.value if node.name is None else node.value
-                told = told._replace(is_written=own.writes, seconds=own.seconds, kept=own.kept, value=value)
-            self.nodes[position] = told
+            origin = origin_of(recorded[node.id])
+            place, module = places.get(user.get(node.id, ""), (None, None))
+            if origin is not None:
+                place, module = origin.place or place, origin.module or (module if origin.place is None else None)
+                facts = node.recorded._replace(is_written=origin.is_written, seconds=origin.seconds, kept=origin.kept)
+                own = (origin.numbers or node.numbers) if node.name is None else node.numbers
+                node = node._replace(recorded=facts, numbers=own)  # noqa: PLW2901 - the same box
+            places[node.id] = place, module
+            self.nodes[position] = node._replace(place=place, module=module)
+
+
+def numel_of(tensor: TensorLike) -> int:
+    """Return how many elements a tensor has, as far as its lengths are numbers."""
+    return math.prod(size for size in shape_of(tensor) if isinstance(size, int))
 
 
 def bytes_kept(node: NodeLike) -> int:
     """Return the bytes of the tensors that a node saves for backward; those that it has freed are none any more."""
     values = [saved_value(node, name) for name in saved_names(type(node))]
     listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
-    return sum(math.prod(sizes(one.shape)) * one.element_size() for one in listed if is_tensor(one))
+    return sum(numel_of(one) * one.element_size() for one in listed if is_tensor(one))
 
 
 def held_by(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
@@ -459,6 +535,31 @@ def held_by(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
         if name.startswith(SAVED)
     ]
     return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
+
+
+def grad_fn(tensor: Any) -> Any:
+    """Return the tensor's grad_fn; None also if PyTorch refuses to give it (views that were changed in place)."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
+def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
+    """Return the grad_fn nodes that can be reached from the tensors, each once.
+
+    Returns:
+        node -> the leaf that it accumulates into, None for other nodes. The nodes are kept alive by it, so that
+        they stay the same objects.
+    """
+    todo = [node for node in map(grad_fn, roots) if node is not None]
+    seen: dict[Any, Any] = {}
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
+            todo.extend(following for following, _ in node.next_functions if following is not None)
+    return seen
 
 
 @cache
@@ -479,19 +580,19 @@ def saved_value(node: NodeLike, attribute: str) -> object:
 
 def number_of(tensor: TensorLike) -> str:
     """Return a tensor without dimensions as it is typed; "" for another."""
-    value = None if tuple(tensor.shape) else numbers(tensor)
+    value = None if tuple(tensor.shape) else tensor.detach().tolist()
     return f"{value:.7g}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def made_shape(node: NodeLike) -> tuple[int, ...] | None:
+def made_shape(node: NodeLike) -> Sizes | None:
     """Return the shape of what an operation made, which a gradient that arrives must have; None if it made several tensors."""
     made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
     return sizes(made[0].shape) if len(made) == 1 else None
 
 
-def state_of(row: TensorRow) -> str:
-    """Return the honest remark on a tensor's gradient."""
-    if row.grad is not None:
+def state_of(row: TensorRow, grad: Gradient) -> str:
+    """Return the honest remark on a tensor's gradient when backward ran."""
+    if grad.value is not None:
         return "retained" if not row.is_leaf else ""
     if not row.requires_grad:
         return "frozen" if row.is_leaf and row.grad_fn is None else ""
@@ -501,7 +602,7 @@ def state_of(row: TensorRow) -> str:
 def brief(value: object) -> str:
     """Return a saved value as one line."""
     if is_tensor(value):
-        return f"[saved tensor] {sizes(value.shape)}"
+        return f"[saved tensor] {shape_of(value)}"
     if isinstance(value, tuple) and any(map(is_tensor, value)):
         return "[saved tensors]"
     return str(value)
@@ -516,8 +617,3 @@ def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:
         raise TypeError(
             f"params is a dictionary of names and tensors, {example}; not of type {type(params).__name__}"
         ) from None
-
-
-def notebook_picture(tensor: TensorLike) -> str | None:
-    """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, if it is a leaf or the graph is large."""
-    return None if tensor.is_leaf else walk({"output": tensor})._repr_svg_()

@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
-from gviz.graphs import Edge, Graph, Node, Value
+from typing import Any
+
+from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place, Recorded
+from gviz.graphs.numbers import Numbers, Sizes
 
 
-def leaf(node_id: str, name: str | None, value: Value, grad: Value = None, shape: tuple[int, ...] = ()) -> Node:
-    return Node(node_id, "leaf", name=name, shape=shape, dtype="float32", value=value, grad=grad)
+def numbers(value: Any, shape: Sizes | None = None, dtype: str = "float32") -> Numbers | None:
+    """The numbers of nested lists; a shape alone where there are none."""
+    if value is None:
+        return None if shape is None else Numbers(shape, dtype)
+    of_value = Numbers.of(value, dtype)
+    return of_value if shape is None or not isinstance(shape, tuple) else of_value._replace(shape=shape)
 
 
-def operation(node_id: str, label: str, name: str | None = None, value: Value = None, slots: int = 2) -> Node:
+def node(
+    node_id: str,
+    kind: str,
+    label: str = "",
+    name: str | None = None,
+    shape: Sizes | None = None,
+    dtype: str = "float32",
+    value: Any = None,
+    grad: Any = None,
+    *,
+    arrived: Any = None,
+    line: int = 0,
+    column: int = 0,
+    scope: str = "",
+    state: str = "",
+    expression: str = "",
+    is_letter: bool = False,
+    **recorded: Any,
+) -> Node:
+    """A node by its facts, each in its facet."""
     return Node(
         node_id,
-        "operation",
+        kind,
         label,
         name,
-        None if value is None else (),
-        "float32" if name else None,
-        value,
-        slots=slots,
+        numbers(value, shape, dtype),
+        Gradient(numbers(grad), arrived=numbers(arrived)),
+        state,
+        expression,
+        is_letter,
+        Place(line, column=column) if line else None,
+        Module(scope) if scope else None,
+        Recorded(**recorded),
     )
+
+
+def leaf(node_id: str, name: str | None, value: Any, grad: Any = None, shape: tuple[int, ...] = ()) -> Node:
+    return node(node_id, "leaf", name=name, shape=shape, value=value, grad=grad)
+
+
+def operation(node_id: str, label: str, name: str | None = None, value: Any = None, slots: int = 2) -> Node:
+    return node(node_id, "operation", label, name, None if value is None else (), value=value, slots=slots)
 
 
 def article() -> Graph:
     """y = (x+w)*(w+1) with x = 2, w = 1, after backward."""
     return Graph(
         nodes=(
-            Node("n0", "output", name="y", shape=(), dtype="float32", value=6.0),
+            node("n0", "output", name="y", shape=(), dtype="float32", value=6.0),
             operation("n1", "MulBackward0", "y", 6.0),
             operation("n2", "AddBackward0", "a", 3.0),
-            Node("n3", "accumulate", "AccumulateGrad"),
+            node("n3", "accumulate", "AccumulateGrad"),
             leaf("n4", "x", 2.0, 2.0),
-            Node("n5", "accumulate", "AccumulateGrad"),
+            node("n5", "accumulate", "AccumulateGrad"),
             leaf("n6", "w", 1.0, 5.0),
             operation("n7", "AddBackward0", "b", 2.0),
         ),
@@ -55,8 +93,8 @@ def every_kind() -> Graph:
     matrix = tuple(tuple(float(3 * row + column) for column in range(3)) for row in range(3))
     return Graph(
         nodes=(
-            Node("n0", "output", name="q", shape=(3,), dtype="float32", value=(0.0, 2.0, 4.0), state="not retained"),
-            Node(
+            node("n0", "output", name="q", shape=(3,), dtype="float32", value=(0.0, 2.0, 4.0), state="not retained"),
+            node(
                 "n1",
                 "operation",
                 "SelectBackward0",
@@ -68,12 +106,12 @@ def every_kind() -> Graph:
                 attrs=(("dim", "0"), ("self_sym_sizes", "(3, 3)")),
             ),
             operation("n2", "MulBackward0", slots=2),
-            Node("n3", "saved", "other", shape=(), dtype="float64", value=2.0),
-            Node("n4", "accumulate", "AccumulateGrad"),
-            Node("n5", "leaf", name="W", shape=(3, 3), dtype="float32", value=matrix, grad=matrix, state="retained"),
-            Node("n6", "intermediate", shape=(3, 3), dtype="float32", value=matrix),
-            Node("n7", "saved", "self", "z", (2,), "float32", ("nan", "-inf")),
-            Node("n8", "frozen", name="c", shape=(), dtype="int64", value=7, state="frozen"),
+            node("n3", "saved", "other", shape=(), dtype="float64", value=2.0),
+            node("n4", "accumulate", "AccumulateGrad"),
+            node("n5", "leaf", name="W", shape=(3, 3), dtype="float32", value=matrix, grad=matrix, state="retained"),
+            node("n6", "intermediate", shape=(3, 3), dtype="float32", value=matrix),
+            node("n7", "saved", "self", "z", (2,), "float32", ("nan", "-inf")),
+            node("n8", "frozen", name="c", shape=(), dtype="int64", value=7, state="frozen"),
         ),
         edges=(
             Edge("n2", "n1"),
@@ -93,14 +131,14 @@ def every_kind() -> Graph:
 
 def named(*names: str) -> Graph:
     """A root and a leaf of each name."""
-    nodes = [Node("root", "output", name="root", shape=(), value=0.0)]
+    nodes = [node("root", "output", name="root", shape=(), value=0.0)]
     nodes += [leaf(f"n{index}", name, 1.0) for index, name in enumerate(names)]
     return Graph(tuple(nodes), tuple(Edge(node.id, "root") for node in nodes[1:]), ("root",))
 
 
 def chain(length: int) -> Graph:
     """A root and that many operations below each other."""
-    nodes = (Node("r", "output", name="y"), *(operation(f"n{index}", "AddBackward0") for index in range(length)))
+    nodes = (node("r", "output", name="y"), *(operation(f"n{index}", "AddBackward0") for index in range(length)))
     edges = (Edge("n0", "r"), *(Edge(f"n{index + 1}", f"n{index}") for index in range(length - 1)))
     return Graph(nodes, edges, ("r",))
 

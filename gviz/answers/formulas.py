@@ -10,11 +10,12 @@ from typing import NamedTuple
 from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
 from gviz.explain.paths import Chain, Path, Step
-from gviz.graphs import Edge, Node, Value, size_of
-from gviz.passes.elements import agree, elements, is_finite, plus
+from gviz.graphs import Edge, Node
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN, read, written
-from gviz.pictures.labels import decimal, norm, shape_text, value_text
+from gviz.pictures.labels import decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
 
@@ -37,10 +38,10 @@ PRECISION = 4
 MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
 
 
-def numbers(value: Value, most: int = 1000) -> str:
+def numbers(value: Numbers | None, most: int = 1000) -> str:
     """Return the numbers of a small tensor, of one element without brackets; the size and the norm of another; "" for none.
 
-    >>> numbers(((1.0, 2.5),)), numbers((2.0,)), numbers(tuple([1.0] * 100))
+    >>> numbers(Numbers.of([[1.0, 2.5]])), numbers(Numbers.of([2.0])), numbers(Numbers.of([1.0] * 100))
     ('[[1, 2.5]]', '2', '(100) all 1')
 
     Args:
@@ -51,13 +52,14 @@ def numbers(value: Value, most: int = 1000) -> str:
         return ""
     if 0 in size_of(value):  # which says nothing of the sizes inside
         return "no elements"
-    if type(value) is float:
-        return one_number(value)
+    if isinstance(number := scalar_of(value), float):
+        return one_number(number)
     text = MINUS_ZERO.sub("0", value_text(single(value), PRECISION)) if is_short(value) else ""
     if 0 < len(text) <= most:
         return text
-    same = {*elements(value)}
-    rest = f"all {decimal(same.pop(), PRECISION)}" if len(same) == 1 else f"norm {decimal(norm(value), PRECISION)}"
+    about = value.summary
+    is_same = about.smallest == about.largest
+    rest = f"all {decimal(about.largest, PRECISION)}" if is_same else f"norm {decimal(about.norm, PRECISION)}"
     return f"{shape_text(size_of(value))} {rest}"
 
 
@@ -67,7 +69,7 @@ def one_number(value: float) -> str:
     return MINUS_ZERO.sub("0", decimal(value, PRECISION))
 
 
-def is_short(value: Value) -> bool:
+def is_short(value: Numbers | None) -> bool:
     """Return whether the numbers are few enough to be written out."""
     return 0 < math.prod(size_of(value)) <= MOST_NUMBERS
 
@@ -75,8 +77,10 @@ def is_short(value: Value) -> bool:
 def is_scalar(chain: Chain, path: Path) -> bool:
     """Return whether all steps of a path are plain numbers."""
     values = chain.start, *path.factors, path.product, *path.passed
-    has_maps = any(edge.jacobian is not None or (GRAD in edge.symbol and edge.local is None) for edge in path.edges)
-    return not has_maps and not any(isinstance(single(value), tuple) for value in values)
+    has_maps = any(
+        edge.flow.jacobian is not None or (GRAD in edge.flow.symbol and edge.flow.local is None) for edge in path.edges
+    )
+    return not has_maps and not any(size_of(single(value)) for value in values)
 
 
 class StepText(NamedTuple):
@@ -93,7 +97,7 @@ def steps(path: Path) -> list[StepText]:
     """Return the steps of a path."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        StepText(of, wrt, symbol if edge.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
+        StepText(of, wrt, symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
         for of, wrt, symbol, edge, gradient in zip(
             path.names[:-1], path.names[1:], path.symbols, path.edges, passed, strict=True
         )
@@ -104,10 +108,10 @@ def local_text(edge: Edge) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
     kind = kind_of(edge)
     if kind == "factor":
-        return numbers(edge.local, LONGEST_CELL)
+        return numbers(edge.flow.local, LONGEST_CELL)
     if kind == "matrix":
-        rows, columns = size_of(edge.jacobian)
-        text = f"J = {numbers(edge.jacobian)}" if is_short(edge.jacobian) else ""
+        rows, columns = size_of(edge.flow.jacobian)
+        text = f"J = {numbers(edge.flow.jacobian)}" if is_short(edge.flow.jacobian) else ""
         return text if 0 < len(text) <= LONGEST_MATRIX else f"J is {rows} × {columns}"
     return ""
 
@@ -144,7 +148,7 @@ def grad_of(name: str) -> str:
 
 def grad_name(chain: Chain) -> str:
     """Return ``w.grad`` if that is what the paths come to; else ""."""
-    return grad_of(chain.wrt) if chain.sum is not None and agree(chain.node.grad, chain.grad) else ""
+    return grad_of(chain.wrt) if chain.sum is not None and agree(chain.node.grad.value, chain.grad) else ""
 
 
 def remark(chain: Chain) -> str:
@@ -156,15 +160,15 @@ def remark(chain: Chain) -> str:
         return ""
     if not is_retained(chain.node):
         return f"equals {name}"
-    if chain.node.grad is None:
+    if chain.node.grad.value is None:
         return f"equals the engine's gradient; {name} itself is None: backward() has not run, or it was cleared"
-    return f"equals what the steps of backward give; {name} is {numbers(chain.node.grad)}: {since(chain)}"
+    return f"equals what the steps of backward give; {name} is {numbers(chain.node.grad.value)}: {since(chain)}"
 
 
 def since(chain: Chain) -> str:
     """Return why the gradient that a tensor has is not the one that the paths come to."""
     was = f"it was {numbers(chain.before)} before"
-    if agree(plus(chain.before, chain.grad), chain.node.grad):
+    if agree(plus(chain.before, chain.grad), chain.node.grad.value):
         return f"{was}, and backward adds to it"
     changed = "a hook changed the gradient on its way, or the program changed it later"
     return f"{changed}; {was}" if chain.before is not None else changed
@@ -173,7 +177,9 @@ def since(chain: Chain) -> str:
 def unchecked(chain: Chain, name: str) -> str:
     """Return why a sum is not known to be the gradient."""
     if chain.absent:
-        value = f"; {name} is {numbers(chain.node.grad, LONGEST_VALUE)}" if chain.node.grad is not None else ""
+        value = (
+            f"; {name} is {numbers(chain.node.grad.value, LONGEST_VALUE)}" if chain.node.grad.value is not None else ""
+        )
         return f"not checked: the steps of backward are not in this graph: {chain.absent}{value}"
     if chain.grad is None:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
@@ -186,8 +192,8 @@ def unchecked(chain: Chain, name: str) -> str:
 def told(step: Step) -> str:
     """Return what backward does at a step in place of the product."""
     place = quotient_of(step.of.name or step.of.label, step.wrt)
-    if is_finite(step.product) or not is_finite(step.edge.handed):
-        return f"at {place} it hands on {numbers(step.edge.handed)}, and not the product, {numbers(step.product)}"
+    if is_finite(step.product) or not is_finite(step.edge.flow.handed):
+        return f"at {place} it hands on {numbers(step.edge.flow.handed)}, and not the product, {numbers(step.product)}"
     function = operator_of(step.of.label)
     selects = f"the engine's backward of {function} selects: it hands on 0 where its derivative is 0, whatever arrives"
     return f"the nan is inf · 0 at {place}, in the product alone; {selects}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from math import isfinite
 from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
@@ -23,7 +24,9 @@ from gviz.answers.formulas import (
 )
 from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
 from gviz.explain.paths import Chain, Path
-from gviz.graphs import Edge, Node, Value, size_of
+from gviz.graphs import Edge, Node
+from gviz.graphs.numbers import Element, Numbers
+from gviz.passes.elements import scalar_of, size_of
 from gviz.passes.formulas import UNKNOWN, read
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
@@ -208,32 +211,29 @@ def within(node: ast.expr, level: int) -> str:
     return text if own >= level else f"\\left({text}\\right)"
 
 
-def number(value: Value) -> str:
+def number(value: Element | None) -> str:
     r"""Return a number.
 
-    >>> number(2.0), number("nan"), number("-inf"), number(1.5e-7)
+    >>> number(2.0), number(nan), number(-inf), number(1.5e-7)
     ('2', '\\mathrm{nan}', '-\\infty', '1.5 \\cdot 10^{-7}')
     """
-    if isinstance(value, str) and value in ("nan", "inf", "-inf"):
-        return {"nan": "\\mathrm{nan}", "inf": "\\infty", "-inf": "-\\infty"}[value]
+    if isinstance(value, float) and not isfinite(value):
+        return {"nan": "\\mathrm{nan}", "inf": "\\infty", "-inf": "-\\infty"}[str(value)]
     if isinstance(value, bool | str) or value is None:
         return code(str(value))
-    if isinstance(value, tuple):
-        return code(repr(value))
     digits, exponent, power = decimal(value or 0.0).partition("e")  # no minus before a 0
     return f"{digits} \\cdot 10^{{{int(power)}}}" if exponent else digits
 
 
-def tensor(value: Value) -> str:
+def tensor(value: Numbers | None) -> str:
     """Return the numbers of a small tensor as a number, a row or a matrix; of a larger one its size and norm."""
-    value = single(value)
-    if not isinstance(value, tuple):
-        return number(value)
-    sizes = size_of(value)
-    if not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
+    sizes = size_of(value := single(value))
+    if not sizes:
+        return number(scalar_of(value))
+    if value is None or not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
         return f"\\text{{{prose(numbers(value))}}}"
-    rows = value if len(sizes) == 2 else (value,)
-    lines = " \\\\ ".join(" & ".join(map(number, row)) for row in rows)  # type: ignore[arg-type]
+    rows = value.nested() if len(sizes) == 2 else (value.nested(),)
+    lines = " \\\\ ".join(" & ".join(map(number, row)) for row in rows)
     return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}"
 
 
@@ -315,7 +315,7 @@ def scalar_path(chain: Chain, path: Path) -> str:
     sides = [
         " \\cdot ".join([*start, *(quotient(*pair) for pair in pairs)]),
         " \\cdot ".join(map(negative, [*start, *map(symbol, path.edges, path.symbols)])),
-        " \\cdot ".join(map(negative, [*start, *(tensor(edge.local) for edge in path.edges)]))
+        " \\cdot ".join(map(negative, [*start, *(tensor(edge.flow.local) for edge in path.edges)]))
         if all_known(path)
         else "",
         "" if path.product is None else tensor(path.product),
@@ -325,12 +325,16 @@ def scalar_path(chain: Chain, path: Path) -> str:
 
 def all_known(path: Path) -> bool:
     """Return whether each step has its number."""
-    return all(edge.local is not None for edge in path.edges)
+    return all(edge.flow.local is not None for edge in path.edges)
 
 
 def symbol(edge: Edge, text: str) -> str:
     """Return the symbol of a step; a quotient if there is none."""
-    return math(edge.symbol) if edge.symbol else quotient(*(name.removeprefix("∂") for name in text.split("/", 1)))
+    return (
+        math(edge.flow.symbol)
+        if edge.flow.symbol
+        else quotient(*(name.removeprefix("∂") for name in text.split("/", 1)))
+    )
 
 
 def tensor_path(path: Path) -> list[str]:
@@ -339,10 +343,10 @@ def tensor_path(path: Path) -> list[str]:
     for of, wrt, edge, text, gradient in zip(
         path.names[:-1], path.names[1:], path.edges, path.symbols, path.passed or (None,) * len(path.edges), strict=True
     ):
-        is_map = kind_of(edge) != "factor" and "grad" in edge.symbol
+        is_map = kind_of(edge) != "factor" and "grad" in edge.flow.symbol
         sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
-        is_plain = edge.local is None or is_map or edge.symbol.lstrip("-").isdigit()
-        local = "" if is_plain else f" = {tensor(edge.local)}"
+        is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
+        local = "" if is_plain else f" = {tensor(edge.flow.local)}"
         behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
         lines.append(f"{quotient(of, wrt)} &{sign} {symbol(edge, text)}{local}{behind}")
     return lines

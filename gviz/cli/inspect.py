@@ -10,7 +10,8 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import OneOf, SourceCommand, not_blank, takes_source
-from gviz.graphs import TensorRow, Value
+from gviz.graphs import Place, TensorRow
+from gviz.graphs.numbers import Numbers
 
 if TYPE_CHECKING:
     from gviz.sources import Reading, Source, SourceOptions
@@ -78,35 +79,28 @@ def chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> l
         "leaf": lambda row: row.is_leaf and row.requires_grad,
         "nonleaf": lambda row: not row.is_leaf,
         "frozen": lambda row: not row.requires_grad,
-        "none": lambda row: row.grad is None,
+        "none": lambda row: row.grad.value is None,
     }
     keys: dict[str | None, Callable[[TensorRow], Any]] = {
         None: lambda _: 0,
         "name": lambda row: row.name.lower(),
-        "line": lambda row: (bool(row.file), row.file, row.line),
-        "grad": lambda row: -largest(row.grad),
-        "size": lambda row: -size(row),
+        "line": lambda row: (row.place is not None and bool(row.place.file), row.place or ()),
+        "grad": lambda row: -largest(row.grad.value),
+        "size": lambda row: -row.numbers.numel,
     }
     return sorted(filter(fits[only], rows), key=keys[sort])
 
 
-def largest(value: Value) -> float:
-    """Return the largest amount among the numbers of a value; inf for nan, -1 for none at all.
+def largest(numbers: Numbers | None) -> float:
+    """Return the largest amount among the numbers; inf for nan, -1 for none at all.
 
-    >>> largest((1.0, -3.0)), largest("nan"), largest(None)
+    >>> largest(Numbers.of([1.0, -3.0])), largest(Numbers.of("nan")), largest(None)
     (3.0, inf, -1.0)
     """
-    from gviz.passes.elements import elements
-
-    amounts = (float("inf") if isinstance(one, str) else abs(one) for one in elements(value) if one is not None)
-    return float(max(amounts, default=-1))
-
-
-def size(row: TensorRow) -> int:
-    """Return how many elements a tensor has."""
-    import math
-
-    return math.prod(row.shape)
+    if numbers is None or not numbers.numel:
+        return -1.0
+    about = numbers.summary
+    return float("inf") if about.nans else max(abs(about.smallest), abs(about.largest))
 
 
 def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str:
@@ -129,8 +123,13 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
         listed = {"operations": operations.records(reading.graph)}
     elif watch:
         changes = [
-            {**_record(row), "line": line, **({"file": file} if file else {}), "is_value": is_value}
-            for line, row, is_value, file in reading.changes
+            {
+                **_record(row),
+                "line": place.line,
+                **({"file": file} if (file := where_of(place)) else {}),
+                "is_value": is_value,
+            }
+            for place, row, is_value in reading.changes
         ]
         listed = {"changes": changes, "left_out": reading.unlisted}
     else:
@@ -146,13 +145,50 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
 
 
 def _record(row: TensorRow) -> dict[str, Any]:
-    """Return the fields of a row that tell something, and those that programs look for."""
-    defaults = row._field_defaults
-    return {
-        name: cell
-        for name, cell in row._asdict().items()
-        if name not in defaults or name == "grad" or cell != defaults[name]
+    """Return what a row tells: the nine facts that programs look for, and those of its facets that are known."""
+    broken, history = row.broken, row.history
+    places = {
+        "grad_cleared_at": history.grad_cleared,
+        "requires_grad_set_at": history.requires_grad_set,
+        "autograd_grad_at": history.autograd_grad,
     }
+    more: dict[str, Any] = {
+        "expression": row.expression,
+        "line": row.place.line if row.place is not None else None,
+        "file": where_of(row.place),
+        **({} if broken is None else {"cut": broken.reason, "cut_by": broken.call, "cut_from": broken.source}),
+        "cut_at": str(broken.place) if broken is not None and broken.place is not None else None,
+        "before": _numbers(row.grad.before),
+        "leaves": list(row.leaves),
+        "is_written": row.is_written,
+        **{name: str(place) for name, place in places.items() if place is not None},
+        "was_used": history.was_used,
+        "was_early": history.was_early,
+    }
+    if row.moment is not None:
+        more["at_backward"] = {"value": _numbers(row.moment.numbers), "grad": _numbers(row.moment.grad.value)}
+    return {
+        "name": row.name,
+        "shape": list(row.shape),
+        "dtype": row.dtype,
+        "requires_grad": row.requires_grad,
+        "is_leaf": row.is_leaf,
+        "retains_grad": row.retains_grad,
+        "grad_fn": row.grad_fn,
+        "value": _numbers(row.numbers),
+        "grad": _numbers(row.grad.value),
+        **{name: fact for name, fact in more.items() if fact not in (None, "", [], False)},
+    }
+
+
+def _numbers(numbers: Numbers | None) -> Any:
+    """Return numbers for JSON; None for none."""
+    return None if numbers is None else numbers.jsonable()
+
+
+def where_of(place: Place | None) -> str:
+    """Return the file of a place, or its cell, if it is not the source itself."""
+    return "" if place is None else place.file or (f"cell {place.cell}" if place.cell else "")
 
 
 def _print_table(reading: Reading, rows: Sequence[TensorRow]) -> None:

@@ -14,7 +14,8 @@ def rows(graph: Graph) -> list[tuple[str, ...]]:
     """Return a row for each operation: name, type, shape, dtype, the names of its inputs (``^`` if one only runs first).
 
     >>> from gviz.graphs import Edge, Graph, Node
-    >>> nodes = (Node("n0", "placeholder", "Placeholder", "a", ()), Node("n1", "operation", "Log", "Log", (None, 2), "float32"))
+    >>> from gviz.graphs.numbers import Numbers
+    >>> nodes = (Node("n0", "placeholder", "Placeholder", "a"), Node("n1", "operation", "Log", "Log", Numbers((None, 2), "float32")))
     >>> rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
     ('Log', 'Log', '(?, 2)', 'float32', 'a')
     """
@@ -25,8 +26,8 @@ def rows(graph: Graph) -> list[tuple[str, ...]]:
         (
             node.name or "",
             node.label,
-            "" if node.dtype is None else "?" if node.shape is None else shape_text(node.shape),
-            node.dtype or "",
+            "" if not node.dtype else "?" if node.shape is None else shape_text(node.shape),
+            node.dtype,
             ", ".join(inputs[node.id]),
         )
         for node in graph.nodes
@@ -50,17 +51,17 @@ def records(graph: Graph) -> list[dict[str, Any]]:
         Of each operation its name, type, shape (None if it is unknown; None in it for an unknown length), dtype, value
         (None if it is unknown) and the names of its inputs.
     """
-    inputs, written = inputs_of(graph), graph.as_dict()["nodes"]
+    inputs = inputs_of(graph)
     return [
         {
             "name": node.name,
             "type": node.label,
-            "shape": record.get("shape"),
-            "dtype": node.dtype,
-            "value": record.get("value"),
+            "shape": None if node.shape is None else list(node.shape),
+            "dtype": node.dtype or None,
+            "value": None if node.numbers is None else node.numbers.jsonable(),
             "inputs": inputs[node.id],
         }
-        for node, record in zip(graph.nodes, written, strict=True)
+        for node in graph.nodes
     ]
 
 

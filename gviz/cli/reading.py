@@ -64,9 +64,7 @@ def run_script(source: Source, options: SourceOptions, tell: Callable[[Change], 
     options, talk = replace(source.placed(options), on_interrupt="draw"), Talk(streams.say, source.cells)
     with as_a_script(), source.renamed():
         streams.hear_warnings()
-        return run_only(
-            source.text, source.file or "", options, talk, tell and (lambda change: tell(source.in_cell(change)))
-        )
+        return run_only(source.text, source.file or "", options, talk, tell)
 
 
 @contextmanager

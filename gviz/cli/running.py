@@ -9,7 +9,6 @@ import click
 
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.graphs import TensorRow
-from gviz.text import line_text
 
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
@@ -59,8 +58,7 @@ class Trace:
         """Print a change."""
         from gviz.cli import streams
 
-        line, row, is_value, file = change
-        place = line_text(line, file).removeprefix("line ")
+        row, is_value, place = change.row, change.is_value, change.place.number
         key = place, row.name, is_value
         self.times[key] = self.times.get(key, 0) + 1
         if self.times[key] <= EACH:
@@ -84,14 +82,15 @@ def text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
     """Return a change as a line of text.
 
     >>> from gviz.graphs import TensorRow
-    >>> text_of("4", TensorRow("y", (), "float32", True, False, False, "MulBackward0", 6.0), is_value=True)
+    >>> from gviz.graphs.numbers import Numbers
+    >>> text_of("4", TensorRow("y", Numbers.of(6.0), True, False, False, "MulBackward0"), is_value=True)
     '   4  y = 6  MulBackward0'
     """
     from gviz.cli.table import cut
     from gviz.pictures.labels import shape_text, value_text
 
     if not is_value:
-        return f"{place:>4}  {row.name}.grad = {cut(value_text(row.grad), LONGEST)}"
+        return f"{place:>4}  {row.name}.grad = {cut(value_text(row.grad.value), LONGEST)}"
     value = f" = {cut(value_text(row.value), LONGEST)}" if row.value is not None else ""
     shape = f"  {shape_text(row.shape)}" if row.shape else ""
     kind = row.grad_fn or ("leaf, requires_grad" if row.requires_grad else "no gradient")

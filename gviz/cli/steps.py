@@ -85,7 +85,7 @@ class Series(NamedTuple):
             if self.only == "backward":
                 raise SourceError(FORWARD, hint=SAVED)
             streams.complain(f"{FORWARD}; these are the steps forward", "warning")
-        if self.options.every == "line" and not any(node.line for node in shown.nodes):
+        if self.options.every == "line" and not any(node.place for node in shown.nodes):
             hint = (
                 "leave out --every line; gviz render SOURCE --view dataflow --show line -o graph.json saves lines, too"
             )

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from gviz.cli import streams
 from gviz.cli.table import LONGEST_CELL, console, cut, fit, heading, print_rows, ruled
-from gviz.graphs import Graph, TensorRow, Value
+from gviz.graphs import Graph, TensorRow
+from gviz.graphs.numbers import Numbers
 from gviz.pictures.labels import shape_text, value_text
-from gviz.text import aligned, joined, line_text
+from gviz.text import aligned, joined
 
 if TYPE_CHECKING:
     from gviz.sources import Reading
@@ -64,13 +65,13 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
         "value": [short(row.value) for row in rows],
-        **({"grad_before": [short(row.before) for row in rows]} if before else {}),
-        "grad_after" if before else "grad": [short(row.grad) for row in rows],
-        "line": [number_text(row.line, row.file) if row.line else "" for row in rows],
+        **({"grad_before": [short(row.grad.before) for row in rows]} if before else {}),
+        "grad_after" if before else "grad": [short(row.grad.value) for row in rows],
+        "line": [row.place.number if row.place is not None else "" for row in rows],
         "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
     }
-    lines = {row.line for row in rows if row.line}
+    lines = {row.place.anywhen for row in rows if row.place is not None}
     wanted = {
         "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
         "column": bool(places),
@@ -79,22 +80,18 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
 
 
-def number_text(line: int, file: str) -> str:
-    """Return a line as a column of lines has it: ``3``; of another file, or a cell, the whole place."""
-    return line_text(line, file).removeprefix("line ")
-
-
-def short(value: Value) -> str:
+def short(value: Numbers | None) -> str:
     """Return a value as a cell has it."""
     return cut(value_text(value), LONGEST_CELL)
 
 
 def note_of(row: TensorRow) -> str:
     """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place."""
-    if row.cut:
-        return row.cut if row.cut_at == line_text(row.line, row.file) else f"{row.cut}, {row.cut_at}"
+    if row.broken is not None:
+        is_here = row.broken.place is None or row.broken.place == row.place
+        return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"
     if row.requires_grad:
-        return f"written in place at {line_text(row.line, row.file)}" if row.is_written else ""
+        return f"written in place at {row.place}" if row.is_written and row.place is not None else ""
     return "booleans" if row.dtype == "bool" else "integers" if "int" in row.dtype else "frozen"
 
 
@@ -103,24 +100,23 @@ def totals(graph: Graph) -> list[str]:
     operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
     if not operations:
         return []
-    kept = [node.kept for node in graph.nodes if node.kept is not None]
+    kept = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
     parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
     return [", ".join([*parts, *([f"{sum(kept):,} bytes saved for backward"] if kept else [])])]
 
 
 def print_changes(reading: Reading) -> None:
     """Print the changes of the tensor that was watched, a row for each line that changed it."""
-    code_of = reading.graph.code_of
     rows = [
         (
-            number_text(line, file),
+            place.number,
             short(row.value),
-            short(row.grad),
+            short(row.grad.value),
             str(row.requires_grad),
             str(row.grad_fn),
-            code_of(line, file),
+            reading.graph.code_at(place),
         )
-        for line, row, _, file in reading.changes
+        for place, row, _ in reading.changes
     ]
     if reading.unlisted:
         middle = len(rows) // 2

@@ -54,7 +54,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
         print_table(causes)
-    if reading.graph.error and not any(cause.is_wrong for cause in causes):
+    if reading.graph.stop and not any(cause.is_wrong for cause in causes):
         streams.complain("the script stopped with an error: gviz explain TEXT says what it means", "note")
     return reading.status or int(any(cause.is_wrong for cause in causes))
 
@@ -64,7 +64,7 @@ def to_json(causes: Sequence[Cause]) -> str:
     import json
 
     rows = [
-        {**cause._asdict(), "is_wrong": cause.is_wrong, "lines": [list(line) for line in cause.lines]}
+        {**cause._asdict(), "is_wrong": cause.is_wrong, "lines": [[str(place), code] for place, code in cause.lines]}
         for cause in causes
     ]
     return json.dumps(rows, ensure_ascii=False) + "\n"
@@ -80,10 +80,10 @@ def answer(cause: Cause) -> Iterator[str]:
     width = min(get_terminal_size().columns, WIDTH) if streams.is_terminal(sys.stdout) else WIDTH
     yield f"{inked(cause.name, 'bold')}: {inked(cause.verdict, 'bad' if cause.is_wrong else 'good')}"
     yield from wrap(f"{cause.what.removesuffix('.')}.", width)
-    column = max((display_width(place) for place, _ in cause.lines), default=0)
+    column = max((display_width(str(place)) for place, _ in cause.lines), default=0)
     column = max(column, len("mend")) + 3
     for place, code in cause.lines:
-        yield f"  {inked(place, 'dim')}{' ' * (column - display_width(place))}{printable(code)}".rstrip()
+        yield f"  {inked(str(place), 'dim')}{' ' * (column - display_width(str(place)))}{printable(code)}".rstrip()
     if cause.mend:
         first, *rest = wrap(cause.mend, max(width - column - 2, 20), break_long_words=False)
         yield f"  {inked('mend', 'bold')}{' ' * (column - len('mend'))}{first}"
@@ -103,7 +103,12 @@ def print_table(causes: Sequence[Cause]) -> None:
     if not causes:
         raise SourceError("there are no leaves: nothing that a gradient could come to")
     rows = [
-        (cause.name, cause.verdict, cause.lines[-1][0] if cause.lines else "", cause.mend if cause.is_wrong else "")
+        (
+            cause.name,
+            cause.verdict,
+            str(cause.lines[-1][0]) if cause.lines else "",
+            cause.mend if cause.is_wrong else "",
+        )
         for cause in causes
     ]
     print_rows(("name", "why", "where", "mend"), rows, whole=("name", "where"), dim=())

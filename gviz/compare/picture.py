@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gviz.graphs import Graph, Node
+from gviz.graphs import Graph, Module, Node
 from gviz.static.out import picture
 from gviz.static.session import Session
 
@@ -86,7 +86,8 @@ def within(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
 
     def moved(node: Node) -> Node:
         name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
-        return node._replace(id=key + node.id, name=name, scope=f"{scope}/{node.scope}" if node.scope else scope)
+        module = Module(f"{scope}/{node.scope}" if node.scope else scope)
+        return node._replace(id=key + node.id, name=name, module=module)
 
     edges = tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges)
     return Graph(tuple(map(moved, graph.nodes)), edges, tuple(key + root for root in graph.roots), kind="static")

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from gviz.graphs import Graph, Node, TensorRow, Value
+from gviz.graphs import Graph, Node, Place, TensorRow
+from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.expressions import operator_of
-from gviz.text import line_text
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
 
-Lines: TypeAlias = "tuple[tuple[str, str], ...]"
+Lines: TypeAlias = tuple[tuple[Place, str], ...]
 """Places in a program, each with its code."""
 
 
@@ -41,14 +41,6 @@ class Cause(NamedTuple):
         return self.verdict not in FINE
 
 
-class Stop(NamedTuple):
-    """The error that a program stopped with: the line that raised it, and the message."""
-
-    lines: Lines
-    code: str
-    message: str
-
-
 class Case:
     """A graph, looked up by names and by what uses what.
 
@@ -65,33 +57,24 @@ class Case:
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
 
     # ---------------------------------------------------------------- lines of the program
-    def line(self, number: int, file: str = "") -> Lines:
+    def line_of(self, place: Place | None) -> Lines:
         """Return a line with its code; nothing for one that is not known."""
-        return ((line_text(number, file), self.graph.code_of(number, file)),) if number else ()
-
-    def line_of(self, place: str) -> Lines:
-        """Return the line of a place in words, ``line 3``."""
-        return ((place, self.graph.code_at(place)),) if place else ()
-
-    def line_of_row(self, row: TensorRow) -> Lines:
-        """Return the line that made a tensor."""
-        return self.line(row.line, row.file)
+        return ((place.anywhen, self.graph.code_at(place)),) if place is not None else ()
 
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""
-        return self.line(node.line, node.file) if node is not None else ()
+        return self.line_of(node.place) if node is not None else ()
 
     @property
     def line_of_backward(self) -> Lines:
         """The line that called backward."""
-        return self.line(self.graph.line, self.graph.file)
+        return self.line_of(self.graph.backward)
 
-    @cached_property
-    def stop(self) -> Stop | None:
-        """The error that the program stopped with, if it did."""
-        place, _, message = self.graph.error.partition("\n")
-        where, _, code = place.partition("  ")
-        return Stop(((where, code),) if code else (), code, message) if self.graph.error else None
+    @property
+    def line_of_stop(self) -> Lines:
+        """The line that raised the error that the program stopped with."""
+        stop = self.graph.stop
+        return ((stop.place, stop.code),) if stop is not None and stop.place is not None and stop.code else ()
 
     # ---------------------------------------------------------------- the graph
     @cached_property
@@ -102,7 +85,7 @@ class Case:
         return row if row is not None and not (is_operation and row.is_leaf) else None
 
     @property
-    def root_values(self) -> list[Value]:
+    def root_values(self) -> list[Numbers | None]:
         """The values of the roots, as far as they are known."""
         return [self.nodes[root].value for root in self.shown.roots]
 

@@ -10,9 +10,10 @@ from typing import Any
 from gviz.errors import SourceError
 from gviz.explain.local import GRAD, with_formula
 from gviz.explain.paths import Chain, Path, along, find_paths
-from gviz.graphs import Edge, Graph, Node, Value, size_of
+from gviz.graphs import Edge, Flow, Graph, Node
+from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree
+from gviz.passes.elements import ONE, agree, size_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING
@@ -48,7 +49,7 @@ class Derivation:
     @property
     def has_unknown(self) -> bool:
         """Whether :data:`~gviz.passes.expressions.UNKNOWN` stands in one of its formulas."""
-        symbols = (edge.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
+        symbols = (edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
         return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *symbols))
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if graph.kind == "static":
         hint = "gviz static draws it; its gradients are operations of their own"
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
-    if not any(edge.symbol for edge in graph.edges):
+    if not any(edge.flow.symbol for edge in graph.edges):
         graph = with_formula(graph)
     shown = with_names_of_maps(dataflow(with_leaf_names(graph)))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
@@ -88,7 +89,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
     small, has_tensors = without_large(shown), any(node.shape for node in shown.nodes if node.id in roots)
     found = (find_paths(small, name, most) for name in dict.fromkeys(names))
-    before = {row.name: row.before for row in graph.tensors}
+    before = {row.name: row.grad.before for row in graph.tensors}
     chains = tuple(
         replace(completed(chain, has_tensors=has_tensors), before=before.get(chain.wrt), absent=absence(chain, shown))
         for chain in found
@@ -118,11 +119,11 @@ def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mappi
 
 def absence(chain: Chain, shown: Graph) -> str:
     """Return why the graph has no gradients of backward's steps; "" if it has, or backward did not run."""
-    if chain.grad is not None or not any(node.grad is not None for node in shown.nodes):
+    if chain.grad is not None or not any(node.grad.value is not None for node in shown.nodes):
         return ""
     users = {target for target, _ in chain.edges}
     operations = [node for node in shown.nodes if node.id in users]
-    size = max(math.prod(size or 0 for size in node.shape or ()) for node in (*operations, chain.node))
+    size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
     if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
@@ -153,7 +154,9 @@ def with_names_of_maps(shown: Graph) -> Graph:
     """Return the graph with a symbol for each derivative that no formula tells: its backward's name, ``CatBackward0(grad)``."""
     labels = {node.id: node.label for node in shown.nodes if node.kind == "operation"}
     edges = (
-        edge._replace(symbol=f"{labels[edge.target]}({GRAD})") if edge.target in labels and not edge.symbol else edge
+        edge._replace(flow=edge.flow._replace(symbol=f"{labels[edge.target]}({GRAD})"))
+        if edge.target in labels and not edge.flow.symbol
+        else edge
         for edge in shown.edges
     )
     return replace(shown, edges=tuple(edges))
@@ -163,8 +166,8 @@ def without_large(graph: Graph) -> Graph:
     """Return the graph without the numbers on the edges of large tensors."""
 
     def small(edge: Edge) -> Edge:
-        sizes = [math.prod(size_of(value)) for value in (edge.local, edge.handed)]
-        return edge._replace(local=None, handed=None) if max(sizes) > LARGE else edge
+        sizes = [math.prod(size_of(value)) for value in (edge.flow.local, edge.flow.handed)]
+        return edge._replace(flow=Flow(edge.flow.symbol)) if max(sizes) > LARGE else edge
 
     return replace(graph, edges=tuple(map(small, graph.edges)))
 
@@ -179,7 +182,7 @@ def completed(chain: Chain, *, has_tensors: bool) -> Chain:
     if chain.sum is not None:
         return chain
     factors = (factor for path in chain.paths for factor in path.factors)
-    if chain.grad is None and (has_tensors or any(isinstance(factor, tuple) for factor in factors)):
+    if chain.grad is None and (has_tensors or any(factor is not None and factor.shape for factor in factors)):
         unknown = tuple(path._replace(product=None, passed=()) for path in chain.paths)
         return replace(chain, paths=unknown, found=None)
     return replace(chain, paths=tuple(followed(path, chain) for path in chain.paths))
@@ -191,32 +194,29 @@ def followed(path: Path, chain: Chain) -> Path:
     for edge in path.edges:
         gradient = along(passed[-1], edge)
         is_alone = chain.reached.get(edge.target) == 1
-        passed.append(edge.handed if gradient is None and is_alone else gradient)
+        passed.append(edge.flow.handed if gradient is None and is_alone else gradient)
     return path._replace(product=passed[-1], passed=tuple(passed[1:]))
 
 
 def begins_with_one(chain: Chain) -> bool:
     """Return whether backward begins with 1 at a root of one element, so that the sum is the derivative."""
-    return agree(single(chain.start), 1.0)
+    return agree(single(chain.start), ONE)
 
 
-def single(value: Value) -> Value:
-    """Return the number of a tensor of one element, without brackets; any other value as it is.
+def single(value: Numbers | None) -> Numbers | None:
+    """Return the number of a tensor of one element, without dimensions; any other numbers as they are.
 
-    >>> single(((2.0,),)), single((2.0, 3.0))
-    (2.0, (2.0, 3.0))
+    >>> single(Numbers.of([[2.0]])), single(Numbers.of([2.0, 3.0])).shape
+    (Numbers(shape=(), dtype='', elements=(2.0,), about=None), (2,))
     """
-    number = value
-    while isinstance(number, tuple) and len(number) == 1:
-        number = number[0]
-    return value if isinstance(number, tuple) else number
+    return value._replace(shape=()) if value is not None and value.elements and value.numel == 1 else value
 
 
 def kind_of(edge: Edge) -> str:
     """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone."""
-    if GRAD not in edge.symbol and edge.local is not None:
+    if GRAD not in edge.flow.symbol and edge.flow.local is not None:
         return "factor"
-    return "matrix" if edge.jacobian is not None else "vjp"
+    return "matrix" if edge.flow.jacobian is not None else "vjp"
 
 
 def is_retained(node: Node) -> bool:
@@ -227,19 +227,25 @@ def is_retained(node: Node) -> bool:
 def chain_record(chain: Chain) -> dict[str, Any]:
     """Return the record of one tensor."""
     record: dict[str, Any] = {"name": chain.wrt, "paths": [path_record(path) for path in chain.paths]}
-    record |= {"sum": chain.sum, "grad": chain.grad}
-    if is_retained(chain.node) and chain.node.grad != chain.grad and not agree(chain.node.grad, chain.grad):
-        record |= {"grad_before": chain.before, "grad_after": chain.node.grad}
+    record |= {"sum": jsonable(chain.sum), "grad": jsonable(chain.grad)}
+    if is_retained(chain.node) and chain.node.grad.value != chain.grad and not agree(chain.node.grad.value, chain.grad):
+        record |= {"grad_before": jsonable(chain.before), "grad_after": jsonable(chain.node.grad.value)}
     if not chain.is_complete:
         record["count"] = chain.count
     if not begins_with_one(chain):
-        record["start"] = chain.start
+        record["start"] = jsonable(chain.start)
     return record if chain.sum is not None else {**record, "checked": False}
+
+
+def jsonable(numbers: Numbers | None) -> Any:
+    """Return numbers for JSON; None for none."""
+    return None if numbers is None else numbers.jsonable()
 
 
 def path_record(path: Path) -> dict[str, Any]:
     """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix."""
-    factors = [edge.jacobian if kind_of(edge) == "matrix" else edge.local for edge in path.edges]
-    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": path.product}
+    flows = [edge.flow.jacobian if kind_of(edge) == "matrix" else edge.flow.local for edge in path.edges]
+    factors = [jsonable(one) for one in flows]
+    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": jsonable(path.product)}
     kinds = [kind_of(edge) for edge in path.edges]
     return record if set(kinds) <= {"factor"} else {**record, "kinds": kinds}

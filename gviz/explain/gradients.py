@@ -7,9 +7,10 @@ from functools import reduce
 
 from gviz.explain.case import Case, Cause, sign_of
 from gviz.explain.outside import false_cure
-from gviz.graphs import Edge, Node, TensorRow, Value
-from gviz.passes.elements import NOT_FINITE, elements, has_only, is_finite, plus, positions
-from gviz.text import joined, line_text
+from gviz.graphs import Edge, Node, TensorRow
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import has_only, is_finite, plus, positions, size_of
+from gviz.text import joined
 
 MOST = 3
 """Places that are listed."""
@@ -52,13 +53,13 @@ def of_number(case: Case, row: TensorRow) -> Iterator[Cause | None]:
     """Yield what may be wrong with a gradient that is there."""
     root = case.root_row
     yield not_finite_root(case, row)
-    if not is_finite(row.grad):
+    if not is_finite(row.grad.value):
         yield not_finite(case, row)
-    if root is not None and root.is_leaf and (root is row or root.cut):
+    if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
-    if has_only(row.grad, 0.0):
+    if has_only(row.grad.value, 0.0):
         yield zero(case, row)
-    if row.before is not None and not has_only(row.before, 0.0) and case.graph.line:
+    if row.grad.before is not None and not has_only(row.grad.before, 0.0) and case.graph.backward:
         what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
         mend = (
             f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
@@ -70,7 +71,7 @@ def of_number(case: Case, row: TensorRow) -> Iterator[Cause | None]:
 def zero(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a gradient of zeros: where it becomes zero on its way."""
     node = case.named.get(row.name)
-    parts = [edge.handed for edge in case.uses[node.id]] if node is not None else []
+    parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
     if any(part is not None and not has_only(part, 0.0) for part in parts):
         return zeroed(case, row, parts)
     cuts = list(cutting(case, node)) if node is not None else []
@@ -79,7 +80,12 @@ def zero(case: Case, row: TensorRow) -> Cause:
         mend = "gviz render --view dataflow shows the gradients on their way"
         return Cause(row.name, "zero", what, case.line_of_backward, mend)
     own = next(
-        (case.nodes[edge.source] for edge in cuts if edge.handed is not None and not has_only(edge.handed, 0.0)), None
+        (
+            case.nodes[edge.source]
+            for edge in cuts
+            if edge.flow.handed is not None and not has_only(edge.flow.handed, 0.0)
+        ),
+        None,
     )
     if own is not None:  # a gradient came to it that was not 0
         what = f"the gradient of {row.name} is 0: the backward of {own.label.removesuffix('Backward')} gives 0"
@@ -98,18 +104,18 @@ def zero(case: Case, row: TensorRow) -> Cause:
     )
 
 
-def zeroed(case: Case, row: TensorRow, parts: list[Value]) -> Cause:
+def zeroed(case: Case, row: TensorRow, parts: list[Numbers | None]) -> Cause:
     """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
     total = reduce(plus, parts)
     if total is not None and has_only(total, 0.0):
         what = f"the gradient of {row.name} is 0: what comes over its {len(parts)} paths cancels out"
         return Cause(row.name, "zero", what, case.line_of_backward, f"gviz explain --wrt {row.name} shows the paths")
-    if not row.taken_at:
+    if not row.history.grad_cleared:
         what = f"the gradient of {row.name} is 0, though backward brought one: a hook, or the program, has made it 0"
         return Cause(row.name, "zero", what, case.line_of_backward, "look at what changes .grad, and at hooks")
     what = f"the gradient of {row.name} is 0: it was set to 0 after backward"
-    lines = case.line_of(row.taken_at)
-    if row.was_used or row.was_early:
+    lines = case.line_of(row.history.grad_cleared)
+    if row.history.was_used or row.history.was_early:
         return Cause(row.name, "cleared", f"{what} had brought it, when nothing needed it any more", lines)
     return Cause(row.name, "zero", what, lines, "read .grad before that")
 
@@ -119,7 +125,7 @@ def cutting(case: Case, node: Node) -> Iterator[Edge]:
     todo, seen = [node.id], {node.id}
     for here in todo:  # grows while it is read
         for edge in case.uses[here]:
-            arrives = case.nodes[edge.target].arrives
+            arrives = case.nodes[edge.target].grad.arrived
             if arrives is not None and not has_only(arrives, 0.0):
                 yield edge
             elif edge.target not in seen:
@@ -131,9 +137,9 @@ def cut_text(case: Case, edge: Edge) -> str:
     """Return why a gradient becomes 0 at an operation."""
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_of(target), case.name_of(source)
-    place = f" in {line_text(target.line, target.file)}" if target.line else ""
+    place = f" in {target.place}" if target.place is not None else ""
     found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
-    if found and isinstance(source.value, tuple):
+    if found and size_of(source.value):
         indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in found]
         listed = joined([f"{name if name != 'its input' else 'input'}{text}" for text in indices], MOST)
         return f"{sign}{place} has the derivative 0 at negative inputs ({listed})"
@@ -145,11 +151,9 @@ def cut_text(case: Case, edge: Edge) -> str:
 # ---------------------------------------------------------------- nan and inf
 def not_finite(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
-    number = number_of(row.grad)
+    number = number_of(row.grad.value)
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
-    edge = max(
-        turning, key=lambda edge: case.nodes[edge.target].turn, default=None
-    )  # backward meets the last one first
+    edge = max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)  # backward meets the last one first
     is_picked = edge is not None and all(map(is_finite, case.root_values)) and chooser(case, edge) is not None
     if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
         return told
@@ -159,7 +163,9 @@ def not_finite(case: Case, row: TensorRow) -> Cause:
     source, target, where = case.nodes[edge.source], case.nodes[edge.target], chooser(case, edge)
     sign, name, lines = sign_of(target), case.name_of(source), case.line_of_node(target)
     made = (
-        f"{sign} hands on {number}" if is_finite(edge.local) else f"the derivative of {sign} for {name} is not finite"
+        f"{sign} hands on {number}"
+        if is_finite(edge.flow.local)
+        else f"the derivative of {sign} for {name} is not finite"
     )
     if where is None:
         mend = f"keep the input of {sign} away from where its derivative is infinite: add a small number, or clamp it"
@@ -178,8 +184,10 @@ def chooser(case: Case, edge: Edge) -> Node | None:
 
 def turns(case: Case, edge: Edge) -> bool:
     """Return whether a finite gradient is handed on as one that is not."""
-    arrives = case.nodes[edge.target].arrives
-    return arrives is not None and is_finite(arrives) and edge.handed is not None and not is_finite(edge.handed)
+    arrives = case.nodes[edge.target].grad.arrived
+    return (
+        arrives is not None and is_finite(arrives) and edge.flow.handed is not None and not is_finite(edge.flow.handed)
+    )
 
 
 def not_finite_root(case: Case, row: TensorRow) -> Cause | None:
@@ -197,11 +205,11 @@ def first_not_finite(case: Case) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
     given = [node for node in case.shown.nodes if node.kind != "operation" and not is_finite(node.value)]
     made = [node for node in case.shown.nodes if node.kind == "operation" and is_born(case, node)]
-    if case.root_row is not None and "nan" in elements(case.root_row.value):  # an inf may be there on purpose: a mask
-        given = [node for node in given if "nan" in elements(node.value)] or ([] if made else given)
+    if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
+        given = [node for node in given if has_nan(node.value)] or ([] if made else given)
         made = [node for node in made if not node.label.startswith(PUT_IN)] or made
     first = min(
-        reversed(made), key=lambda node: node.turn, default=None
+        reversed(made), key=lambda node: node.run, default=None
     )  # of one line, a user stands before what it uses
     return {node.id for node in given or (first,) if node is not None}
 
@@ -211,8 +219,8 @@ def is_born(case: Case, node: Node) -> bool:
     if node.value is None or is_finite(node.value):
         return False
     inputs = [case.nodes[source] for source in case.inputs[node.id]]
-    if "nan" in elements(node.value):  # of an inf, such as a mask has
-        return not any("nan" in elements(one.value) for one in inputs)
+    if node.value.has_nan:  # of an inf, such as a mask has
+        return not any(has_nan(one.value) for one in inputs)
     return all(is_finite(one.value) for one in inputs)
 
 
@@ -223,17 +231,22 @@ def born(case: Case, name: str, what: str) -> Cause | None:
         return None
     if first.kind != "operation":
         row = case.rows.get(first.name or "")
-        lines = case.line_of_row(row) if row is not None else ()
-        if case.graph.turn and first.kind == "leaf":
+        lines = case.line_of(row.place) if row is not None else ()
+        if case.graph.earlier and first.kind == "leaf":
             return Cause(
                 name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN
             )
         return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
     sign = sign_of(first)
-    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.turn else f"keep the input of {sign} within its domain")
+    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier else f"keep the input of {sign} within its domain")
     return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", case.line_of_node(first), mend)
 
 
-def number_of(value: Value) -> str:
+def number_of(value: Numbers | None) -> str:
     """Return the first of the numbers that is not finite."""
-    return next(str(item) for item in elements(value) if item in NOT_FINITE)
+    return value.not_finite if value is not None else ""
+
+
+def has_nan(value: Numbers | None) -> bool:
+    """Return whether one of the numbers is nan."""
+    return value is not None and value.has_nan

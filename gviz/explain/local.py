@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
-from gviz.graphs import Edge, Graph, size_of
+from gviz.graphs import Edge, Flow, Graph
+from gviz.passes.elements import size_of
 from gviz.passes.expressions import with_letters, words_of
 from gviz.passes.formulas import UNKNOWN, written
 from gviz.passes.operands import rows
@@ -277,13 +278,15 @@ def with_symbols(graph: Graph) -> Graph:
         node, said = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or said is None:
             return edge
-        attributes, held = dict(node.attrs), dict(node.held)
+        attributes, held = dict(node.recorded.attrs), dict(node.recorded.held)
         found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, attributes, held=held)
         if found is None:
-            return edge._replace(local=None)
-        local = edge.local if found.is_factor else None
-        is_each = local is not None and size_of(local) == size_of(edge.handed)  # a factor for each element says as much
-        return edge._replace(symbol=found.symbol, local=local, jacobian=None if is_each else edge.jacobian)
+            return edge._replace(flow=edge.flow._replace(local=None))
+        local = edge.flow.local if found.is_factor else None
+        is_each = local is not None and size_of(local) == size_of(
+            edge.flow.handed
+        )  # a factor for each element says as much
+        return edge._replace(flow=Flow(found.symbol, local, edge.flow.handed, None if is_each else edge.flow.jacobian))
 
     return replace(graph, edges=tuple(named(edge) for edge in graph.edges))
 

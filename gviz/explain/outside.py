@@ -25,14 +25,16 @@ MENDS = {
 
 def cut_off(case: Case, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
-    if not row.cut:
+    broken = row.broken
+    if broken is None:
         return None
-    lines = case.line_of(row.cut_at)
-    source = f" from {row.cut_from}" if row.cut_from else ""
-    better = mends.within_graph(lines[0][1], row.cut_from) if lines and row.cut == "detached" else ""
-    mend = better or MENDS[row.cut].format(by=row.cut_by, leaf=row.cut_from or row.name)
+    lines = case.line_of(broken.place)
+    source = f" from {broken.source}" if broken.source else ""
+    better = mends.within_graph(lines[0][1], broken.source) if lines and broken.reason == "detached" else ""
+    mend = better or MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
     mend = "compute it with torch: numpy keeps no graph" if lines and ".numpy(" in lines[0][1] else mend
-    return Cause(row.name, row.cut, CUTS[row.cut].format(it="it", by=row.cut_by, source=source), lines, mend)
+    what = CUTS[broken.reason].format(it="it", by=broken.call, source=source)
+    return Cause(row.name, broken.reason, what, lines, mend)
 
 
 def outside(case: Case, row: TensorRow) -> Cause | None:
@@ -43,7 +45,7 @@ def outside(case: Case, row: TensorRow) -> Cause | None:
 
 def never_required(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a tensor that never required a gradient."""
-    lines = case.line_of_row(row)
+    lines = case.line_of(row.place)
     if "float" not in row.dtype and "complex" not in row.dtype:
         what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
         return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
@@ -57,8 +59,10 @@ def false_cure(case: Case, row: TensorRow) -> Cause:
     told = cut_off(case, row)
     if told is None:
         what = f"{row.name} is a leaf itself: backward ends where it begins"
-        return Cause(row.name, "leaf root", what, case.line_of_row(row))
+        return Cause(row.name, "leaf root", what, case.line_of(row.place))
     what = f"requires_grad makes a leaf of {row.name}, and brings no graph back: {told.what}"
     return told._replace(
-        verdict="false cure", what=what, lines=tuple(dict.fromkeys((*told.lines, *case.line_of(row.cured_at))))
+        verdict="false cure",
+        what=what,
+        lines=tuple(dict.fromkeys((*told.lines, *case.line_of(row.history.requires_grad_set)))),
     )

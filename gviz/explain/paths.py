@@ -12,8 +12,9 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from gviz.errors import SourceError
-from gviz.graphs import Edge, Graph, Node, TensorRow, Value
-from gviz.passes.elements import agree, largest, plus, sum_to, through, times
+from gviz.graphs import Edge, Graph, Node, TensorRow
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import ONE, agree, largest, plus, sum_to, through, times
 from gviz.passes.expressions import operator_of
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
@@ -40,9 +41,9 @@ class Path(NamedTuple):
     edges: tuple[Edge, ...]
     names: tuple[str, ...]
     symbols: tuple[str, ...]
-    factors: tuple[Value, ...]
-    product: Value
-    passed: tuple[Value, ...] = ()
+    factors: tuple[Numbers | None, ...]
+    product: Numbers | None
+    passed: tuple[Numbers | None, ...] = ()
 
 
 class Step(NamedTuple):
@@ -51,7 +52,7 @@ class Step(NamedTuple):
     of: Node
     wrt: str
     edge: Edge
-    product: Value
+    product: Numbers | None
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,13 @@ class Chain:
     count: int
     paths: tuple[Path, ...]
     edges: frozenset[tuple[str, int]]
-    start: Value
-    sum: Value
-    grad: Value
-    found: Value = None
+    start: Numbers | None
+    sum: Numbers | None
+    grad: Numbers | None
+    found: Numbers | None = None
     reached: Mapping[str, int] = field(default_factory=dict)
     odd: tuple[Step, ...] = ()
-    before: Value = None
+    before: Numbers | None = None
     absent: str = ""
 
     @property
@@ -123,7 +124,7 @@ def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
             counts[edge.source] += counts[step.id]
     start = start_of(graph, users)
     names = {(each.id, 0): each.name or operator_of(each.label) for each in graph.nodes}
-    names |= {(each.id, at): name for each in graph.nodes for at, name in enumerate(each.outputs) if name}
+    names |= {(each.id, at): name for each in graph.nodes for at, name in enumerate(each.recorded.outputs) if name}
     listed = [path_of(*way, names) for way in islice(ways(graph.roots, node.id, kept, start), most)]
     grad = gradient_of(node, users)
     sum_, scale = summed(graph.roots, order, kept, start)
@@ -183,13 +184,13 @@ def is_root(graph: Graph, row: TensorRow) -> bool:
         for each in graph.tensors
         if each.is_leaf and [each.name] == [n.name for n in graph.nodes if n.id in graph.roots]
     ]
-    facts = (row.shape, row.dtype, row.value, row.grad)
-    return row.is_leaf and row.grad is not None and any((r.shape, r.dtype, r.value, r.grad) == facts for r in roots)
+    facts = row.numbers, row.grad.value
+    return row.is_leaf and row.grad.value is not None and any((r.numbers, r.grad.value) == facts for r in roots)
 
 
 def ways(
-    roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]], start: Value
-) -> Iterator[tuple[tuple[Edge, ...], tuple[Value, ...]]]:
+    roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]], start: Numbers | None
+) -> Iterator[tuple[tuple[Edge, ...], tuple[Numbers | None, ...]]]:
     """Yield the edges of each path, along the slots of each operation; and the gradient at its start, and after each of them.
 
     What is kept leads to the end. Paths with the same beginning share what was computed there.
@@ -219,64 +220,70 @@ def ways(
                 stack.append(iter(kept[edge.source]))
 
 
-def path_of(edges: tuple[Edge, ...], passed: tuple[Value, ...], names: Mapping[tuple[str, int], str]) -> Path:
+def path_of(edges: tuple[Edge, ...], passed: tuple[Numbers | None, ...], names: Mapping[tuple[str, int], str]) -> Path:
     """Return a path with what stands along it."""
     sources = (names.get((edge.source, edge.output)) or names[edge.source, 0] for edge in edges)
     tensors = (names[edges[0].target, 0], *sources) if edges else ()
     pairs = zip(edges, pairwise(tensors), strict=True)
-    symbols = tuple(edge.symbol or quotient_of(*pair) for edge, pair in pairs)
-    return Path(edges, tensors, symbols, tuple(edge.local for edge in edges), passed[-1], passed[1:])
+    symbols = tuple(edge.flow.symbol or quotient_of(*pair) for edge, pair in pairs)
+    return Path(edges, tensors, symbols, tuple(edge.flow.local for edge in edges), passed[-1], passed[1:])
 
 
-def along(gradient: Value, edge: Edge) -> Value:
+def along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     """Return what a gradient becomes along an edge; None where that is not known."""
-    if edge.handed is None:
-        return times(gradient, edge.local)
-    if edge.jacobian is not None:
-        return through(gradient, edge.jacobian, edge.handed)
-    return sum_to(times(gradient, edge.local), edge.handed)
+    if edge.flow.handed is None:
+        return times(gradient, edge.flow.local)
+    if edge.flow.jacobian is not None:
+        return through(gradient, edge.flow.jacobian, edge.flow.handed)
+    return sum_to(times(gradient, edge.flow.local), edge.flow.handed)
 
 
 def odd_steps(node: Node, edges: list[Edge], names: Mapping[tuple[str, int], str]) -> Iterator[Step]:
     """Yield the inputs to which an operation hands on another gradient than what arrives, times its derivative."""
-    for edge in edges if node.arrives is not None else ():
-        product = along(node.arrives, edge)
-        if edge.handed is not None and product is not None and not agree(product, edge.handed, largest(edge.handed)):
+    for edge in edges if node.grad.arrived is not None else ():
+        product = along(node.grad.arrived, edge)
+        if (
+            edge.flow.handed is not None
+            and product is not None
+            and not agree(product, edge.flow.handed, largest(edge.flow.handed))
+        ):
             yield Step(node, names.get((edge.source, edge.output)) or names[edge.source, 0], edge, product)
 
 
-def start_of(graph: Graph, users: Mapping[str, list[Edge]]) -> Value:
+def start_of(graph: Graph, users: Mapping[str, list[Edge]]) -> Numbers | None:
     """Return the gradient that the root got from outside; 1 if there are several roots, or it is not known."""
     first = next((node for node in graph.nodes if node.id in graph.roots), None)
-    if first is None or len(graph.roots) > 1 or users[first.id] or first.arrives is None:
-        return 1.0
-    return first.arrives
+    if first is None or len(graph.roots) > 1 or users[first.id] or first.grad.arrived is None:
+        return ONE
+    return first.grad.arrived
 
 
-def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Value:
+def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Numbers | None:
     """Return the gradient that the engine has: what has arrived, or the sum of what all users hand on."""
     if node.kind == "operation":
-        return node.arrives
-    total: Value = None
+        return node.grad.arrived
+    total: Numbers | None = None
     for edge in users[node.id]:
-        total = edge.handed if total is None else plus(total, edge.handed)
+        total = edge.flow.handed if total is None else plus(total, edge.flow.handed)
         if total is None:
             return None
     return total
 
 
 def summed(
-    roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Edge]], start: Value
-) -> tuple[Value, float]:
+    roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Edge]], start: Numbers | None
+) -> tuple[Numbers | None, float]:
     """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
-    sums: dict[str, Value] = {root: start for root in roots if root in kept}
+    sums: dict[str, Numbers | None] = {root: start for root in roots if root in kept}
     scale, end = 0.0, order[0].id
     bounds = dict.fromkeys(sums, largest(start))  # of a gradient, if nothing cancels out
     for node in reversed(order):
         for edge in kept[node.id]:
             part = along(sums[node.id], edge)
             sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
-            step = largest(edge.local) if edge.jacobian is None else max(largest(edge.jacobian), CANCELLED)
+            step = (
+                largest(edge.flow.local) if edge.flow.jacobian is None else max(largest(edge.flow.jacobian), CANCELLED)
+            )
             bound = bounds[node.id] * step
             bounds[edge.source] = max(bounds.get(edge.source, 0.0), bound)
             if edge.source == end:

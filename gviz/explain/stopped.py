@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from gviz.explain import mends
-from gviz.explain.case import Case, Cause, Lines, Stop, sign_of
+from gviz.explain.case import Case, Cause, Lines, sign_of
 from gviz.explain.outside import cut_off, never_required
 from gviz.explain.troubles import trouble_in
-from gviz.graphs import Edge, TensorRow
+from gviz.graphs import Edge, Node, Place, Stop, TensorRow
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
@@ -22,22 +22,22 @@ _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\
 
 def is_about(case: Case, row: TensorRow) -> bool:
     """Return whether the error spoils a gradient that is there, or is about its tensor."""
-    if case.stop is None or not row.is_leaf:
+    if case.graph.stop is None or not row.is_leaf:
         return False
-    message = case.stop.message
-    is_named = re.search(rf"\b{re.escape(row.name)}\b", case.stop.code) is not None
+    message = case.graph.stop.message
+    is_named = re.search(rf"\b{re.escape(row.name)}\b", case.graph.stop.code) is not None
     return SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named)
 
 
 def is_without_graph(case: Case) -> bool:
     """Return whether backward was called on what nothing that requires a gradient is in."""
-    is_cut = any(row.cut not in ("", "frozen") for row in case.graph.tensors)
-    return case.stop is not None and NO_GRAPH in case.stop.message and not is_cut
+    is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors)
+    return case.graph.stop is not None and NO_GRAPH in case.graph.stop.message and not is_cut
 
 
 def stopped(case: Case, row: TensorRow) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
-    stop = case.stop
+    stop = case.graph.stop
     if stop is None:
         return None
     answers = {
@@ -50,62 +50,69 @@ def stopped(case: Case, row: TensorRow) -> Cause | None:
     for words, answer in answers.items():
         if words in stop.message:
             return answer(case, row, stop)
-    if not (_BACKWARD.search(stop.code) or not case.graph.line):
+    if not (_BACKWARD.search(stop.code) or not case.graph.backward):
         return None
     trouble = trouble_in(stop.message)
     when, code = trouble.ways[0] if trouble is not None and trouble.ways else ("mend this line first", "")
     mend = when if not code or "\n" in code else f"{when}: {code}"
-    return Cause(row.name, "failed", f"the program stopped: {stop.message}", stop.lines, mend)
+    return Cause(row.name, "failed", f"the program stopped: {stop.message}", case.line_of_stop, mend)
 
 
-def leaf_written(_: Case, row: TensorRow, stop: Stop) -> Cause:
+def leaf_written(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
     what = (
         "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
     )
-    return Cause(row.name, "failed", what, stop.lines, f"with torch.no_grad(): {stop.code}")
+    return Cause(row.name, "failed", what, case.line_of_stop, f"with torch.no_grad(): {stop.code}")
 
 
-def not_scalar(_: Case, row: TensorRow, stop: Stop) -> Cause:
+def not_scalar(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root of several elements."""
     root = named_in(stop.code) or "loss"
     what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
     return Cause(
-        row.name, "failed", what, stop.lines, f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))"
+        row.name,
+        "failed",
+        what,
+        case.line_of_stop,
+        f"{root}.sum().backward(), or {root}.backward(torch.ones_like({root}))",
     )
 
 
 def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
-    behind = [cut for cut in case.graph.cuts if row.name in cut.leaves]
+    behind = [cut for cut in case.graph.breaks if row.name in cut.leaves]
     if (
-        root is not None and behind and root.cut_at not in [cut.at for cut in behind]
+        root is not None and behind and (root.broken is None or root.broken.place not in [cut.place for cut in behind])
     ):  # the leaf was lost on another way
-        root = root._replace(cut=behind[-1].why, cut_by=behind[-1].by, cut_at=behind[-1].at)
-    told = cut_off(case, root) if root is not None and root.cut != "frozen" else None
+        root = root._replace(broken=behind[-1]._replace(source=root.broken.source if root.broken is not None else ""))
+    told = cut_off(case, root) if root is not None and (root.broken is None or root.broken.reason != "frozen") else None
     if root is not None and told is not None:
         what = f"backward did not run: {root.name} has no graph; {told.what}"
         mend = told.mend.partition("; or, if")[0]  # there is no graph at all: freezing a leaf mends nothing
-        return told._replace(name=row.name, what=what, lines=(*stop.lines, *told.lines), mend=mend)
+        return told._replace(name=row.name, what=what, lines=(*case.line_of_stop, *told.lines), mend=mend)
     what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
     leaf = next((one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and one is not root), None)
     better = None if leaf is None else (cut_off(case, leaf) or never_required(case, leaf))
     more, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
-    return Cause(row.name, "frozen root", what, (*stop.lines, *more), mend)
+    return Cause(row.name, "frozen root", what, (*case.line_of_stop, *more), mend)
 
 
 def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
-    link, by_hand = link_of(case), next((one.by_hand_at for one in case.graph.tensors if one.by_hand_at), "")
-    if by_hand and not case.graph.turn:
+    link, by_hand = (
+        link_of(case),
+        next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None),
+    )
+    if by_hand and not case.graph.earlier:
         what = "torch.autograd.grad went through this graph before, and freed it"
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
-        return Cause(row.name, "second backward", what, (*stop.lines, *case.line_of(by_hand)), mend)
+        return Cause(row.name, "second backward", what, (*case.line_of_stop, *case.line_of(by_hand)), mend)
     if link is None:
         what = "backward ran twice through the same graph, and the first time freed it"
         mend = "call it once, or the first time with backward(retain_graph=True)"
-        return Cause(row.name, "second backward", what, stop.lines, mend)
+        return Cause(row.name, "second backward", what, case.line_of_stop, mend)
     made, user = case.nodes[link.source], case.nodes[link.target]
     lines, used = case.line_of_node(made), case.line_of_node(user)
     code = used[0][1] if used else ""
@@ -118,7 +125,7 @@ def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
     what = (
         f"backward went on into a graph that an earlier one had freed: {name}, made in the second line, links the two"
     )
-    is_again = any(node.line == made.line and node.turn > made.turn for node in case.shown.nodes)
+    is_again = any(at_line(node) == at_line(made) and node.run > made.run for node in case.shown.nodes)
     if is_again and is_named:
         mend = f"{name} = {name}.detach() before it is used again"
     elif is_again:
@@ -129,9 +136,14 @@ def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
         row.name,
         "second backward",
         what,
-        tuple(dict.fromkeys((*stop.lines, *lines, *(used if is_again else ())))),
+        tuple(dict.fromkeys((*case.line_of_stop, *lines, *(used if is_again else ())))),
         mend,
     )
+
+
+def at_line(node: Node) -> Place | None:
+    """Return the line that recorded an operation, whichever run of it."""
+    return node.place.anywhen if node.place is not None else None
 
 
 def link_of(case: Case) -> Edge | None:
@@ -141,12 +153,12 @@ def link_of(case: Case) -> Edge | None:
     flows.
     """
     nodes = case.nodes
-    flowing = [edge for edge in case.shown.edges if edge.handed is not None]
+    flowing = [edge for edge in case.shown.edges if edge.flow.handed is not None]
     passed = {edge.target for edge in flowing}
     reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in passed]
-    old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.turn <= case.graph.turn}
+    old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= case.graph.earlier}
     older = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old]
-    return max(older or reached, key=lambda edge: nodes[edge.source].turn, default=None)
+    return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
 def written(case: Case, row: TensorRow, stop: Stop) -> Cause:
@@ -154,14 +166,14 @@ def written(case: Case, row: TensorRow, stop: Stop) -> Cause:
     writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]
     saver = min(
-        freed, key=lambda node: node.turn, default=None
+        freed, key=lambda node: node.run, default=None
     )  # backward frees one after the other, and failed at the last
     by = f" by {sign_of(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = writes[0][1] if writes else ""
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else mends.out_of_place(code) or general
-    return Cause(row.name, "written in place", what, (*stop.lines, *case.line_of_node(saver), *writes), mend)
+    return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
 
 
 def named_in(code: str) -> str:

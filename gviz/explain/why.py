@@ -49,7 +49,11 @@ def why_all(graph: Graph) -> list[Cause]:
     """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
     case = Case(graph)
     taken = {row.name for row in graph.tensors if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
-    leaves = {row.name for row in graph.tensors if row.is_leaf and (row.requires_grad or row.cut in ("", "frozen"))}
+    leaves = {
+        row.name
+        for row in graph.tensors
+        if row.is_leaf and (row.requires_grad or (row.broken is None or row.broken.reason == "frozen"))
+    }
     wanted = [row for row in graph.tensors if row.name in taken | leaves]
     behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
     return [cause_of(case, row) for row in wanted if row.name not in behind]
@@ -57,9 +61,11 @@ def why_all(graph: Graph) -> list[Cause]:
 
 def cause_of(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a tensor."""
-    causes = of_none(case, row) if row.grad is None else iter((stopped(case, row) if is_about(case, row) else None,))
+    causes = (
+        of_none(case, row) if row.grad.value is None else iter((stopped(case, row) if is_about(case, row) else None,))
+    )
     found = next(filter(None, causes), None)
-    return found or (of_gradient(case, row) if row.grad is not None else below(case, row))
+    return found or (of_gradient(case, row) if row.grad.value is not None else below(case, row))
 
 
 # ---------------------------------------------------------------- the gradient is None
@@ -76,7 +82,7 @@ def of_none(case: Case, row: TensorRow) -> Iterator[Cause | None]:
     if not row.is_leaf:
         yield not_retained(case, row)
     root = case.root_row
-    if root is not None and root.is_leaf and root.cut:
+    if root is not None and root.is_leaf and root.broken is not None:
         yield false_cure(case, root)._replace(name=row.name)
 
 
@@ -84,38 +90,40 @@ def overwritten(case: Case, row: TensorRow) -> Cause | None:
     """Return the cause if the name stands for another tensor than the leaf that has the gradient."""
     if not took_name(case, row):
         return None
-    lines = case.line_of_row(row)
+    lines = case.line_of(row.place)
     if row.is_leaf and row.requires_grad:
         what = f"{row.name} is another leaf than backward knew, and its gradient comes with the next backward"
         return Cause(row.name, "new leaf", what, lines)
     better = mends.in_place(lines[0][1]) if lines else ""
     what = f"{row.name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None"
-    head = "" if row.cut == "no_grad" else "with torch.no_grad(): "
+    head = "" if row.broken is not None and row.broken.reason == "no_grad" else "with torch.no_grad(): "
     return Cause(row.name, "overwritten", what, lines, f"{head}{better or f'write into {row.name} in place'}")
 
 
 def took_name(case: Case, row: TensorRow) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
-    if row.grad is not None:
+    if row.grad.value is not None:
         return False
-    lines, node = case.line_of_row(row), case.named.get(row.name)
+    lines, node = case.line_of(row.place), case.named.get(row.name)
     if node is not None and node.kind == "leaf":
-        return not row.is_leaf or not row.requires_grad or (node.grad is not None and not row.taken_at)
+        return (
+            not row.is_leaf or not row.requires_grad or (node.grad.value is not None and not row.history.grad_cleared)
+        )
     is_update = bool(lines) and GRADIENT.search(lines[0][1]) is not None
     is_same = is_update and any(may_be(target, row.name) for target in mends.assigned_in(lines[0][1]))
-    return is_same and bool(row.leaves or row.cut_from)
+    return is_same and bool(row.leaves or (row.broken is not None and row.broken.source))
 
 
 def leaf_within(case: Case, row: TensorRow) -> str:
     """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now; "" for any other."""
     is_made = row.grad_fn is not None and row.name != case.root and not row.retains_grad
-    lines = case.line_of_row(row) if is_made else ()
+    lines = case.line_of(row.place) if is_made else ()
     return mends.retaining_leaf(lines[0][1]) if lines else ""
 
 
 def not_retained(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
-    lines, better = case.line_of_row(row), leaf_within(case, row)
+    lines, better = case.line_of(row.place), leaf_within(case, row)
     maker = f"{row.grad_fn} made it"
     if better:
         what = f"{row.name} is not a leaf: {maker} from the tensor that requires a gradient, and that has no name"
@@ -127,32 +135,38 @@ def not_retained(case: Case, row: TensorRow) -> Cause:
 def below(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
-    if case.graph.line and node is not None and node.kind == "leaf":
+    if case.graph.backward and node is not None and node.kind == "leaf":
         return without_trace(case, row, node)
-    cuts = [cut for cut in case.graph.cuts if row.name in cut.leaves]
+    cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
     likely = [cut for cut in cuts if cut.is_number or not case.nodes]  # nobody knows where a number goes
     used = [cut for cut in cuts if cut.is_used]
-    used.sort(key=lambda cut: cut.why == "no derivative")  # such as an argmax beside the way
+    used.sort(key=lambda cut: cut.reason == "no derivative")  # such as an argmax beside the way
     cut = next(iter(used), likely[-1] if likely else None)
-    if cut is not None and (case.graph.line or not case.nodes):
-        clause = CUTS[cut.why].format(it="what is made from it", by=cut.by, source="")
-        told = outside(case, row._replace(cut=cut.why, cut_by=cut.by, cut_at=cut.at, cut_from=row.name))
+    if cut is not None and (case.graph.backward or not case.nodes):
+        clause = CUTS[cut.reason].format(it="what is made from it", by=cut.call, source="")
+        told = outside(case, row._replace(broken=cut._replace(source=row.name)))
         what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
-        return Cause(row.name, cut.why, what, case.line_of(cut.at), told.mend if told is not None else "")
-    if not case.graph.line:
+        return Cause(row.name, cut.reason, what, case.line_of(cut.place), told.mend if told is not None else "")
+    if not case.graph.backward:
         return not_run(case, row)
     what = f"{case.root_name} is not made from {row.name}: there is no path between them"
-    return Cause(row.name, "no path", what, case.line_of_row(row), f"use {row.name} where {case.root_name} is computed")
+    return Cause(
+        row.name, "no path", what, case.line_of(row.place), f"use {row.name} where {case.root_name} is computed"
+    )
 
 
 def not_run(case: Case, row: TensorRow) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     mend = f"{case.root or 'loss'}.backward()"
-    if row.by_hand_at:
+    if row.history.autograd_grad:
         what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
-        return Cause(row.name, "backward not run", what, case.line_of(row.by_hand_at), mend)
+        return Cause(row.name, "backward not run", what, case.line_of(row.history.autograd_grad), mend)
     return Cause(
-        row.name, "backward not run", f"{row.name}.grad is None: backward has not run yet", case.line_of_row(row), mend
+        row.name,
+        "backward not run",
+        f"{row.name}.grad is None: backward has not run yet",
+        case.line_of(row.place),
+        mend,
     )
 
 
@@ -160,15 +174,15 @@ def without_trace(case: Case, row: TensorRow, node: Node) -> Cause:
     """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
     users = (case.nodes[edge.target] for edge in case.uses[node.id])
     own = next((user for user in users if not CLASS.fullmatch(user.label)), None)
-    lines = case.line_of(row.taken_at)
-    if row.taken_at and (row.was_used or row.was_early):
+    lines = case.line_of(row.history.grad_cleared)
+    if row.history.grad_cleared and (row.history.was_used or row.history.was_early):
         return Cause(
             row.name,
             "cleared",
             f"{row.name} had its gradient until it was taken away, when nothing needed it any more",
             lines,
         )
-    if row.taken_at:
+    if row.history.grad_cleared:
         what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
         mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
         return Cause(row.name, "taken away", what, lines, mend)

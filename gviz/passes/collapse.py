@@ -6,13 +6,13 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from gviz.errors import SourceError
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Module, Node
 
 
 def scopes_of(graph: Graph) -> list[str]:
     """Return all name scopes in it, outer ones first.
 
-    >>> scopes_of(Graph(nodes=(Node("n0", "operation", scope="outer/inner"),)))
+    >>> scopes_of(Graph(nodes=(Node("n0", "operation", module=Module("outer/inner")),)))
     ['outer', 'outer/inner']
     """
     scopes: dict[str, None] = {}
@@ -35,7 +35,7 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
     Raises:
         SourceError: there is no such scope.
 
-    >>> inner = Node("n1", "operation", "Mul", "outer/mul", scope="outer")
+    >>> inner = Node("n1", "operation", "Mul", "outer/mul", module=Module("outer"))
     >>> one = collapse(Graph(nodes=(Node("n0", "operation", "Log", "Log"), inner), edges=(Edge("n0", "n1"),)), ["outer"])
     >>> [(node.label, node.name) for node in one.nodes], one.edges[0].target
     ([('Log', 'Log'), ('outer', '1 operation')], 'n1')
@@ -76,4 +76,5 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
 def _box(scope: str, group: list[Node]) -> Node:
     """Return the one box of a scope."""
     count = f"{len(group)} operation{'s' * (len(group) != 1)}"
-    return Node(group[0].id, "operation", scope.rpartition("/")[2], count, scope=scope.rpartition("/")[0])
+    outer, _, own = scope.rpartition("/")
+    return Node(group[0].id, "operation", own, count, module=Module(outer) if outer else None)

@@ -10,11 +10,11 @@ import ast
 from dataclasses import replace
 from functools import reduce
 
-from gviz.graphs import Edge, Graph, Node, TensorRow, Value
+from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
+from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
 from gviz.passes.expressions import constant_of, output_name, words_of
 from gviz.passes.formulas import UNKNOWN, read
-from gviz.text import line_text
 
 
 def dataflow(graph: Graph) -> Graph:
@@ -42,8 +42,9 @@ def dataflow(graph: Graph) -> Graph:
     def add_constant(text: str, user: Node, slot: int) -> None:
         row = rows.get(text)
         name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
-        state = outside(row) if row else ""
-        made.append(Node(name, kind, name=text, shape=row and row.shape, value=row and row.value, state=state))
+        numbers, _, later = row.at_backward() if row is not None else (None, None, None)
+        state = outside(row) if row is not None else ""
+        made.append(Node(name, kind, name=text, numbers=numbers, state=state, later=later))
         edges.append(Edge(name, user.id, slot))
 
     for node in graph.nodes:
@@ -53,7 +54,8 @@ def dataflow(graph: Graph) -> Graph:
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)
             continue
         told, result = words[node.id], results.get(node.id, node)
-        tensor = node._replace(name=result.name, shape=result.shape, value=result.value, grad=result.grad)
+        grad = result.grad._replace(arrived=node.grad.arrived)
+        tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
         made.append(tensor._replace(expression=told.expression))
         for slot, operand in enumerate(told.operands):
             if operand != UNKNOWN and (node.id, slot) not in known:
@@ -76,34 +78,39 @@ def dataflow(graph: Graph) -> Graph:
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     """Return the tensors that each node makes and others use, by the number of the output: several have names of their own.
 
-    >>> from gviz.graphs import Edge, Graph, Node
-    >>> nodes = Node("s", "operation", name="a", outputs=("a", "b", "c")), Node("y", "operation", name="y")
-    >>> edges = Edge("s", "y", 0, output=0, handed=2.0), Edge("s", "y", 1, output=2, handed=1.0)
-    >>> [(number, made.id, made.name, made.arrives) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
+    >>> from gviz.graphs import Edge, Flow, Graph, Node, Recorded
+    >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))
+    >>> nodes = Node("s", "operation", name="a", recorded=Recorded(outputs=("a", "b", "c"))), Node("y", "operation", name="y")
+    >>> edges = Edge("s", "y", 0, output=0, flow=two), Edge("s", "y", 1, output=2, flow=one)
+    >>> [(number, made.id, made.name, made.grad.arrived) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
     [(0, 's', 'a', 2.0), (2, 's_2', 'c', 1.0)]
 
     Args:
         graph: what :func:`dataflow` returns.
     """
     rows = {row.name: row for row in graph.tensors}
-    handed: dict[str, dict[int, list[Value]]] = {node.id: {} for node in graph.nodes}
+    handed: dict[str, dict[int, list[Numbers | None]]] = {node.id: {} for node in graph.nodes}
     for edge in graph.edges:
-        handed[edge.source].setdefault(edge.output, []).append(edge.handed)
+        handed[edge.source].setdefault(edge.output, []).append(edge.flow.handed)
     found: dict[str, dict[int, Node]] = {}
     for node in graph.nodes:
-        if node.outputs and node.id in graph.roots and node.name in node.outputs:
-            handed[node.id][node.outputs.index(node.name)] = [None]  # what it starts with is not known
-        if not node.outputs and len(handed[node.id]) < 2:
+        if node.recorded.outputs and node.id in graph.roots and node.name in node.recorded.outputs:
+            handed[node.id][node.recorded.outputs.index(node.name)] = [None]  # what it starts with is not known
+        if not node.recorded.outputs and len(handed[node.id]) < 2:
             found[node.id] = dict.fromkeys(handed[node.id] or [0], node)
             continue
         made = found[node.id] = {}
         for number in sorted(handed[node.id]):
             name = output_name(node, number)
-            row, arrives = rows.get(name) if node.outputs else None, reduce(plus, handed[node.id][number])
-            one = node._replace(id=f"{node.id}_{number}" if made else node.id, name=name, outputs=())
-            one = one._replace(shape=None, dtype=None, value=None, grad=None, arrives=arrives)
-            made[number] = (
-                one._replace(shape=row.shape, dtype=row.dtype, value=row.value, grad=row.grad) if row else one
+            row, arrives = rows.get(name) if node.recorded.outputs else None, reduce(plus, handed[node.id][number])
+            numbers, grad, later = row.at_backward() if row is not None else (None, NO_GRADIENT, None)
+            made[number] = node._replace(
+                id=f"{node.id}_{number}" if made else node.id,
+                name=name,
+                numbers=numbers,
+                grad=grad._replace(arrived=arrives),
+                later=later,
+                recorded=node.recorded._replace(outputs=()),
             )
     return found
 
@@ -112,16 +119,19 @@ def outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
     >>> from gviz.graphs import TensorRow
-    >>> facts = {"shape": (), "dtype": "float32", "requires_grad": False, "is_leaf": True, "retains_grad": False}
-    >>> outside(TensorRow("d", **facts, grad_fn=None, value=1.0, line=3, cut="detached", cut_at="line 3", cut_from="h"))
+    >>> from gviz.graphs import GraphBreak, Place
+    >>> facts = {"requires_grad": False, "is_leaf": True, "retains_grad": False, "grad_fn": None}
+    >>> broken = GraphBreak(Place(3), "detach", "detached", source="h")
+    >>> outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
     'detached from h, line 3'
     """
-    if row.cut:
-        source = f"detached from {row.cut_from}" if row.cut_from else "detached"
-        why = {"detached": source, "no_grad": "under no_grad"}.get(row.cut, f"{row.cut_by}() has no derivative")
-        return f"{why}, {row.cut_at}"
+    broken = row.broken
+    if broken is not None:
+        source = f"detached from {broken.source}" if broken.source else "detached"
+        why = {"detached": source, "no_grad": "under no_grad"}.get(broken.reason, f"{broken.call}() has no derivative")
+        return f"{why}, {broken.place}"
     why = row.dtype if "float" not in row.dtype else "requires_grad=False"
-    return f"{why}, {line_text(row.line, row.file)}" if row.line else ""
+    return f"{why}, {row.place}" if row.place is not None else ""
 
 
 def has_names(text: str) -> bool:

@@ -1,102 +1,145 @@
-"""Numbers of tensors, as graphs hold them: multiplied, added and compared element by element."""
+"""Arithmetic with the numbers of tensors, element by element: products, sums and comparisons of gradients."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import TYPE_CHECKING, Any
 
-from gviz.graphs import Value, size_of, to_value
+from gviz.graphs.numbers import Element, Numbers, elements_of
 
-NOT_FINITE = ("nan", "inf", "-inf")
-"""The texts for what is no finite number."""
+if TYPE_CHECKING:
+    import numpy as np  # it is loaded where numbers are computed with, and not to draw a graph
 
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
 
-
 EPSILON = 2.0**-23
 """The part of a float32 that the next one is larger by: a smaller rest of a sum is 0."""
 
+ONE = Numbers((), "float32", (1.0,))
 
-def times(left: Value, right: Value) -> Value:
+
+def array_of(numbers: Numbers | None) -> np.ndarray | None:
+    """Return the elements as an array of float64 in their sizes; None where they are not listed, or not real."""
+    if numbers is None or numbers.elements is None:
+        return None
+    import numpy as np
+
+    try:
+        return np.array(numbers.elements, np.float64).reshape(size_of(numbers))
+    except (OverflowError, ValueError):  # a whole number beyond all floats; a complex one, which is a text
+        return None
+
+
+def numbers_of(array: np.ndarray, dtype: str = "") -> Numbers:
+    """Return the numbers of an array."""
+    return Numbers(array.shape, dtype, elements_of(array.ravel().tolist()))
+
+
+def size_of(numbers: Numbers | None) -> tuple[int, ...]:
+    """Return the sizes of a tensor as far as they are known; those of a number for None."""
+    return tuple([size for size in (numbers.shape or ()) if isinstance(size, int)]) if numbers is not None else ()
+
+
+def is_scalar(numbers: Numbers | None) -> bool:
+    """Return whether there is one number, without dimensions."""
+    return numbers is not None and not numbers.shape and numbers.elements is not None
+
+
+def scalar_of(numbers: Numbers | None) -> Element | None:
+    """Return the number of a tensor without dimensions; None for another."""
+    return numbers.elements[0] if numbers is not None and not numbers.shape and numbers.elements else None
+
+
+def times(left: Numbers | None, right: Numbers | None) -> Numbers | None:
     """Return the product; a number goes with any tensor, two tensors of different sizes have none.
 
-    >>> times((1.0, 2.0), 3.0), times((1.0, 2.0), (3.0, 4.0)), times((1.0, 2.0), (3.0,)), times(2.0, None)
-    ((3.0, 6.0), (3.0, 8.0), None, None)
+    >>> two, pair = Numbers.of(2.0), Numbers.of([3.0, 4.0])
+    >>> times(pair, two).nested(), times(pair, pair).nested(), times(pair, Numbers.of([3.0])), times(two, None)
+    ([6.0, 8.0], [9.0, 16.0], None, None)
     """
     return combined(left, right, lambda one, other: one * other)
 
 
-def plus(left: Value, right: Value) -> Value:
+def plus(left: Numbers | None, right: Numbers | None) -> Numbers | None:
     """Return the sum, as :func:`times` returns the product."""
     return combined(left, right, lambda one, other: one + other)
 
 
-def combined(left: Value, right: Value, function: Callable[[float, float], float]) -> Value:
-    """Return what a function of two numbers makes of each pair; None if there is a number without another."""
+def sum_of(parts: Sequence[Numbers | None]) -> Numbers | None:
+    """Return the sum of some numbers; None if there are none, or one of them is not known."""
+    return reduce(plus, parts) if parts else None
+
+
+def combined(left: Numbers | None, right: Numbers | None, function: Callable[..., Any]) -> Numbers | None:
+    """Return what a function makes of each pair; None if there is a number without another."""
     if left is None or right is None:
         return None
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        if len(left) != len(right):
-            return None
-        pairs = list(zip(left, right, strict=True))
-    elif isinstance(left, tuple):
-        pairs = [(item, right) for item in left]
-    elif isinstance(right, tuple):
-        pairs = [(left, item) for item in right]
-    else:
-        try:
-            return to_value(function(float(left), float(right)))
-        except (OverflowError, ValueError):  # a whole number beyond all floats; a complex one, which is a text
-            return None
-    found = tuple(combined(one, other, function) for one, other in pairs)
-    return None if any(item is None for item in found) else found
+    one, other, dtype = scalar_of(left), scalar_of(right), left.dtype or right.dtype
+    if isinstance(one, float) and isinstance(other, float):
+        return Numbers((), dtype, elements_of((function(one, other),)))
+    arrays = array_of(left), array_of(right)
+    if (
+        arrays[0] is None
+        or arrays[1] is None
+        or (arrays[0].shape != arrays[1].shape and arrays[0].ndim and arrays[1].ndim)
+    ):
+        return None
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        return numbers_of(np.asarray(function(*arrays)), dtype)
 
 
-def sum_to(value: Value, like: Value) -> Value:
+def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
     """Return a gradient in the sizes of an input that was broadcast: summed over what is one number there.
 
-    >>> sum_to(((1.0, 2.0), (3.0, 4.0)), (0.0, 0.0)), sum_to((1.0, 2.0), 0.0), sum_to(((1.0, 2.0),), ((0.0,),))
-    ((4.0, 6.0), 3.0, ((3.0,),))
+    >>> grid, row, one = Numbers.of([[1.0, 2.0], [3.0, 4.0]]), Numbers.of([0.0, 0.0]), Numbers.of([[0.0]])
+    >>> sum_to(grid, row).nested(), sum_to(row, Numbers.of(0.0)).nested(), sum_to(grid, one).nested()
+    ([4.0, 6.0], 0.0, [[10.0]])
     """
-    if value == () and not isinstance(like, tuple):
-        return 0.0
-    while isinstance(value, tuple) and value and len(size_of(value)) > len(size_of(like)):
-        value = reduce(plus, value)
-    if not (isinstance(value, tuple) and isinstance(like, tuple)):
+    if value is None or like is None or size_of(value) == size_of(like):
         return value
-    if len(like) == 1 and len(value) > 1:
-        value = (reduce(plus, value),)
-    return tuple(map(sum_to, value, like)) if len(value) == len(like) else None
+    array, sizes = array_of(value), size_of(like)
+    if array is None:
+        return None
+    more = array.ndim - len(sizes)
+    if more < 0:
+        return value if not array.ndim else None
+    if any(there not in (here, 1) for here, there in zip(array.shape[more:], sizes, strict=True)):
+        return None
+    spread = (*range(more), *(more + at for at, size in enumerate(sizes) if size == 1))
+    return numbers_of(array.sum(spread).reshape(sizes), value.dtype)
 
 
-def through(value: Value, matrix: Value, like: Value) -> Value:
+def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:
     """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input; None if they do not fit.
 
-    >>> through((1.0, 10.0), ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)), ((0.0,), (0.0,), (0.0,)))
-    ((41.0,), (52.0,), (63.0,))
+    >>> matrix = Numbers.of([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> through(Numbers.of([1.0, 10.0]), matrix, Numbers.of([[0.0], [0.0], [0.0]])).nested()
+    [[41.0], [52.0], [63.0]]
     """
-    numbers = elements(value)
-    if not isinstance(matrix, tuple) or len(numbers) != len(matrix):
+    gradient, jacobian = array_of(value), array_of(matrix)
+    if gradient is None or jacobian is None or like is None:
         return None
-    parts = [times(entries, one) for one, entries in zip(numbers, matrix, strict=True)]
-    row = reduce(plus, parts)
-    if not isinstance(row, tuple) or len(row) != len(elements(like)):
+    if jacobian.shape != (gradient.size, math.prod(size_of(like))):
         return None
-    sizes = [max(map(largest, column)) for column in zip(*parts, strict=True)]
-    return shaped((0.0 if largest(one) < EPSILON * size else one for one, size in zip(row, sizes, strict=True)), like)
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        parts = gradient.reshape(-1, 1) * jacobian
+        row = parts.sum(0)
+        finite = np.where(np.isfinite(parts), np.abs(parts), 0.0)
+        row[np.abs(row) < EPSILON * finite.max(0, initial=0.0)] = 0.0
+    return numbers_of(row.reshape(size_of(like)), value.dtype if value is not None else "")
 
 
-def shaped(numbers: Iterator[Value], like: Value) -> Value:
-    """Return numbers in the sizes of others."""
-    return tuple(shaped(numbers, part) for part in like) if isinstance(like, tuple) else next(numbers)
-
-
-def agree(left: Value, right: Value, scale: float = 0.0) -> bool:
+def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bool:
     """Return whether two tensors have the same numbers, as near as they are computed.
 
-    >>> agree((1.0, "nan"), (1.00001, "nan")), agree(1.0, (1.0,)), agree(None, None)
+    >>> agree(Numbers.of([1.0, "nan"]), Numbers.of([1.00001, "nan"])), agree(ONE, Numbers.of([1.0])), agree(None, None)
     (True, False, False)
 
     Args:
@@ -104,70 +147,57 @@ def agree(left: Value, right: Value, scale: float = 0.0) -> bool:
         right: numbers.
         scale: the size of what they were added up from.
     """
-    if isinstance(left, tuple) or isinstance(right, tuple):
-        if not (isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right)):
-            return False
-        return all(agree(one, other, scale) for one, other in zip(left, right, strict=True))
-    if left is None or right is None:
+    if left is None or right is None or size_of(left) != size_of(right):
         return False
-    try:
-        one, other = float(left), float(right)
-    except (OverflowError, ValueError):
+    one, other = scalar_of(left), scalar_of(right)
+    if isinstance(one, float) and isinstance(other, float):
+        are_nan = math.isnan(one) and math.isnan(other)
+        return are_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE * scale)
+    first, second = array_of(left), array_of(right)
+    if first is None or second is None:
         return False
-    are_nan = math.isnan(one) and math.isnan(other)
-    return are_nan or math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE * scale)
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        larger = np.maximum(np.abs(first), np.abs(second))
+        is_near = np.abs(first - second) <= np.maximum(TOLERANCE * larger, TOLERANCE * scale)
+    is_near &= np.isfinite(larger)
+    return bool((is_near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
 
 
-def largest(value: Value) -> float:
+def largest(value: Numbers | None) -> float:
     """Return the size of the number that is farthest from 0, among those that are finite.
 
-    >>> largest((1.0, (-3.0, "nan")))
+    >>> largest(Numbers.of([1.0, -3.0, "nan"]))
     3.0
     """
-    if isinstance(value, tuple):
-        return max(map(largest, value), default=0.0)
-    return abs(float(value)) if isinstance(value, int | float) else 0.0
+    if value is None or value.elements is None:
+        ends = [] if value is None or value.about is None else [abs(value.about.smallest), abs(value.about.largest)]
+        return max(filter(math.isfinite, ends), default=0.0)
+    amounts = (abs(item) for item in value.elements if not isinstance(item, str))
+    return float(max(filter(math.isfinite, amounts), default=0.0))
 
 
-def elements(value: Value) -> list[float | str | None]:
-    """Return the numbers in nested values, first to last."""
-    found, todo = [], [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, tuple):
-            todo.extend(reversed(item))
-        else:
-            found.append(item)
-    return found
+def is_finite(value: Numbers | None) -> bool:
+    """Return whether none of the numbers is nan or inf; there may be none."""
+    return value is None or value.is_finite
 
 
-def is_finite(value: Value) -> bool:
-    """Return whether none of the numbers is nan or inf; those are texts, so that one float needs no look."""
-    return isinstance(value, float) or not any(item in NOT_FINITE for item in elements(value) if isinstance(item, str))
+def has_only(value: Numbers | None, number: float) -> bool:
+    """Return whether there are numbers, and each is this one."""
+    return value is not None and value.has_only(number)
 
 
-def has_only(value: Value, number: float) -> bool:
-    """Return whether there are numbers, and each is this one.
+def positions(value: Numbers | None, fits: Callable[[float], bool]) -> list[tuple[tuple[int, ...], float]]:
+    """Return the listed numbers that fit, each with its place.
 
-    >>> has_only((0.0, (0.0,)), 0.0), has_only((), 0.0), has_only(None, 0.0)
-    (True, False, False)
-    """
-    numbers = elements(value)
-    return bool(numbers) and all(item == number for item in numbers)
-
-
-def positions(value: Value, fits: Callable[[float], bool]) -> list[tuple[tuple[int, ...], float]]:
-    """Return the numbers that fit, each with its place.
-
-    >>> positions(((1.0, -2.0), (-3.0, "nan")), lambda number: number < 0)
+    >>> positions(Numbers.of([[1.0, -2.0], [-3.0, "nan"]]), lambda number: number < 0)
     [((0, 1), -2.0), ((1, 0), -3.0)]
     """
-    found: list[tuple[tuple[int, ...], float]] = []
-    todo: list[tuple[tuple[int, ...], Value]] = [((), value)]
-    while todo:
-        place, item = todo.pop()
-        if isinstance(item, tuple):
-            todo.extend(((*place, index), item[index]) for index in reversed(range(len(item))))
-        elif isinstance(item, int | float) and fits(item):
-            found.append((place, item))
-    return found
+    array = array_of(value)
+    if array is None:
+        return []
+    import numpy as np
+
+    places = zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True)
+    return [(place, number) for place, number in places if fits(number)]

@@ -92,11 +92,11 @@ def words_of(graph: Graph) -> dict[str, Words]:
             parts_of = (kinds[edge.source] for edge in inputs[node.id])
             is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
             level = 0 if node.id in pieces else WHOLE
-            held = held_by(node) if node.held else {}
+            held = held_by(node) if node.recorded.held else {}
             found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
             parts = [
                 (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
-                for slot in range(node.slots)
+                for slot in range(node.recorded.slots)
             ]
             words[node.id] = Words(
                 found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
@@ -120,7 +120,7 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     nodes = graph.by_id
     found: dict[str, str] = {}
     operations = [node for node in graph.nodes if node.kind == "operation"]
-    if not any(len(inputs[node.id]) < node.slots and not node.expression for node in operations):
+    if not any(len(inputs[node.id]) < node.recorded.slots and not node.expression for node in operations):
         return found  # all is known
     texts = (node for node in operations if 0 < len(node.expression) <= LONGEST_STATEMENT)
     todo = [(node, tree) for node in texts if (tree := read(node.expression))]
@@ -176,7 +176,7 @@ def known_name(edge: Edge, nodes: Mapping[str, Node], inputs: Mapping[str, list[
     source = nodes[edge.source]
     if source.kind == "accumulate" and inputs[source.id]:
         source = nodes[inputs[source.id][0].source]
-    return "" if source.is_letter and not source.outputs else output_name(source, edge.output)
+    return "" if source.is_letter and not source.recorded.outputs else output_name(source, edge.output)
 
 
 def output_name(node: Node, number: int) -> str:
@@ -186,14 +186,14 @@ def output_name(node: Node, number: int) -> str:
     >>> [output_name(Node("n0", "operation", name="a", outputs=("a", "", "c")), number) for number in range(4)]
     ['a', '', 'c', '']
     """
-    if not node.outputs:
+    if not node.recorded.outputs:
         return node.name or ""
-    return node.outputs[number] if number < len(node.outputs) else ""
+    return node.recorded.outputs[number] if number < len(node.recorded.outputs) else ""
 
 
 def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
     """Return what is used along an edge: one of several outputs has a name of its own."""
-    return Text(output_name(source, edge.output)) if source.outputs else texts[edge.source]
+    return Text(output_name(source, edge.output)) if source.recorded.outputs else texts[edge.source]
 
 
 def mentions(statement: str, node: Node) -> bool:
@@ -203,7 +203,7 @@ def mentions(statement: str, node: Node) -> bool:
     >>> [mentions("w3 * b + w4 * c", Node("n0", "operation", "MulBackward0", name)) for name in ("b", "w", None)]
     [True, False, True]
     """
-    names = node.outputs or filter(None, [node.name if node.kind == "operation" else None])
+    names = node.recorded.outputs or filter(None, [node.name if node.kind == "operation" else None])
     return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement) for name in names)
 
 
@@ -286,8 +286,8 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     A number beside the one operand stands in the statement that the operation is the last of.
     """
     own = {slot: Text(text, MINUS if text[0] == "-" else WHOLE) for slot, text in held.items()}
-    parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.slots)]
-    named, options = _GRAD_FN.fullmatch(node.label), dict(node.attrs)
+    parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.recorded.slots)]
+    named, options = _GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = beside(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
     if named is None or not is_known or len(parts) > MOST_OPERANDS:

@@ -65,7 +65,7 @@ def held_by(node: Node) -> dict[int, str]:
     >>> held_by(Node("n0", "operation", "AddmmBackward0", held=(("mat1", "data"), ("result", "h"))))
     {1: 'data'}
     """
-    held = dict(node.held)
+    held = dict(node.recorded.held)
     return {slot: held[key] for slot, key in enumerate(inputs_of(node.label)) if key in held}
 
 
@@ -83,8 +83,10 @@ def options_of(node: Node) -> list[str]:
     row = rows().get(node.label)
     if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
         return [UNTOLD] if _NUMBERED.search(node.label) else []
-    known = {name: typed(text) for name, text in node.attrs if text != "freed" and not text.startswith("[saved")}
-    known |= dict(node.held)
+    known = {
+        name: typed(text) for name, text in node.recorded.attrs if text != "freed" and not text.startswith("[saved")
+    }
+    known |= dict(node.recorded.held)
     if node.shape is not None:
         known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for
     defaults = dict(zip(row.parameters[::-1], map(str, row.defaults[::-1]), strict=False))

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gviz.graphs import Edge, Graph, Node, Value
-from gviz.passes.elements import agree, plus, times
+from gviz.graphs import Edge, Flow, Graph, Node
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import ONE, agree, plus, times
 from gviz.passes.formulas import UNKNOWN, product, read, replaced, total, written
 
 HOLE = "_unknown"
@@ -37,19 +38,19 @@ class Part(NamedTuple):
 
     symbol: ast.expr | None
     is_factor: bool
-    local: Value
-    handed: Value
+    local: Numbers | None
+    handed: Numbers | None
 
 
 def by_statement(graph: Graph) -> Graph:
     """Return the graph of the values with one operation for each statement.
 
-    >>> from gviz.graphs import Edge, Graph, Node
+    >>> from gviz.graphs import Edge, Flow, Graph, Node
     >>> nodes = [Node("d", "operation", "AddBackward0", "d"), Node("e", "operation", "MulBackward0", "e", is_letter=True)]
     >>> nodes += [Node(name, "leaf", name=name) for name in "bwc"]
-    >>> edges = [Edge("e", "d", 0, symbol="1"), Edge("c", "d", 1, symbol="1"), Edge("w", "e", 0, symbol="b")]
-    >>> one = by_statement(Graph(tuple(nodes), (*edges, Edge("b", "e", 1, symbol="w")), ("d",)))
-    >>> [node.name for node in one.nodes], [(edge.source, edge.symbol) for edge in one.edges]
+    >>> edges = [Edge("e", "d", 0, flow=Flow("1")), Edge("c", "d", 1, flow=Flow("1")), Edge("w", "e", 0, flow=Flow("b"))]
+    >>> one = by_statement(Graph(tuple(nodes), (*edges, Edge("b", "e", 1, flow=Flow("w"))), ("d",)))
+    >>> [node.name for node in one.nodes], [(edge.source, edge.flow.symbol) for edge in one.edges]
     (['d', 'b', 'w', 'c'], [('c', '1'), ('w', 'b'), ('b', 'w')])
 
     Args:
@@ -59,7 +60,7 @@ def by_statement(graph: Graph) -> Graph:
     owner = owners(order, graph.uses, graph.roots)
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)
-    parts = {node.id: Part(ast.Constant(1), True, 1.0, node.arrives) for node in order if node.id not in inner}
+    parts = {node.id: Part(ast.Constant(1), True, ONE, node.grad.arrived) for node in order if node.id not in inner}
     found: dict[tuple[str, int, str], Part] = {}
     position = {node.id: number for number, node in enumerate(graph.nodes)}
     places: dict[tuple[str, int, str], tuple[int, int]] = {}
@@ -107,12 +108,12 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, ast.expr]:
 
 def along(part: Part, edge: Edge) -> Part:
     """Return the derivative for an input of an operation from that for the operation."""
-    symbol, is_factor = read_with_hole(edge.symbol), edge.local is not None or GRAD not in edge.symbol
-    handed = edge.handed
+    symbol, is_factor = read_with_hole(edge.flow.symbol), edge.flow.local is not None or GRAD not in edge.flow.symbol
+    handed = edge.flow.handed
     if symbol is None or part.symbol is None:
-        return Part(None, is_factor, times(part.local, edge.local), handed)
+        return Part(None, is_factor, times(part.local, edge.flow.local), handed)
     if is_factor:
-        return Part(limited(product(part.symbol, symbol)), part.is_factor, times(part.local, edge.local), handed)
+        return Part(limited(product(part.symbol, symbol)), part.is_factor, times(part.local, edge.flow.local), handed)
     return Part(limited(replaced(symbol, {GRAD: of_gradient(part)})), False, None, handed)
 
 
@@ -143,9 +144,9 @@ def edge_of(edge: Edge, target: Node, part: Part, formulas: Mapping[str, ast.exp
     Several operands that are not known may be different ones: such a formula would say less than none.
     """
     text = "" if part.symbol is None else written(replaced(part.symbol, formulas)).replace(HOLE, UNKNOWN)
-    is_checked = target.arrives is None or agree(times(target.arrives, part.local), part.handed)
+    is_checked = target.grad.arrived is None or agree(times(target.grad.arrived, part.local), part.handed)
     symbol = "" if len(text) > LONGEST or text.count(UNKNOWN) > 1 else text
-    return edge._replace(symbol=symbol, local=part.local if is_checked else None, handed=part.handed)
+    return edge._replace(flow=Flow(symbol, part.local if is_checked else None, part.handed))
 
 
 def whole(node: Node, formulas: Mapping[str, ast.expr]) -> Node:

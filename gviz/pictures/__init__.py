@@ -144,14 +144,14 @@ def with_derivatives(graph: Graph) -> Graph:
     from gviz.flow import MOST  # few pictures need it
 
     operations = sum(node.kind == "operation" for node in graph.nodes)
-    if operations and not any(edge.local is not None or edge.handed is not None for edge in graph.edges):
+    if operations and not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges):
         why = "no backward ran"
         if operations > MOST:
             why = f"the graph has more than {MOST} operations"
-        elif any(node.grad is not None for node in graph.nodes):
+        elif any(node.grad.value is not None for node in graph.nodes):
             why = "the graph was saved without them, or backward had freed it"
         warnings.warn(f"there are symbols but no numbers on the lines: {why}", RenderWarning, stacklevel=2)
-    if any(edge.symbol for edge in graph.edges):
+    if any(edge.flow.symbol for edge in graph.edges):
         return graph
     from gviz.explain.local import with_formula
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from gviz.graphs import Stop
 from gviz.passes.formulas import UNKNOWN
 from gviz.pictures import Statement
 from gviz.pictures.labels import Box, Line, Span
@@ -204,7 +205,7 @@ def legend(
     theme: Theme,
     options: RenderOptions,
     *,
-    error: str = "",
+    stop: Stop | None = None,
     words: Sequence[Line] = (),
 ) -> Html:
     """Return what stands below a picture: a swatch and a text for each kind of box, then further remarks.
@@ -214,7 +215,7 @@ def legend(
         notes: the remarks.
         theme: the colours.
         options: ``direction`` and ``fit`` are read: it is broad where the picture is.
-        error: why the program stopped.
+        stop: why the program stopped.
         words: lines that stand before all that, as a caption does.
     """
     if not options.legend:
@@ -228,8 +229,8 @@ def legend(
     rows = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
     captions = caption([*words, *((Span(line),) for line in caption_lines(options.caption))], theme)
     captions = captions if options.fit == "none" else []  # a page has a place of its own for it
-    head = banner(error, theme) + "".join(caption_row(line, theme) for line in captions)
-    if rows and (error or captions or texts):  # in one table with it a long text would make its column broad
+    head = banner(stop, theme) + "".join(caption_row(line, theme) for line in captions)
+    if rows and (stop or captions or texts):  # in one table with it a long text would make its column broad
         rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
     rows += "".join(f'<TR><TD ALIGN="LEFT">{text}</TD></TR>' for text in texts)
     return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
@@ -278,15 +279,14 @@ def caption(lines: Iterable[Line], theme: Theme) -> list[str]:
     return ["".join(span_text(span, theme) for span in line) for line in spaced]
 
 
-def banner(error: str, theme: Theme) -> str:
+def banner(stop: Stop | None, theme: Theme) -> str:
     """Return the rows that say why the program stopped, at most so many lines of its message."""
-    if not error:
+    if stop is None:
         return '<TR><TD HEIGHT="4"></TD></TR>'
     from textwrap import wrap  # few pictures need it
 
-    place, _, message = error.partition("\n")
-    lines = wrap(message, BANNER, max_lines=MOST_LINES, placeholder=" …")
-    head = f"<B>✗ {escaped(shorten(place, BANNER, mark=' …'))}</B>"
+    lines = wrap(stop.message, BANNER, max_lines=MOST_LINES, placeholder=" …")
+    head = f"<B>✗ {escaped(shorten(stop.where, BANNER, mark=' …'))}</B>"
     text = "".join(f'{line}<BR ALIGN="LEFT"/>' for line in (head, *map(escaped, lines)))
     fill, pen = theme.boxes["error"]
     look = f'ALIGN="LEFT" CELLPADDING="6" BORDER="1" COLOR="{pen}" BGCOLOR="{fill}"'

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gviz.graphs import Edge, Graph, Node, Value, size_of
-from gviz.passes.elements import NOT_FINITE, elements, is_finite
+from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Element, Numbers, Sizes
+from gviz.passes.elements import is_finite, size_of
 from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import signed
 from gviz.pictures import LARGE
 from gviz.pictures.options import RenderOptions
-from gviz.text import line_text, shorten
+from gviz.text import shorten
 
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
@@ -74,22 +75,24 @@ class Box(NamedTuple):
 
 
 # ------------------------------------------------------------------ numbers
-def number(value: float | str | None) -> str:
+def number(value: Element) -> str:
     """Return a number with the seven significant digits that a float32 has.
 
-    >>> number(6.0), number(2.302585092994046), number(True), number("nan")
+    >>> number(6.0), number(2.302585092994046), number(True), number(math.nan)
     ('6', '2.302585', 'True', 'nan')
     """
     return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
-def decimal(value: float | str | None, precision: int = 4) -> str:
+def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    >>> decimal(6.0), decimal(2.302585092994046), decimal(-0.50004), decimal(-1.5e-5), decimal(1234567.0), decimal("nan")
+    >>> decimal(6.0), decimal(2.302585092994046), decimal(-0.50004), decimal(-1.5e-5), decimal(1234567.0), decimal(math.nan)
     ('6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan')
     """
     if not isinstance(value, float):
+        return str(value)
+    if not math.isfinite(value):
         return str(value)
     if value and not 10.0**-precision <= abs(value) < 1e5:
         return f"{value:.3g}"
@@ -97,18 +100,27 @@ def decimal(value: float | str | None, precision: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if precision else text
 
 
-def value_text(value: Value, precision: int | None = None) -> str:
-    """Return a tensor's values: a number, or nested brackets; with so many decimals, or with all digits that a float32 has.
+def value_text(value: Numbers | None, precision: int | None = None) -> str:
+    """Return a tensor's numbers: one, or nested brackets; with so many decimals, or with all digits that a float32 has.
 
-    >>> value_text(((1.0, 2.0), (3.0, 4.5)))
-    '[[1, 2], [3, 4.5]]'
+    >>> value_text(Numbers.of([[1.0, 2.0], [3.0, 4.5]])), value_text(Numbers((2000,), about=Summary(norm=3.0)))
+    ('[[1, 2], [3, 4.5]]', 'norm 3')
     """
-    if isinstance(value, tuple):
-        return f"[{', '.join(value_text(item, precision) for item in value)}]"
-    return number(value) if precision is None else decimal(value, precision)
+    if value is None:
+        return "None"
+    if value.elements is None:
+        return "" if value.about is None else f"norm {decimal(value.norm, precision or 4)}"
+    return nested_text(
+        value.nested(number(item) if precision is None else decimal(item, precision) for item in value.elements)
+    )
 
 
-def shape_text(shape: tuple[int | None, ...]) -> str:
+def nested_text(texts: Any) -> str:
+    """Return texts in nested lists with brackets around them."""
+    return f"[{', '.join(map(nested_text, texts))}]" if isinstance(texts, list) else str(texts)
+
+
+def shape_text(shape: Sizes) -> str:
     """Return sizes as TorchViz writes them, ``?`` for an unknown one.
 
     >>> shape_text((3, None)), shape_text(())
@@ -117,32 +129,32 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
     return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
-def is_small(shape: tuple[int | None, ...]) -> bool:
+def is_small(shape: Sizes) -> bool:
     """Return whether the values are few enough to be read in a box.
 
     >>> is_small(()), is_small((2, 2)), is_small((5,)), is_small((0, 3))
     (True, True, False, False)
     """
-    return 0 < math.prod(size or 0 for size in shape) <= MOST_VALUES
+    return 0 < math.prod(size if isinstance(size, int) else 0 for size in shape) <= MOST_VALUES
 
 
-def short_value(value: Value, precision: int = 4) -> str:
+def short_value(value: Numbers | None, precision: int = 4) -> str:
     """Return the values of a small tensor, or the norm of a large one.
 
-    >>> short_value((1.0, 2.5)), short_value((3.0, 4.0, 0.0, 0.0, 0.0))
+    >>> short_value(Numbers.of([1.0, 2.5])), short_value(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]))
     ('[1, 2.5]', '|5|')
     """
     return value_text(value, precision) if is_small(size_of(value)) else norm_text(value, precision)
 
 
-def norm_text(value: Value, precision: int = 4) -> str:
+def norm_text(value: Numbers | None, precision: int = 4) -> str:
     """Return the norm between its bars."""
     return f"|{decimal(norm(value), precision)}|"
 
 
-def norm(value: Value) -> float:
-    """Return the square root of the sum of the squares."""
-    return math.hypot(*(item for item in elements(value) if isinstance(item, int | float)))
+def norm(value: Numbers | None) -> float:
+    """Return the square root of the sum of the squares; 0 for none."""
+    return value.norm if value is not None else 0.0
 
 
 def matrix(line: Line) -> Iterator[Line]:
@@ -167,8 +179,12 @@ def matrix(line: Line) -> Iterator[Line]:
 
 def local_text(edge: Edge, precision: int = 4) -> str:
     """Return a local derivative as its symbol and its number: ``b = 2``."""
-    number = value_text(edge.local, precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
-    return " = ".join(dict.fromkeys(part for part in (edge.symbol, number) if part))
+    number = (
+        value_text(edge.flow.local, precision)
+        if edge.flow.local is not None and is_small(size_of(edge.flow.local))
+        else ""
+    )
+    return " = ".join(dict.fromkeys(part for part in (edge.flow.symbol, number) if part))
 
 
 # ------------------------------------------------------------------ boxes
@@ -189,14 +205,14 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
         node = each._replace(expression=words[each.id].expression) if each.id in words else each
         own, kind = node.id, node.kind
         if node.name is None and kind in OPERATIONS and own not in roots and own not in born:
-            place = has_lines and (node.file, node.line, node.column, node.is_written)
+            place = has_lines and (node.place, node.recorded.is_written)
             key = (
                 node.label,
                 node.shape,
                 node.expression,
                 node.state,
                 own in with_boxes,
-                has_attrs and node.attrs,
+                has_attrs and node.recorded.attrs,
                 place,
             )
             box = known.get(key)
@@ -221,7 +237,7 @@ def box_of(
         return Box("repeat", (name_line(node),))
     found = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
     if is_born:
-        text = next(item for item in elements(node.value) if item in NOT_FINITE)
+        text = node.value.not_finite if node.value is not None else ""
         found.append((Span(f"{text} begins here", "error", is_bold=True),))
     is_error = any(span.ink == "error" for line in found for span in line)
     return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)
@@ -261,10 +277,11 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
 
     >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
-    >>> operation = Node("n0", "operation", "AddBackward0", name="a", shape=(), value=3.0, expression="x + w")
+    >>> three, one = Numbers((), "float32", (3.0,)), Numbers((), "float32", (1.0,))
+    >>> operation = Node("n0", "operation", "AddBackward0", name="a", numbers=three, expression="x + w")
     >>> [text_of(line) for line in lines(operation, RenderOptions())]
     ['AddBackward0', 'a = x + w = 3']
-    >>> [text_of(line) for line in lines(Node("n0", "leaf", name="w", shape=(), value=1.0), RenderOptions())]
+    >>> [text_of(line) for line in lines(Node("n0", "leaf", name="w", numbers=one), RenderOptions())]
     ['w = 1', 'grad = None']
     """
     show = options.show
@@ -283,29 +300,52 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and (is_reason or ("state" in show and not is_root)):
         found.append((Span(node.state, "muted"),))
-    found += place_lines(node, options)
+    found += [*later_lines(node, options), *place_lines(node, options)]
     if "attrs" in show and is_operation:
         found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
     return found
 
 
+def later_lines(node: Node, options: RenderOptions) -> list[Line]:
+    """Return the line that says what the program has made of a tensor since its backward ran.
+
+    >>> from gviz.graphs import Later, Node, Place
+    >>> later = Later(Numbers.of(2.8), is_cleared=True, cleared_at=Place(9))
+    >>> [text_of(line) for line in later_lines(Node("n0", "leaf", later=later), RenderOptions())]
+    ['now 2.8; grad cleared, line 9']
+    """
+    later = node.later
+    if later is None:
+        return []
+    parts = []
+    if later.numbers is not None and "value" in options.show:
+        parts.append(f"now {short_value(later.numbers, options.precision)}")
+    if "grad" in options.show and (later.is_cleared or later.cleared_at is not None):
+        parts.append("grad cleared" + (f", {later.cleared_at}" if later.cleared_at is not None else ""))
+    elif "grad" in options.show and later.grad is not None:
+        parts.append(f"grad now {short_value(later.grad, options.precision)}")
+    return [(Span("; ".join(parts), "muted"),)] if parts else []
+
+
 def place_lines(node: Node, options: RenderOptions) -> list[Line]:
     """Return the line that says where an operation stands in the program, if that is to be shown and known."""
-    return [(Span(place_text(node), "muted"),)] if "line" in options.show and node.line else []
+    return [(Span(place_text(node), "muted"),)] if "line" in options.show and node.place is not None else []
 
 
 def place_text(node: Node) -> str:
     """Return where an operation stands in the program: ``line 3``, ``model.py:3``; of an expression the column.
 
-    >>> from gviz.graphs import Node
-    >>> [place_text(Node("n0", "operation", line=line, column=column)) for line, column in ((3, 0), (1, 5), (2, 5))]
+    >>> from gviz.graphs import Node, Place, Recorded
+    >>> [place_text(Node("n0", "operation", place=Place(line, "", column))) for line, column in ((3, 0), (1, 5), (2, 5))]
     ['line 3', 'column 5', 'line 2, column 5']
-    >>> place_text(Node("n0", "operation", line=9, is_written=True))
+    >>> place_text(Node("n0", "operation", place=Place(9), recorded=Recorded(is_written=True)))
     'written in place at line 9'
     """
-    column, line = f"column {node.column}" if node.column else "", line_text(node.line, node.file)
-    place = column if column and node.line == 1 else ", ".join(filter(None, [line, column]))
-    return f"written in place at {place}" if node.is_written else place
+    if node.place is None:
+        return ""
+    column = f"column {node.place.column}" if node.place.column else ""
+    place = column if column and node.place.line == 1 else ", ".join(filter(None, [str(node.place), column]))
+    return f"written in place at {place}" if node.recorded.is_written else place
 
 
 def short(text: str, most: int) -> str:
@@ -340,17 +380,17 @@ def name_along(edge: Edge, source: Node) -> str:
 
 def outputs_line(node: Node) -> Line:
     """Return the names of several outputs, and what they are computed by."""
-    names = [Span(short(name or "_", LONGEST_NAME), is_bold=True) for name in node.outputs]
+    names = [Span(short(name or "_", LONGEST_NAME), is_bold=True) for name in node.recorded.outputs]
     head = [part for name in names for part in (name, Span(", "))][:-1]
     return (*head, Span(f" = {short(node.expression, LONGEST_EXPRESSION)}")) if node.expression else tuple(head)
 
 
 def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     """Return name, shape, dtype, expression and value, on one line if they fit; of several outputs their names."""
-    if node.outputs:
+    if node.recorded.outputs:
         return [outputs_line(node)]
     show = options.show
-    shape = node.shape if node.shape is not None or node.value is None else size_of(node.value)
+    shape = node.shape
     has_value = "value" in show and node.value is not None and is_small(shape or ())
     text = value_text(node.value, options.precision) if has_value else ""
     has_value = has_value and len(text) <= options.max_chars
@@ -374,16 +414,16 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
 
 def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     """Return the line about the gradient: its values, or its norm; None for a leaf that waits for one."""
-    if node.grad is None:
+    if node.grad.value is None:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
-    if not is_finite(node.grad):
-        text = value_text(node.grad, options.precision) if is_small(size_of(node.grad)) else "not finite"
+    if not is_finite(node.grad.value):
+        text = value_text(node.grad.value, options.precision) if is_small(size_of(node.grad.value)) else "not finite"
         return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
-    text = value_text(node.grad, options.precision)
-    if is_small(size_of(node.grad)) and len(text) <= options.max_chars:
+    text = value_text(node.grad.value, options.precision)
+    if is_small(size_of(node.grad.value)) and len(text) <= options.max_chars:
         return [(Span(f"grad = {text}{remark}", "gradient"),)]
-    return [(Span(f"|grad| = {decimal(norm(node.grad), options.precision)}{remark}", "gradient"),)]
+    return [(Span(f"|grad| = {decimal(norm(node.grad.value), options.precision)}{remark}", "gradient"),)]
 
 
 def _name(node: Node) -> str:
@@ -399,7 +439,7 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     """Return what an operation saved; tensors are left to the boxes of ``saved``."""
     rows = [
         (key, signed(text))
-        for key, text in node.attrs
+        for key, text in node.recorded.attrs
         if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")
     ]
     width = max((len(key) for key, _ in rows), default=0) if table else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gviz.errors import RenderError
+from gviz.graphs import Stop
 from gviz.layout import ENGINES
 from gviz.pictures.theme import THEMES
 from gviz.text import did_you_mean
@@ -171,6 +172,6 @@ class RenderOptions:
         usual = {"view": next(iter(VIEWS))}  # of the other fields the class has what they are without a word
         return tuple(name for name in names if getattr(self, name) != usual.get(name, getattr(type(self), name)))
 
-    def has_foot(self, error: str) -> bool:
+    def has_foot(self, stop: Stop | None) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""
-        return self.legend or bool(error) or (bool(self.caption) and self.fit == "none")
+        return self.legend or stop is not None or (bool(self.caption) and self.fit == "none")

@@ -43,7 +43,7 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
             kept[edge.source] += leaf is not None
             edges.append(edge)
             continue
-        copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, shape=leaf.shape, state=REPEATED)
+        copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, state=REPEATED)
         copies.append(copy)
         edges.append(edge._replace(source=copy.id))
         nodes[leaf.id] = leaf._replace(state=f"{USED} {uses[edge.source]}×")

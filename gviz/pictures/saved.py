@@ -15,9 +15,12 @@ def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     keys = inputs_of(node.label)
     only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
     names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
-    results = {"result": node.name, "result0": node.outputs[0] if node.outputs else ""}  # result1 ... are none of them
+    results = {
+        "result": node.name,
+        "result0": node.recorded.outputs[0] if node.recorded.outputs else "",
+    }  # result1 ... are none of them
     told = []
-    for key, text in sorted(node.attrs, key=lambda pair: pair[0] not in FIRST):
+    for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
         is_tensor = text == "freed" or text.startswith("[saved tensor")

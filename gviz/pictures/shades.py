@@ -90,8 +90,8 @@ def reason(graph: Graph, measure: str) -> str:
 def magnitude(node: Node, measure: str) -> float | None:
     """Return what a box is coloured by; None for a box without it, or one that is not finite."""
     if measure in ("memory", "time"):
-        return node.kept if measure == "memory" else node.seconds
-    value = node.value if measure == "value" else node.grad if node.grad is not None else node.arrives
+        return node.recorded.kept if measure == "memory" else node.recorded.seconds
+    value = node.value if measure == "value" else node.grad.value if node.grad.value is not None else node.grad.arrived
     return norm(value) if value is not None and is_finite(value) else None
 
 

@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from textwrap import wrap
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from gviz.graphs import Edge, Graph, Node, Value, size_of
-from gviz.passes.elements import elements, is_finite, plus, times
+from gviz.graphs import NO_GRADIENT, Edge, Graph, Node
+from gviz.graphs import Place as SourcePlace
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of, sum_of, times
 from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
     Line,
@@ -37,7 +39,7 @@ from gviz.pictures.labels import (
     value_text,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.text import line_text, quotient_of
+from gviz.text import quotient_of
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
 """What a step is: the leaves before anything is computed, an operation that is computed, the gradient that backward
@@ -51,6 +53,8 @@ SHORT = 12
 
 MOST_PARTS = 4
 """Parts of a sum that are written."""
+
+MINUS_ONE = Numbers((), "float32", (-1.0,))
 
 Place: TypeAlias = tuple[str, int]
 """A node, and which of its outputs, counted from 0: each has a name and a gradient of its own."""
@@ -90,7 +94,9 @@ class Step(NamedTuple):
 
 def has_backward(graph: Graph) -> bool:
     """Return whether a graph tells of a gradient on its way."""
-    return any(edge.handed is not None for edge in graph.edges) or any(node.arrives is not None for node in graph.nodes)
+    return any(edge.flow.handed is not None for edge in graph.edges) or any(
+        node.grad.arrived is not None for node in graph.nodes
+    )
 
 
 def steps_of(graph: Graph, options: RenderOptions) -> list[Step]:
@@ -125,12 +131,12 @@ class _Telling:
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
         self.uses: dict[Place, list[int]] = {}
         self.ways: Counter[Place] = Counter(place_of(edge) for edge in graph.edges)
-        self.values = {row.name: row.value for row in graph.tensors}
+        self.values = {row.name: row.at_backward()[0] for row in graph.tensors}
         self.starts = starts_of(graph)
         for number in sorted(range(len(graph.edges)), key=lambda number: graph.edges[number].slot):
             edge = graph.edges[number]
             self.inputs[edge.target].append(number)
-            if edge.handed is not None:
+            if edge.flow.handed is not None:
                 self.uses.setdefault(place_of(edge), []).append(number)
         self.places: dict[str, list[Place]] = {node.id: [] for node in graph.nodes}
         for place in sorted(self.uses):
@@ -145,17 +151,17 @@ class _Telling:
             yield step
         if has_backward(self.graph):
             step = step._replace(phase="start", nodes=(), has_started=True, caption=self.start())
-            step = step._replace(line=self.graph.line if is_by_line and not self.graph.file else 0)
+            step = step._replace(line=line_number(self.graph.backward) if is_by_line else 0)
             yield step
             for node in reversed(order):
-                handed = [number for number in self.inputs[node] if self.graph.edges[number].handed is not None]
+                handed = [number for number in self.inputs[node] if self.graph.edges[number].flow.handed is not None]
                 if handed:
                     so_far = (*step.handed, *handed)
                     step = step._replace(
                         phase="backward", nodes=(node,), handed=so_far, caption=self.backward(node, handed, so_far)
                     )
                     yield step
-        if has_backward(self.graph) or self.graph.error:
+        if has_backward(self.graph) or self.graph.stop:
             yield step._replace(phase="done", nodes=(), caption=self.done())
 
     def one_by_one(self, order: Sequence[str]) -> Iterator[Step]:
@@ -169,13 +175,13 @@ class _Telling:
     def line_by_line(self, order: Sequence[str]) -> Iterator[Step]:
         """Yield the steps forward: each run of a line that makes leaves, or operations, of this graph."""
         runs: dict[int, list[str]] = {}
-        for node in sorted(order, key=lambda node: self.nodes[node].turn):
-            runs.setdefault(self.nodes[node].turn, []).append(node)
-        lines = {row.name: row.line for row in self.graph.tensors if not row.file}
+        for node in sorted(order, key=lambda node: self.nodes[node].run):
+            runs.setdefault(self.nodes[node].run, []).append(node)
+        lines = {row.name: line_number(row.place) for row in self.graph.tensors}
         leaves = {node.id: lines.get(node.name or "", 0) for node in self.graph.nodes if node.kind != "operation"}
         step = Step("leaves", computed=frozenset(leaf for leaf, line in leaves.items() if not line))
         for turn, run in [*runs.items(), (0, [])]:
-            line = self.nodes[run[0]].line if run and not self.nodes[run[0]].file else 0
+            line = line_number(self.nodes[run[0]].place) if run else 0
             used = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
             made = [
                 leaf
@@ -192,8 +198,8 @@ class _Telling:
 
     def run_of(self, line: int, nodes: Sequence[str]) -> tuple[Line, ...]:
         """Return what is said of a run of a line: the line, what it has made, and what is recorded."""
-        place = line_text(line) if line else line_text(self.nodes[nodes[0]].line, self.nodes[nodes[0]].file)
-        head = [Span(f"{place}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
+        place = SourcePlace(line) if line else self.nodes[nodes[0]].place or SourcePlace(0)
+        head = [Span(f"{place.anywhen}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
         values = [(name, told(value, self.options.precision)) for node in ends for name, value in self.made_by(node)]
@@ -242,10 +248,10 @@ class _Telling:
         lines = [*head, *expression, *numbers, *result], [*head, *expression, *result], [*head, *result]
         return fitting(*lines), remark
 
-    def made_by(self, node: Node) -> list[tuple[str, Value]]:
+    def made_by(self, node: Node) -> list[tuple[str, Numbers | None]]:
         """Return the names and the values of what an operation, or a leaf, has."""
-        if node.outputs:
-            return [(name, self.values.get(name)) for name in node.outputs if name]
+        if node.recorded.outputs:
+            return [(name, self.values.get(name)) for name in node.recorded.outputs if name]
         return [(node.name, node.value)] if node.name else []
 
     def name_of(self, edge: Edge) -> str:
@@ -262,19 +268,19 @@ class _Telling:
 
     def numbers(self, node: Node) -> str:
         """Return an expression with the numbers of its operands in place of their names, if it comes to the value."""
-        text, numbers = node.expression, {}
-        if not isinstance(node.value, float):
+        text, numbers = node.expression, dict[str, str]()
+        if not isinstance(result := scalar_of(node.value), float):
             return ""
         for number in self.inputs[node.id]:
             operand, name = self.nodes[self.graph.edges[number].source], self.name_of(self.graph.edges[number])
             if operand.kind == "constant":
                 continue
-            value = dict(self.made_by(operand)).get(name)
+            value = scalar_of(dict(self.made_by(operand)).get(name))
             if not isinstance(value, float) or not is_named(name, text):
                 return ""
             numbers[name] = bracketed(decimal(value, self.options.precision))
         text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), text)
-        return text if numbers and comes_to(text, node.value) else ""
+        return text if numbers and comes_to(text, result) else ""
 
     def start(self) -> tuple[Line, ...]:
         """Return what is said of the gradient that backward starts with."""
@@ -302,7 +308,7 @@ class _Telling:
     def product(self, edge: Edge, so_far: tuple[int, ...]) -> Line:
         """Return the gradient that goes to an input: incoming gradient · local derivative, and where it is added."""
         head = [Span("to "), Span(short(self.name_of(edge), 20), is_bold=True), Span(":  ")]
-        result = Span(told(edge.handed, self.options.precision), "gradient", is_bold=True)
+        result = Span(told(edge.flow.handed, self.options.precision), "gradient", is_bold=True)
         long, brief = (Span(f"   {text}" if text else "", "muted") for text in self.sums_so_far(edge, so_far))
         words, numbers = self.rule(edge)
         lines = [[*head, *words, *each, result, remark] for remark in (long, brief) for each in (numbers, [])]
@@ -313,19 +319,23 @@ class _Telling:
         source, target = short(self.name_of(edge), 20), short(self.nodes[edge.target].name or "·", 20)
         root = target if edge.target in self.starts and not self.places[edge.target] else self.root
         incoming, quotient = Span(quotient_of(root, target), "gradient"), quotient_of(target, source)
-        arrives = self.nodes[edge.target].arrives
-        if edge.local is not None and is_small(size_of(edge.local)):
+        arrives = self.nodes[edge.target].grad.arrived
+        if edge.flow.local is not None and is_small(size_of(edge.flow.local)):
             words = [incoming, Span(f" · {quotient} = ")]
             if arrives is None or not is_small(size_of(arrives)):
                 return words, []
-            one, factor = (bracketed(told(value, self.options.precision)) for value in (arrives, edge.local))
-            is_sum = size_of(edge.handed) not in (size_of(arrives), size_of(edge.local))
+            one, factor = (bracketed(told(value, self.options.precision)) for value in (arrives, edge.flow.local))
+            is_sum = size_of(edge.flow.handed) not in (size_of(arrives), size_of(edge.flow.local))
             return words, [Span(one, "gradient"), Span(f" · {factor}, summed = " if is_sum else f" · {factor} = ")]
-        if edge.symbol and edge.local is not None:
-            factor = edge.symbol if edge.symbol.isidentifier() or edge.symbol.isdigit() else f"({edge.symbol})"
+        if edge.flow.symbol and edge.flow.local is not None:
+            factor = (
+                edge.flow.symbol
+                if edge.flow.symbol.isidentifier() or edge.flow.symbol.isdigit()
+                else f"({edge.flow.symbol})"
+            )
             return [incoming, Span(f" · {quotient} = "), incoming, Span(f" · {factor} = ")], []
-        if edge.symbol:
-            pieces = [Span(piece) for piece in word("grad").split(spoken(edge.symbol))]
+        if edge.flow.symbol:
+            pieces = [Span(piece) for piece in word("grad").split(spoken(edge.flow.symbol))]
             return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
         return [Span(f"from {self.nodes[edge.target].label}: ")], []
 
@@ -341,50 +351,53 @@ class _Telling:
         head = f"{short(self.name_of(edge), 20)}.grad += " if self.nodes[edge.source].kind == "leaf" else "summed: "
         return f"{head}{texts} = {total}" if texts else f"{head}{total}", f"{head}{total} ({parts} parts)"
 
-    def arrived(self, place: Place, so_far: tuple[int, ...]) -> list[Value]:
+    def arrived(self, place: Place, so_far: tuple[int, ...]) -> list[Numbers | None]:
         """Return the gradients that have come to a place; that which backward starts with is the first."""
-        handed = [self.graph.edges[number].handed for number in so_far if place_of(self.graph.edges[number]) == place]
+        handed = [
+            self.graph.edges[number].flow.handed for number in so_far if place_of(self.graph.edges[number]) == place
+        ]
         start = self.starts.get(place[0])
         return handed if start is None else [start, *handed]
 
-    def whole(self, place: Place) -> list[Value]:
+    def whole(self, place: Place) -> list[Numbers | None]:
         """Return the gradients that come to a place, as far as they are known."""
         return self.arrived(place, tuple(self.uses[place]))
 
-    def known(self, place: Place) -> Value:
+    def known(self, place: Place) -> Numbers | None:
         """Return the gradient of a place as the engine has it."""
         node = self.nodes[place[0]]
-        return node.grad if node.kind == "leaf" else node.arrives
+        return node.grad.value if node.kind == "leaf" else node.grad.arrived
 
     def parts(self, place: Place) -> int:
         """Return in how many parts the gradient of a place comes: those that are known, unless they are not all of it."""
         parts, missing = len(self.whole(place)), self.ways[place] - len(self.uses[place])
         return parts if not missing or is_close(self.known(place), self.total(place)) else parts + missing
 
-    def total(self, place: Place) -> Value:
+    def total(self, place: Place) -> Numbers | None:
         """Return the sum of the gradients that come to a place: as the engine has it, if it is that sum."""
-        total, known = summed(self.whole(place)), self.known(place)
+        total, known = sum_of(self.whole(place)), self.known(place)
         return known if is_close(known, total) else total
 
     def done(self) -> tuple[Line, ...]:
         """Return what is said at the end."""
-        if self.graph.error:
-            place, _, message = self.graph.error.partition("\n")
-            lines = wrap(message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
-            return fitted([Span("✗ ", "error"), Span(place, is_bold=True)]), *((Span(line, "error"),) for line in lines)
+        if self.graph.stop:
+            lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
+            return fitted([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)]), *(
+                (Span(line, "error"),) for line in lines
+            )
         rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
-        known = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad is not None]
+        known = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad.value is not None]
         unseen = [node for node in known if not self.places[node.id]]
         is_whole = not unseen and all(self.parts(place) == len(self.whole(place)) for place in self.uses)
         leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.places[node.id] or not is_whole)]
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
-        grads = {node: self.total((node.id, 0)) if is_whole else node.grad for node in leaves}
+        grads = {node: self.total((node.id, 0)) if is_whole else node.grad.value for node in leaves}
         texts = [
             f"{node.name}.grad = {told(grad, self.options.precision)}"
             for node, grad in grads.items()
             if grad is not None
         ]
-        others = [node for node, grad in grads.items() if not is_close(node.grad, grad)]
+        others = [node for node, grad in grads.items() if not is_close(node.grad.value, grad)]
         if not is_whole:
             remark = "Not all of it is followed: not through a function of your own, nor another backward."
         elif others:
@@ -405,22 +418,27 @@ def root_name(graph: Graph) -> str:
     return short(" + ".join([first, *others]), 20) if others else first
 
 
-def starts_of(graph: Graph) -> dict[str, Value]:
+def starts_of(graph: Graph) -> dict[str, Numbers | None]:
     """Return the roots that backward starts at, by their ids, each with the gradient that it starts with, None if not known.
 
     What arrives at a root that another one is made from consists of that gradient and what the other one hands on.
     """
     nodes = graph.by_id
-    starts: dict[str, Value] = {}
+    starts: dict[str, Numbers | None] = {}
     for root in graph.roots:
-        arrives = nodes[root].arrives
-        handed = [edge.handed for edge in graph.edges if edge.source == root and edge.handed is not None]
+        arrives = nodes[root].grad.arrived
+        handed = [edge.flow.handed for edge in graph.edges if edge.source == root and edge.flow.handed is not None]
         if not handed or arrives is None:
             starts[root] = arrives
-        elif not is_close(arrives, summed(handed)):
-            starts[root] = plus(arrives, times(summed(handed), -1.0))
-    known = {root: start for root, start in starts.items() if start is not None or nodes[root].outputs}
+        elif not is_close(arrives, sum_of(handed)):
+            starts[root] = plus(arrives, times(sum_of(handed), MINUS_ONE))
+    known = {root: start for root, start in starts.items() if start is not None or nodes[root].recorded.outputs}
     return known or dict.fromkeys(graph.roots)
+
+
+def line_number(place: SourcePlace | None) -> int:
+    """Return a line of the source itself; 0 for one of another file, or of a cell, and for none."""
+    return 0 if place is None or place.file or place.cell else place.line
 
 
 def place_of(edge: Edge) -> Place:
@@ -468,12 +486,12 @@ def _blocks(telling: _Telling, node: Node, step: Step) -> Iterator[list[Line]]:
     places = telling.places[node.id]
     for place in places:
         yield list(_gradient(telling, node, step, place))
-    if node.id in telling.starts and step.has_started and node.arrives is not None and not places:
+    if node.id in telling.starts and step.has_started and node.grad.arrived is not None and not places:
         quotient = "∂" if telling.options.max_chars == SHORT else quotient_of(node.name or "·", node.name or "·")
-        yield [(Span(f"{quotient} = {boxed(node.arrives, telling.options)}", "gradient"),)]
+        yield [(Span(f"{quotient} = {boxed(node.grad.arrived, telling.options)}", "gradient"),)]
     elif node.kind == "leaf" and is_known and not places:
-        is_there = telling.graph.error or step.phase == "done"  # from before, or in a way that is not known
-        yield gradient_line(node if is_there else node._replace(grad=None), telling.options)
+        is_there = telling.graph.stop or step.phase == "done"  # from before, or in a way that is not known
+        yield gradient_line(node if is_there else node._replace(grad=NO_GRADIENT), telling.options)
     else:
         yield []
 
@@ -484,20 +502,20 @@ def _gradient(telling: _Telling, node: Node, step: Step, place: Place) -> Iterat
     arrived, expected = telling.arrived(place, step.handed) if step.has_started else [], telling.parts(place)
     if not arrived:
         if node.kind == "leaf" and node.id in step.computed:
-            yield from gradient_line(node._replace(grad=None), options)
+            yield from gradient_line(node._replace(grad=NO_GRADIENT), options)
         return
     name = name_along(telling.graph.edges[telling.uses[place][0]], node)
-    quotient = f"∂{name if node.outputs else ''}" if is_short else quotient_of(telling.root, name)
+    quotient = f"∂{name if node.recorded.outputs else ''}" if is_short else quotient_of(telling.root, name)
     head = "grad" if node.kind == "leaf" else quotient
     parts = parts_text(arrived, options.precision)
     parts = "" if is_short and len(parts) > SHORT else parts
     total = telling.total(place)
-    if len(arrived) < expected and step.phase == "done" and node.grad is not None:
+    if len(arrived) < expected and step.phase == "done" and node.grad.value is not None:
         yield from gradient_line(node, options)
     elif len(arrived) < expected:
         yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {expected}", "gradient"),)
     elif node.kind == "leaf":
-        yield from gradient_line(node._replace(grad=total), options)
+        yield from gradient_line(node._replace(grad=node.grad._replace(value=total)), options)
     else:
         yield (Span(f"{head} = {boxed(total, options)}", "gradient"),)
     if parts and len(arrived) == expected > 1:
@@ -505,7 +523,7 @@ def _gradient(telling: _Telling, node: Node, step: Step, place: Place) -> Iterat
 
 
 # ------------------------------------------------------------------ words and numbers
-def boxed(value: Value, options: RenderOptions) -> str:
+def boxed(value: Numbers | None, options: RenderOptions) -> str:
     """Return a gradient as it stands in a box: its norm, if its values are many or long."""
     text = short_value(value, options.precision)
     return text if len(text) <= options.max_chars else f"|{decimal(norm(value), options.precision)}|"
@@ -525,10 +543,10 @@ def word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
 
 
-def told(value: Value, precision: int) -> str:
+def told(value: Numbers | None, precision: int) -> str:
     """Return a small tensor's values; the size and the norm of a large one; nothing for one that is not known.
 
-    >>> told(2.0, 4), told((3.0, 4.0, 0.0, 0.0, 0.0), 4), told(None, 4)
+    >>> told(Numbers.of(2.0), 4), told(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]), 4), told(None, 4)
     ('2', '(5), norm 5', '')
     """
     if value is None:
@@ -539,10 +557,10 @@ def told(value: Value, precision: int) -> str:
     return f"{shape_text(sizes)}, " + (f"norm {decimal(norm(value), precision)}" if is_finite(value) else "not finite")
 
 
-def parts_text(parts: Sequence[Value], precision: int) -> str:
+def parts_text(parts: Sequence[Numbers | None], precision: int) -> str:
     """Return several gradients as a sum, if they are small.
 
-    >>> parts_text([3.0, -2.0], 4), parts_text([3.0], 4)
+    >>> parts_text([Numbers.of(3.0), Numbers.of(-2.0)], 4), parts_text([Numbers.of(3.0)], 4)
     ('3 + (-2)', '3')
     """
     if not all(is_small(size_of(part)) for part in parts):
@@ -559,23 +577,9 @@ def bracketed(text: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def summed(parts: Sequence[Value]) -> Value:
-    """Return the sum of tensors of one size."""
-    if isinstance(parts[0], tuple):
-        return tuple(summed(items) for items in zip(*parts, strict=True))
-    numbers = [float(part) for part in parts]  # type: ignore[arg-type]
-    total = math.fsum(numbers) if all(map(math.isfinite, numbers)) else sum(numbers)
-    return total if math.isfinite(total) else str(total)
-
-
-def is_close(one: Value, other: Value) -> bool:
+def is_close(one: Numbers | None, other: Numbers | None) -> bool:
     """Return whether two tensors are the same but for rounding."""
-    if one is None or size_of(one) != size_of(other):
-        return False
-    pairs: Any = zip(elements(one), elements(other), strict=True)  # nan and infinities are texts
-    return all(
-        a == b or (type(a) is type(b) is float and math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-6)) for a, b in pairs
-    )
+    return agree(one, other, scale=1e-3)
 
 
 def comes_to(text: str, value: float) -> bool:

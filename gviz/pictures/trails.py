@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gviz.explain.paths import MOST, Chain, Path, find_paths
-from gviz.graphs import Edge, Graph, Value, size_of
-from gviz.passes.elements import agree
+from gviz.graphs import Edge, Graph
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import ONE, agree, size_of
 from gviz.pictures.labels import Line, Span, decimal, is_small, norm, short, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.theme import Theme
@@ -132,7 +133,7 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
     head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
     start = (
         []
-        if agree(chain.start, 1.0) or not is_small(size_of(chain.start))
+        if agree(chain.start, ONE) or not is_small(size_of(chain.start))
         else [value_text(chain.start, options.precision)]
     )
     symbols = " · ".join(map(in_brackets, [*start, *path.symbols]))
@@ -152,7 +153,7 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
     grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else quotient(chain)
     if chain.grad is None:
-        kept, why = chain.node.grad, "there is no gradient to compare with"
+        kept, why = chain.node.grad.value, "there is no gradient to compare with"
         if kept is not None:
             why = f"{size_text(grad, kept, options)}, and what an operation on the way hands on is not known"
         yield Span(f"{why}: no numbers are claimed", "muted")
@@ -162,7 +163,7 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
             f"not all steps are factors: no numbers are claimed; {size_text(grad, chain.grad, options)}", "muted"
         )
         return
-    is_derivative = agree(chain.start, 1.0)
+    is_derivative = agree(chain.start, ONE)
     yield Span(quotient(chain) if is_derivative else grad, is_bold=True)
     yield Span(" = ")
     if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
@@ -176,13 +177,13 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
         value_text(chain.sum, options.precision) if is_small(size_of(chain.sum)) else size_text("", chain.sum, options),
         is_bold=True,
     )
-    if chain.node.kind != "leaf" or chain.node.grad is None:
+    if chain.node.kind != "leaf" or chain.node.grad.value is None:
         return
-    if agree(chain.node.grad, chain.grad):
+    if agree(chain.node.grad.value, chain.grad):
         yield Span(f"   which is {grad}" if is_derivative else "", "muted")
     else:
         why = "a hook, or another backward, has changed it"
-        yield Span(f"   but {size_text(grad, chain.node.grad, options)}: {why}", "muted")
+        yield Span(f"   but {size_text(grad, chain.node.grad.value, options)}: {why}", "muted")
 
 
 def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
@@ -199,7 +200,7 @@ def quotient(chain: Chain) -> str:
     return quotient_of(" + ".join(chain.of), chain.wrt)
 
 
-def size_text(name: str, value: Value, options: RenderOptions) -> str:
+def size_text(name: str, value: Numbers | None, options: RenderOptions) -> str:
     """Return the numbers of a small tensor, the norm of a large one."""
     if is_small(size_of(value)):
         return f"{name} = {value_text(value, options.precision)}"

@@ -8,7 +8,9 @@ from itertools import count, product
 from posixpath import commonpath
 
 from gviz import events
-from gviz.graphs import Edge, Graph, Node, size_of
+from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Sizes
+from gviz.passes.elements import size_of
 from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS, RenderOptions
 
@@ -61,7 +63,7 @@ def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
                 TYPES.get(node.kind) or node.label or "Identity",
                 tuple(_input(edge, names[edge.source]) for edge in edges),
                 _attrs(node, options),
-                tuple(shape if output in outputs else None for output in range(max(outputs) + 1)),
+                tuple(lengths(shape) if output in outputs else None for output in range(max(outputs) + 1)),
             )
         )
     return ops
@@ -78,17 +80,22 @@ def _attrs(node: Node, options: RenderOptions) -> dict[str, bytes]:
     """Return the attributes that a click on the node lists: as many as were asked for."""
     texts = {"name": node.name or ""}
     for key in ("value", "grad"):
-        value = getattr(node, key)
+        value = node.value if key == "value" else node.grad.value
         if key in options.show and value is not None and is_small(size_of(value)):
             texts[key] = value_text(value)
     if "state" in options.show:
         texts["state"] = node.state
     if "attrs" in options.show:
-        texts |= dict(node.attrs)
+        texts |= dict(node.recorded.attrs)
     attrs = {key: events.plain_attr(text) or b"" for key, text in texts.items() if text}
     if node.dtype:
         attrs["T" if node.kind == "operation" else "dtype"] = events.dtype_attr(node.dtype)
     return attrs
+
+
+def lengths(shape: Sizes | None) -> list[int | None] | None:
+    """Return a shape with None for each length that is not known, as TensorBoard has it."""
+    return None if shape is None else [size if isinstance(size, int) else None for size in shape]
 
 
 def _in_order(graph: Graph) -> list[str]:
@@ -140,7 +147,7 @@ def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
             near = direct or [derived[source] for source in sources[node.id] if source in derived]
             if near:
                 own[node.id] = commonpath(near)
-            if direct and len(direct) >= node.slots:
+            if direct and len(direct) >= node.recorded.slots:
                 derived[node.id] = own[node.id]
     users: dict[str, list[str]] = defaultdict(list)
     before, after = dict(own), dict(own)

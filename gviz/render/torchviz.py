@@ -61,7 +61,7 @@ def make_dot(
     named = dict({id(tensor): (name, tensor) for name, tensor in params.items()}.values())  # the last, as in TorchViz
     name_of = {id(tensor): name for name, tensor in named.items()}
     roots = {f"{name_of.get(id(output), '')}\0{number}": output for number, output in enumerate(outputs)}
-    graph = walk(roots, named, saved=show_saved, values=False, detailed=math.inf if show_attrs else 0)
+    graph = walk(roots, named, saved=show_saved, most=None, detailed=math.inf if show_attrs else 0)
     picture = Digraph(node_attr=BOX)
     Drawing(picture.body, graph, max(max_attr_chars, 3) if show_attrs else 0).draw()
     picture.graph_attr["size"] = picture_size(len(picture.body))
@@ -138,9 +138,9 @@ class Drawing:
 
 def _operation_text(node: Node, max_chars: int) -> str:
     """Return the name of an operation above an aligned table of what it saved; of a tensor only that it is there."""
-    if not node.attrs:
+    if not node.recorded.attrs:
         return node.label
-    rows = [(key, "[saved tensor]" if text.startswith("[saved tensor]") else text) for key, text in node.attrs]
+    rows = [(key, "[saved tensor]" if text.startswith("[saved tensor]") else text) for key, text in node.recorded.attrs]
     rows = [(key, f"[{FREED}]" if text == FREED else text) for key, text in rows]
     left = max(len(key) for key, _ in rows)
     right = min(max(len(text) for _, text in rows), max_chars)

@@ -114,7 +114,8 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
         detailed=DETAILED if options.details else FEW,
         statements=evaluated.statements,
         flow=evaluated.flow,
-        line_of=evaluated.lines.of if evaluated.lines else None,
+        origin_of=evaluated.lines.of if evaluated.lines else None,
+        most=options.most,
     )
     if evaluated.lines is not None:
         graph = replace(graph, tensors=tuple(evaluated.lines.rows(graph.tensors, evaluated.names, {})), code=text)
@@ -129,10 +130,9 @@ def _script(origin: Source, file: str, options: SourceOptions, talk: Talk, *, ro
     """Return the graph that a script recorded, or a notebook, of which all that is said names the cell and its line."""
     from gviz.sources.script import run_script
 
-    cells = talk.cells = origin.cells
+    talk.cells = origin.cells
     with origin.renamed():
-        reading = run_script(origin.text, file, origin.placed(options), talk, rootless=rootless)
-    return reading if cells is None else cells.rename(reading)
+        return run_script(origin.text, file, origin.placed(options), talk, rootless=rootless)
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

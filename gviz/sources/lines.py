@@ -8,12 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from gviz.graphs import Cut, TensorRow, to_value
-from gviz.sources.script.names import grad_fn, graph_nodes
-from gviz.text import line_text
-from gviz.trace import Trace, Where, Write
+from gviz.graphs import GraphBreak, History, Place, TensorRow
+from gviz.trace import Trace, Write
 from gviz.trace.gradients import recall
-from gviz.walk import Line, bytes_kept, numbers, tensor_row
+from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes, tensor_row
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
@@ -34,39 +32,27 @@ class Lines:
 
     Args:
         trace: what its calls told.
-        file: gives the name of a file in messages, "" for the source itself.
-        column: gives the column that people see, of a place in an expression.
+        place: gives the place that people see, of a place in code.
         keeps: whether to tell the bytes that operations keep.
     """
 
-    def __init__(
-        self,
-        trace: Trace,
-        file: Callable[[str], str] = lambda _: "",
-        column: Callable[[Where], int] = lambda _: 0,
-        *,
-        keeps: bool = False,
-    ) -> None:
-        self.trace, self.file, self.column, self.keeps = trace, file, column, keeps
+    def __init__(self, trace: Trace, place: Callable[[Place], Place], *, keeps: bool = False) -> None:
+        self.trace, self.seen_as, self.keeps = trace, place, keeps
         self.kept: Mapping[Any, int] = {}
-        self.codes: dict[str, str] = {}  # of the lines of other files that were named
+        self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
-    def of(self, node: Any) -> Line | None:
-        """Return the line that an operation was recorded at; what it costs, if that was measured."""
+    def of(self, node: Any) -> Origin | None:
+        """Return where an operation was recorded; what it costs, if that was measured."""
         noted, costs = self.trace.of_node(node), self.trace.timed
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
         if noted is None:
-            return Line(0, kept=kept) if self.keeps else None
-        where, writes = noted.made.where, noted.made.writes and not noted.made.is_view
-        place = where.line, self.column(where), self.file_of(where)
-        return Line(*place, noted.turn, writes, noted.seconds if costs else None, kept, to_value(noted.value))
+            return Origin(None, kept=kept) if self.keeps else None
+        is_written = noted.made.writes and not noted.made.is_view
+        place = self.place(noted.made.where)._replace(run=noted.run)
+        return Origin(place, None, is_written, noted.seconds if costs else None, kept, noted.numbers)
 
     def rows(
-        self,
-        rows: Iterable[TensorRow],
-        named: Mapping[str, Any],
-        assigned: Mapping[str, int],
-        before: Mapping[int, Any] | None = None,
+        self, rows: Iterable[TensorRow], named: Mapping[str, Any], assigned: Mapping[str, Place]
     ) -> Iterator[TensorRow]:
         """Yield the rows of tensors with what is known of their lines; then a row for each leaf without a name.
 
@@ -74,7 +60,6 @@ class Lines:
             rows: as the walk has them.
             named: the tensor of each row.
             assigned: name -> the line that gives it its value.
-            before: the gradients that leaves had when backward was called, by identity; None if it was not.
         """
         below = leaves_below(named)
         unnamed = unnamed_leaves(named, below)
@@ -84,50 +69,44 @@ class Lines:
             names.setdefault(id(tensor), name)
         for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
-            told = self.told_by_gradients(self.row(row, tensor, names, assigned), tensor)
-            grad = (before or {}).get(id(tensor))
-            told = told._replace(before=None if grad is None else numbers(grad))
-            yield told._replace(leaves=tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))))
+            placed = self.with_history(self.row(row, tensor, names, assigned), tensor)
+            yield placed._replace(leaves=tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))))
 
-    def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, int]) -> TensorRow:
+    def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
         node = tensor.grad_fn if row.grad_fn else None
         noted = self.trace.of_node(node) if node is not None else None
         made = noted.made if noted else self.trace.made_by(tensor)
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
         if made is None or is_of_a_layer:  # a layer makes its parameters itself
-            return row._replace(line=assigned.get(row.name.partition("[")[0].partition(".")[0], 0))
-        line, file = made.where.line, self.file_of(made.where)
-        row = row._replace(is_written=made.writes and noted is not None)
+            return row._replace(place=assigned.get(row.name.partition("[")[0].partition(".")[0]))
         source = names.get(id(made.source()), "") if made.source is not None else ""
-        return row._replace(
-            line=line, file=file, cut=made.lost, cut_by=made.by, cut_at=self.place(made.at), cut_from=source
+        broken = (
+            GraphBreak(self.place(made.at), made.by, made.lost, source) if made.lost and made.at is not None else None
         )
+        is_written = made.writes and noted is not None
+        return row._replace(place=self.place(made.where), is_written=is_written, broken=broken)
 
-    def told_by_gradients(self, row: TensorRow, tensor: Any) -> TensorRow:
+    def with_history(self, row: TensorRow, tensor: Any) -> TensorRow:
         """Return the row with what has become of the tensor's gradient, and where the program asked for one."""
         trace = self.trace
         at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
         cured, by_hand = recall(trace.cured, tensor), recall(trace.by_hand, tensor)
-        if row.cut and row.is_leaf and row.requires_grad:
+        if row.broken is not None and row.is_leaf and row.requires_grad:
             made = trace.made_by(tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             cured = cured or (made.where if made is not None else None)
-        told = row._replace(taken_at=self.place(at), was_used=was_used, was_early=was_early)
-        return told._replace(cured_at=self.place(cured), by_hand_at=self.place(by_hand))
+        places = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
+        cleared, requires_grad_set, autograd_grad = places
+        return row._replace(history=History(cleared, was_used, was_early, requires_grad_set, autograd_grad))
 
-    def place(self, where: Where | None) -> str:
-        """Return a place in words: ``line 3``; "" for none."""
-        return line_text(where.line, self.file_of(where)) if where is not None else ""
+    def place(self, where: Place) -> Place:
+        """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""
+        place = self.seen_as(where)
+        if (place.file or place.cell) and place.anywhen not in self.codes:
+            self.codes[place.anywhen] = linecache.getline(where.file, where.line).strip()
+        return place
 
-    def file_of(self, where: Where) -> str:
-        """Return the file of a place; if it is another one, its line of code is kept."""
-        file = self.file(where.file)
-        place = line_text(where.line, file)
-        if file and place not in self.codes:
-            self.codes[place] = linecache.getline(where.file, where.line).strip()
-        return file
-
-    def cuts(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[Cut]:
+    def breaks(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphBreak]:
         """Yield the lines that cut tensors off.
 
         Args:
@@ -144,9 +123,10 @@ class Lines:
             used += [one for one in cut.behind if one not in used]
         for cut in self.trace.cuts.values():
             behind = dict.fromkeys(name for name, tensor in named.items() if recall(cut.leaves, tensor))
-            yield Cut(self.place(cut.made.at), cut.made.by, cut.made.lost, tuple(behind), cut in used, cut.is_number)
+            place = self.place(cut.made.at) if cut.made.at is not None else None
+            yield GraphBreak(place, cut.made.by, cut.made.lost, "", tuple(behind), cut in used, cut.is_number)
 
-    def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
 
         The message has a shape, a version, and often the class of the operation that made the variable; not which one

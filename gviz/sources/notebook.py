@@ -5,22 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from gviz.errors import GvizError, SourceError
 from gviz.files import parse_json
-from gviz.graphs import Graph, Node, TensorRow
+from gviz.graphs import Place
 from gviz.sources.options import Note
-from gviz.sources.reading import Reading
 from gviz.text import joined
-
-if TYPE_CHECKING:
-    from gviz.sources.script.changes import Change
-
-Placed = TypeVar("Placed", "Node", "TensorRow", "Change")
 
 TIMED = ("time", "timeit", "capture", "prun")
 """Magics of a cell, or a line, that run the code behind them."""
@@ -76,48 +69,21 @@ class Cells:
     def rename_error(self, error: GvizError) -> None:
         """Let an error name the cell and its line."""
         place = error.place
+        if place is not None and place.cell:
+            return
         if error.what.startswith("--until "):
             error.what = self.renamed(error.what)
         error.hint = error.hint and self.renamed(error.hint)
         if place is not None and place.file == self.file and place.line:
             cell, line = self.split(place.line)
-            error.place = replace(place, file=f"{self.file} cell {cell}, line {line}", line=None)
+            error.place = replace(place, cell=cell, line=line)
 
-    def rename(self, reading: Reading) -> Reading:
-        """Return a reading that names the cell and its line, with the code of all lines that it names."""
-        graph, code, again = reading.graph, reading.graph.code.split("\n"), self.renamed
-        cell, line = self.split(graph.line) if graph.line else (0, 0)
-        lines = {graph.line, *(int(place[5:]) for place in places(graph) if place.startswith("line "))}
-        lines |= {one.line for some in (graph.nodes, graph.tensors, reading.changes) for one in some if not one.file}
-        codes = [(again(f"line {one}"), code[one - 1].strip()) for one in sorted(lines - {0})]
-        rows = (
-            row._replace(
-                cut_at=again(row.cut_at),
-                taken_at=again(row.taken_at),
-                cured_at=again(row.cured_at),
-                by_hand_at=again(row.by_hand_at),
-            )
-            for row in graph.tensors
-        )
-        graph = replace(
-            graph,
-            error=again(graph.error),
-            nodes=tuple(map(self.placed, graph.nodes)),
-            tensors=tuple(map(self.placed, rows)),
-            cuts=tuple(cut._replace(at=again(cut.at)) for cut in graph.cuts),
-            writes=tuple((again(place), call) for place, call in graph.writes),
-            line=line,
-            file=f"cell {cell}" if cell else "",
-            codes=(*graph.codes, *codes) if graph.code else (),
-        )
-        return replace(reading, graph=graph, changes=tuple(map(self.placed, reading.changes)))
-
-    def placed(self, item: Placed) -> Placed:
-        """Return a node or a row with its line in its cell, which takes the place of the file."""
-        if not item.line or item.file:
-            return item
-        cell, line = self.split(item.line)
-        return item._replace(file=f"cell {cell}", line=line)
+    def place(self, place: Place) -> Place:
+        """Return a place of the script as the cell and its line; one of another file as it is."""
+        if place.file or place.cell or not place.line:
+            return place
+        cell, line = self.split(place.line)
+        return place._replace(cell=cell, line=line)
 
 
 def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:
@@ -157,14 +123,6 @@ def display(*things: object, **_: object) -> None:
     """Show each thing in a line, as Jupyter's function of that name does where there are no pictures."""
     for thing in things:
         print(repr(thing))  # noqa: T201 - it is what the cell asks for
-
-
-def places(graph: Graph) -> Iterator[str]:
-    """Yield the places in words that a graph names."""
-    for row in graph.tensors:
-        yield from (row.cut_at, row.taken_at, row.cured_at, row.by_hand_at)
-    yield from (cut.at for cut in graph.cuts)
-    yield from (place for place, _ in graph.writes)
 
 
 def _is_text(source: object) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz.errors import SourceError
+from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.text import excerpt, joined
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class SourceOptions:
             100 times.
         costs: whether it also tells how long each operation took.
         jacobians: whether it has the Jacobians of small operations as well; it needs ``flow``.
+        is_whole: whether the graph lists all elements of large tensors, and not only what they come to.
         diagnose: whether what is read is to answer why a gradient is what it is: the gradients on their way through
             graphs of thousands of operations, too, and of a script the graph of the first backward that brought nan or
             inf to stay. It sets ``lines`` and ``flow``.
@@ -83,6 +85,7 @@ class SourceOptions:
     kept: bool = False
     costs: bool = False
     jacobians: bool = False
+    is_whole: bool = False
     diagnose: bool = False
     order: int = 0
     wrt: tuple[str, ...] = ()
@@ -102,6 +105,11 @@ class SourceOptions:
         for name in ("stop_at", "until"):
             if place := getattr(self, name):
                 object.__setattr__(self, name, stop_text(name, str(place)))
+
+    @property
+    def most(self) -> int:
+        """Elements of a tensor that are listed: all of them where they are multiplied, or written for programs."""
+        return ALL_ELEMENTS if self.is_whole or self.flow else FEW_ELEMENTS
 
 
 def stop_text(name: str, text: str, typed: str = "") -> str:
@@ -123,7 +131,7 @@ def stop_text(name: str, text: str, typed: str = "") -> str:
 
 
 def split_stop(text: str) -> tuple[str, int]:
-    """Return the place for a run to end at, and the how manieth time.
+    """Return the place for a run to end at, and which time, counted from 1.
 
     >>> split_stop("12:3"), split_stop("backward")
     (('12', 3), ('backward', 1))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
 
-from gviz.errors import Place, SourceError
+from gviz.errors import Excerpt, SourceError
 from gviz.sources.options import Note
 from gviz.text import joined
 
@@ -92,7 +92,7 @@ def syntax_error(error: SyntaxError, file: str) -> SourceError:
     text = (error.text or "").rstrip("\n")
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)
-    place = Place(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
+    place = Excerpt(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
     hint = AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1])
     return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=hint)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gviz.graphs import Graph
+from gviz.graphs import Graph, Place
 from gviz.sources.options import Note
-from gviz.text import line_text
 
 if TYPE_CHECKING:
     from gviz.sources.notebook import Cells
@@ -19,9 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """A source that was read: ``gviz.read("y=x*w", x=2).save("y.svg")``.
-
-    A notebook shows it as its picture.
+    """A source that was read.
 
     Args:
         graph: what there is to draw, list or save.
@@ -51,14 +47,6 @@ class Reading:
         """Return the title and the size of the graph, and whether its script failed."""
         return f"<{self.graph.summary('Reading')}{', failed' if self.failed else ''}>"
 
-    def save(self, path: str | os.PathLike[str], options: Any = None) -> str:
-        """Write the graph to a file, as :meth:`gviz.graphs.Graph.save` does; return the path."""
-        return self.graph.save(path, options)
-
-    def _repr_svg_(self) -> str | None:
-        """Return the picture as SVG, as notebooks show it; None for a large graph."""
-        return self.graph._repr_svg_()
-
 
 def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
     """Return the second names of tensors, each with the first.
@@ -72,7 +60,7 @@ def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
 
 
 def not_finite(
-    tensors: Mapping[str, Any], expressions: Mapping[str, str], ways: str = "", lines: Mapping[str, int] | None = None
+    tensors: Mapping[str, Any], expressions: Mapping[str, str], ways: str = "", lines: Mapping[str, Place] | None = None
 ) -> Iterator[Note]:
     """Yield which tensor became NaN or infinite first, and for which one the gradient is.
 
@@ -87,7 +75,7 @@ def not_finite(
         if number is not None:
             made = f" = {expressions[name]}" if name in expressions else ""
             line = (lines or {}).get(name)
-            place = f" ({line_text(line)})" if line else ""
+            place = f" ({line})" if line is not None else ""
             yield Note(f"{name}{made} is {number}: the first tensor that is not finite{place}", "warning")
             break
     for name, tensor in tensors.items():
@@ -114,7 +102,7 @@ class Talk:
 
     Args:
         listener: called with each note as it comes; None for nobody.
-        cells: of a notebook, whose lines the notes name.
+        cells: where the cells of a notebook are in its text; None for anything else.
     """
 
     def __init__(self, listener: Callable[[Note], None] | None = None, cells: Cells | None = None) -> None:
@@ -124,8 +112,7 @@ class Talk:
 
     def say(self, *notes: Note | None) -> None:
         """Take the notes, in order; None is nothing to say."""
-        for said in filter(None, notes):
-            note = said if self.cells is None else replace(said, text=self.cells.renamed(said.text))
+        for note in filter(None, notes):
             self.notes.append(note)
             if self.listener is not None:
                 self.listener(note)

@@ -15,7 +15,6 @@ from gviz.sources.options import Note, SourceOptions
 
 if TYPE_CHECKING:
     from gviz.sources.notebook import Cells
-    from gviz.sources.script.changes import Change
 
 LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")
 """Suffixes that make a source a file name, even if there is no such file."""
@@ -134,10 +133,6 @@ class Source:
             if self.cells is not None:
                 self.cells.rename_error(error)
             raise
-
-    def in_cell(self, change: Change) -> Change:
-        """Return a change with the line of a notebook's cell."""
-        return change if self.cells is None else self.cells.placed(change)
 
 
 def looks_like_a_file(word: str) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 
 from gviz import events
 from gviz.events import write_events
-from gviz.graphs import Edge, Node, to_value
+from gviz.graphs import Edge, Module, Node, Recorded
 from gviz.graphs import Graph as Picture
+from gviz.graphs.numbers import Numbers, elements_of
 from gviz.static.dtypes import Array, DType
 
 if TYPE_CHECKING:
@@ -52,14 +53,16 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title
 
 def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
     """Return an operation's box; large values are left out."""
-    shape = dtype = value = None
+    kind, scope, numbers = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0], None
     if op.outputs:
         first = op.outputs[0]
-        shape, dtype = first.shape.dims, first.dtype.base_dtype.name
         value = op.attrs["value"] if op.type == "Const" else values.get(first)
-    number = None if value is None or np.size(value) > MOST_VALUES else to_value(np.asarray(value).tolist())
-    kind, scope = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0]
-    return Node(name, kind, op.type, op.name, shape, dtype, number, slots=len(op.inputs), scope=scope)
+        array = None if value is None or np.size(value) > MOST_VALUES else np.asarray(value)
+        shape = first.shape.dims if array is None else array.shape
+        elements = None if array is None else elements_of(array.ravel().tolist())
+        numbers = Numbers(None if shape is None else tuple(shape), first.dtype.base_dtype.name, elements)
+    module = Module(scope) if scope else None
+    return Node(name, kind, op.type, op.name, numbers, module=module, recorded=Recorded(len(op.inputs)))
 
 
 # ------------------------------------------------------------------ for TensorBoard

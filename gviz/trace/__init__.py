@@ -1,4 +1,4 @@
-"""Where a computation was written: the line of the program behind each operation, and why a tensor has no graph.
+"""Place a computation was written: the line of the program behind each operation, and why a tensor has no graph.
 
 While a :class:`Trace` is entered, the functions of ``torch`` and the methods of its tensors tell it of each call that
 the
@@ -10,7 +10,6 @@ other tensor it is kept as long as that lives. So a loop that runs for hours nee
 
 from __future__ import annotations
 
-import math
 import sys
 from bisect import bisect_right
 from collections import deque
@@ -23,9 +22,10 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Self
 from weakref import ref
 
+from gviz.graphs import Place
+from gviz.graphs.numbers import Numbers
 from gviz.trace.gradients import Gradients, Known, recall, remember
-
-__all__ = ["Cut", "Made", "Noted", "Trace", "Where", "Write"]
+from gviz.walk import numbers
 
 KEY = "gviz"
 """Under which a node's ``metadata`` has what was :class:`Noted`."""
@@ -89,20 +89,6 @@ MOST, LATEST = 10_000, 100
 """Writes in place that are remembered, and numbers made of tensors: the last ones."""
 
 
-class Where(NamedTuple):
-    """A place in a program.
-
-    Args:
-        file: the code's file, as its code object has it.
-        line: counted from 1.
-        column: of the call, counted from 1; 0 where nobody asked for it.
-    """
-
-    file: str
-    line: int
-    column: int = 0
-
-
 class Made(NamedTuple):
     """The call that made a tensor.
 
@@ -119,10 +105,10 @@ class Made(NamedTuple):
         is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
     """
 
-    where: Where
+    where: Place
     call: str
     lost: str = ""
-    at: Where | None = None
+    at: Place | None = None
     by: str = ""
     source: Any = None
     writes: bool = False
@@ -135,16 +121,16 @@ class Noted(NamedTuple):
 
     Args:
         made: the call that it was recorded in.
-        turn: the how manieth run of a line that was, counted over the program.
+        run: which run of a line that was, counted from 1 over the whole program.
         seconds: how long the call took; 0 if that was not measured.
-        value: the numbers of its result, where they are kept; of a large one nan, or inf, if it has such.
+        numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
         outside: what is known of inputs that were cut off from a graph.
     """
 
     made: Made
-    turn: int
+    run: int
     seconds: float
-    value: Any
+    numbers: Numbers | None
     outside: tuple[Made, ...] = ()
 
 
@@ -191,7 +177,7 @@ class Write(NamedTuple):
         makers: the operations that had made the owner before, and now, by their classes; "" for none.
     """
 
-    where: Where
+    where: Place
     call: str
     owner: Any
     shapes: tuple[tuple[int, ...], ...]
@@ -228,13 +214,13 @@ class Trace:
         self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
         self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
-        self.cuts: dict[tuple[Where, str, str], Cut] = {}
+        self.cuts: dict[tuple[Place, str, str], Cut] = {}
         self.gradients = Gradients(self)
-        self.cured: Known[Where] = {}  # of tensors that were cut off: where they were made to require a gradient
-        self.by_hand: Known[Where] = {}  # of tensors: where autograd.grad was asked for their gradients
+        self.cured: Known[Place] = {}  # of tensors that were cut off: where they were made to require a gradient
+        self.by_hand: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
         self.leaving: Made | None = None  # how the tensor that detach_ is called on is cut off
         self.busy = False
-        self.turn, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
+        self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.before: list[tuple[Any, str, Any]] = []
         self.mode: Any = None
 
@@ -368,7 +354,7 @@ class Trace:
             notes = node.metadata
             if KEY not in notes:
                 value = self.value_of(result) if self.valued else None
-                notes[KEY] = Noted(made, self.turn, seconds, value, self.outside(args) if self.cuts else ())
+                notes[KEY] = Noted(made, self.run, seconds, value, self.outside(args) if self.cuts else ())
         elif not made.writes:
             if name == "requires_grad_" and (before := recall(self.made, result)) is not None and before.lost:
                 remember(self.cured, result, made.where)
@@ -388,7 +374,7 @@ class Trace:
         self.writes.append(Write(made.where, name, ref(owner), shapes, version, makers))
         if node is not None and base is not None and KEY not in node.metadata:
             value = self.value_of(base) if self.valued else None
-            node.metadata[KEY] = Noted(made, self.turn, 0.0, value, self.outside(args) if self.cuts else ())
+            node.metadata[KEY] = Noted(made, self.run, 0.0, value, self.outside(args) if self.cuts else ())
         return made if base is None else made._replace(is_view=True)
 
     def saw_step(self, optimizer: Any) -> None:
@@ -426,13 +412,12 @@ class Trace:
             if made is not None and isinstance(tensor, self.tensor):
                 remember(self.by_hand, tensor, made.where)
 
-    def value_of(self, result: Any) -> Any:
-        """Return the numbers of a small result; of a large one nan, or inf, if it has one, and None if all of it is finite."""
-        if math.prod(result.shape) <= FEW:
-            return result.tolist()
-        if not result.is_floating_point() or bool(self.engine.isfinite(result).all()):
+    def value_of(self, result: Any) -> Numbers | None:
+        """Return the numbers of a small result, and of a large one that is not finite; None for any other."""
+        is_few = result.numel() <= FEW
+        if not is_few and (not result.is_floating_point() or bool(self.engine.isfinite(result).all())):
             return None
-        return math.nan if bool(self.engine.isnan(result).any()) else math.inf
+        return numbers(result, FEW)
 
     def outside(self, args: tuple[Any, ...]) -> tuple[Made, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
@@ -508,7 +493,7 @@ class Trace:
             if self.is_program(code):  # the line is looked for once: that takes longer, the longer the code is
                 column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
                 writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
-                where = Where(code.co_filename, self.line_of(code, frame.f_lasti), column)
+                where = Place(self.line_of(code, frame.f_lasti), code.co_filename, column)
                 known = calls[key] = Made(where, name.strip("_"), writes=writes and name not in NO_WRITES), code
                 break
             frame = frame.f_back
@@ -517,7 +502,7 @@ class Trace:
         made, last = known[0], self.last
         now = id(frame), made.where.line, frame.f_lasti
         if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
-            self.turn += 1
+            self.run += 1
         self.last = now
         return made
 

@@ -10,8 +10,10 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import ref
 
+from gviz.graphs import Place
+
 if TYPE_CHECKING:
-    from gviz.trace import Trace, Where
+    from gviz.trace import Trace
 
 T = TypeVar("T")
 
@@ -38,9 +40,9 @@ class Fate:
         self.leaf, self.number = ref(leaf), 0
         self.version = leaf._version  # noqa: SLF001 - PyTorch's own name
         self.was_read = self.was_used = False
-        self.at: Where | None = None  # where it was set to None, or to zeros
+        self.at: Place | None = None  # where it was set to None, or to zeros
 
-    def taken(self, at: Where, number: int) -> None:
+    def taken(self, at: Place, number: int) -> None:
         """Note that the gradient is taken away after so many backwards; it was used if it was read, or the leaf was written."""
         leaf = self.leaf()
         self.at, self.number, self.was_used = at, number, self.was_read or leaf is None or leaf._version != self.version  # noqa: SLF001 - as above
@@ -122,7 +124,7 @@ class Gradients:
             )
         return known[0]
 
-    def of(self, leaf: Any) -> tuple[Where, bool, bool] | None:
+    def of(self, leaf: Any) -> tuple[Place, bool, bool] | None:
         """Return where the gradient of a leaf was taken away, whether it was used by then, and whether a backward followed.
 
         None if it was not taken away after the last backward that came to the leaf.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gviz.graphs import Edge, Graph, Node, Value
+from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
 from gviz.passes.expressions import operator_of
@@ -45,9 +46,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
         (Span("┈▷ grad_fn"),),
     ]
-    label = (
-        {"label": html.legend({}, notes, theme, options, error=graph.error)} if options.has_foot(graph.error) else {}
-    )
+    label = {"label": html.legend({}, notes, theme, options, stop=graph.stop)} if options.has_foot(graph.stop) else {}
     return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 
@@ -111,11 +110,11 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
     is_leaf = node.kind != "operation"
     text = value_text(node.value, options.precision) if node.value is not None and is_small(node.shape or ()) else ""
     data = text if 0 < len(text) <= LONGEST else shape_text(node.shape) if node.shape else "?"
-    has_grad = node.grad is not None
-    grad = small_text(node.grad, options) if has_grad else "None"
+    has_grad = node.grad.value is not None
+    grad = small_text(node.grad.value, options) if has_grad else "None"
     fields = {
         "data": Span(data, "" if is_finite(node.value) else "error", is_bold=True),
-        "grad": Span(grad, "muted" if not has_grad else "gradient" if is_finite(node.grad) else "error"),
+        "grad": Span(grad, "muted" if not has_grad else "gradient" if is_finite(node.grad.value) else "error"),
         "grad_fn": Span("None", "muted") if is_leaf else Span(node.label),
         "is_leaf": Span(str(is_leaf)),
     }
@@ -126,7 +125,7 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
     }
 
 
-def small_text(value: Value, options: RenderOptions) -> str:
+def small_text(value: Numbers | None, options: RenderOptions) -> str:
     """Return the numbers of a tensor, or its norm if they are many."""
     text = short_value(value, options.precision)
     return text if len(text) <= LONGEST else norm_text(value, options.precision)
@@ -150,9 +149,9 @@ def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shap
 
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
-    total: Value = None if uses else leaf.grad
+    total: Numbers | None = None if uses else leaf.grad.value
     for number, edge in enumerate(uses):
-        total = plus(total, edge.handed) if number else edge.handed
+        total = plus(total, edge.flow.handed) if number else edge.flow.handed
     text = "…" if total is None else small_text(total, options)
     lines: list[Line] = [
         (Span("AccumulateGrad"),),
@@ -179,5 +178,5 @@ def lines_of(
     look = {"dir": "back", "color": theme.gradient, "fontcolor": theme.gradient, "penwidth": "1.6", "fontsize": "12"}
     for edge in inputs:
         if made[edge.source][edge.output].kind in ("leaf", "operation"):
-            label = {} if edge.handed is None else {"label": f" {small_text(edge.handed, options)} "}
+            label = {} if edge.flow.handed is None else {"label": f" {small_text(edge.flow.handed, options)} "}
             yield Arrow(BACK.format(edge.source), back, {**look, **label})

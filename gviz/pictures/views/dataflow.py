@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gviz.graphs import Edge, Graph, Node, Value, size_of
+from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, plus
+from gviz.passes.elements import agree, has_only, plus, size_of
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
@@ -20,6 +21,7 @@ from gviz.pictures.labels import (
     decimal,
     gradient_line,
     is_small,
+    later_lines,
     matrix,
     name_along,
     name_line,
@@ -72,12 +74,12 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     trails = trails_of(shown, options.path)
     drawn = list(statements(shown, options, theme, trails))
     if trails is None:
-        label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.error) else {}
+        label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.stop) else {}
         return themed(shown, options, {**SPACE, **label}, drawn)
     lines = list(words(trails, options))
-    has_foot = options.fit == "none" or graph.error
+    has_foot = options.fit == "none" or graph.stop
     label = (
-        {"label": html.legend({}, html.unknown(drawn), theme, options, error=graph.error, words=lines)}
+        {"label": html.legend({}, html.unknown(drawn), theme, options, stop=graph.stop, words=lines)}
         if has_foot
         else {}
     )
@@ -93,14 +95,18 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
         trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     )
     roots = [nodes[root] for root in graph.roots]
-    root = (roots[0].name or "") if len(roots) == 1 and roots[0].arrives in (None, 1.0) else ""
-    before = {row.name: row.before for row in graph.tensors if row.before is not None and row.is_leaf}
+    root = (
+        (roots[0].name or "")
+        if len(roots) == 1 and (roots[0].grad.arrived is None or has_only(roots[0].grad.arrived, 1.0))
+        else ""
+    )
     room = replace(options, max_chars=min(options.max_chars, LONGEST))
     for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=""), room),
-            *gradient_lines(node, graph.uses.get(node.id, []), root, room, before.get(node.name or "")),
+            *gradient_lines(node, graph.uses.get(node.id, []), root, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
+            *later_lines(node, room),
             *place_lines(node, options),
             *uses_line(node),
         ]
@@ -179,13 +185,17 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number = (
-        value_text(edge.local, options.precision) if edge.local is not None and is_small(size_of(edge.local)) else ""
+        value_text(edge.flow.local, options.precision)
+        if edge.flow.local is not None and is_small(size_of(edge.flow.local))
+        else ""
     )
-    symbol = short(edge.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.symbol) else ""
+    symbol = (
+        short(edge.flow.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.flow.symbol) else ""
+    )
     if is_vjp(edge):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
-        has_size = has_number and edge.handed is not None and "grad" in options.show
-        size = [f"norm {decimal(norm(edge.handed), options.precision)}"] if has_size else []
+        has_size = has_number and edge.flow.handed is not None and "grad" in options.show
+        size = [f"norm {decimal(norm(edge.flow.handed), options.precision)}"] if has_size else []
         return tuple(filter(None, [symbol, *size]))
     if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
         number = ""
@@ -198,7 +208,7 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
 
 def is_vjp(edge: Edge) -> bool:
     """Return whether a derivative is no factor, but told by what it makes of the gradient that arrives."""
-    return edge.local is None and (not edge.symbol or bool(GRAD.search(edge.symbol)))
+    return edge.flow.local is None and (not edge.flow.symbol or bool(GRAD.search(edge.flow.symbol)))
 
 
 def vjp_name(user: Node, options: RenderOptions) -> str:
@@ -223,24 +233,23 @@ def is_number(symbol: str) -> bool:
     return True
 
 
-def gradient_lines(
-    node: Node, uses: list[Edge], root: str, options: RenderOptions, before: Value = None
-) -> Iterator[Line]:
+def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptions) -> Iterator[Line]:
     """Yield the gradient of a node; and the sum, where it arrives in several ways, or to what was there before."""
     if "grad" not in options.show:
         return
     if node.kind == "leaf":
         yield from gradient_line(node, options)
-    elif node.kind == "operation" and node.arrives is not None:
+    elif node.kind == "operation" and node.grad.arrived is not None:
         text, quotient = (
-            short_value(node.arrives, options.precision),
+            short_value(node.grad.arrived, options.precision),
             quotient_of(root, node.name or "·") if root else "grad",
         )
         if len(text) > options.max_chars:
-            text = norm_text(node.arrives, options.precision)
+            text = norm_text(node.grad.arrived, options.precision)
         yield (Span(f"{quotient} = {text}", "gradient"),)
-    parts = [] if node.outputs else [edge.handed for edge in uses if edge.handed is not None]
-    first = [before] if parts and node.kind == "leaf" and is_rest(before, parts, node.grad) else []
+    parts = [] if node.recorded.outputs else [edge.flow.handed for edge in uses if edge.flow.handed is not None]
+    before = node.grad.before
+    first = [before] if parts and node.kind == "leaf" and is_rest(before, parts, node.grad.value) else []
     if len(first) + len(parts) > 1 and all(is_small(size_of(part)) for part in (*first, *parts)):
         texts = [value_text(part, options.precision) for part in (*first, *parts)]
         texts = [f"({text})" if text.startswith("-") else text for text in texts]
@@ -249,7 +258,7 @@ def gradient_lines(
             yield (Span(total, "gradient"),)
 
 
-def is_rest(before: Value, parts: Sequence[Value], whole: Value) -> bool:
+def is_rest(before: Numbers | None, parts: Sequence[Numbers | None], whole: Numbers | None) -> bool:
     """Return whether a gradient that was there before makes the whole out of the parts, and is not 0."""
     total = before
     for part in parts:
@@ -281,6 +290,6 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, th
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
-    if "grad" in options.show and any(node.arrives is not None for node in graph.nodes):
+    if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, error=graph.error)
+    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, stop=graph.stop)

@@ -9,7 +9,18 @@ from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
-from gviz.pictures.labels import REPEATED, Line, Span, matrix, name_line, place_lines, short_value, text_of, uses_line
+from gviz.pictures.labels import (
+    REPEATED,
+    Line,
+    Span,
+    later_lines,
+    matrix,
+    name_line,
+    place_lines,
+    short_value,
+    text_of,
+    uses_line,
+)
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import themed
 from gviz.pictures.repeat import with_repeats
@@ -24,7 +35,7 @@ WIDEST = 40
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.error) else {}
+    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.stop) else {}
     return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
 
 
@@ -73,12 +84,12 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     )
     if value is not None:
         found.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
-    grad = node.grad if node.kind == "leaf" else node.arrives
+    grad = node.grad.value if node.kind == "leaf" else node.grad.arrived
     if grad is not None:
         found.append(
             (Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),)
         )
-    return [*found, *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
+    return [*found, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 
 def circle(node: Node, theme: Theme) -> dict[str, str]:
@@ -93,4 +104,4 @@ def circle(node: Node, theme: Theme) -> dict[str, str]:
 
 def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
     """Return the text below the picture: micrograd has none, so there is only the reason of a program that stopped."""
-    return html.legend({}, [], theme, options, error=graph.error)
+    return html.legend({}, [], theme, options, stop=graph.stop)

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
 
-from gviz.graphs import Edge, Graph, Node, size_of
+from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, is_finite, times
+from gviz.passes.elements import agree, is_finite, size_of, times
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
     Line,
     Span,
     is_small,
+    later_lines,
     name_line,
     norm_text,
     place_lines,
@@ -57,7 +58,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     formula, theme = dataflow(graph), THEMES[options.theme]
     shown = prepare(formula)
     drawn = list(statements(shown, formula, options, theme))
-    label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.error) else {}
+    label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.stop) else {}
     return themed(shown, options, {**SPACE, **label}, drawn)
 
 
@@ -73,7 +74,7 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
             yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box([name_line(node)], theme)})
             continue
         if node.kind == "leaf":
-            head = [*value_lines(node, options), *uses_line(node)]
+            head = [*value_lines(node, options), *later_lines(node, options), *uses_line(node)]
             foot: list[Line] = [(Span("AccumulateGrad", "muted"),)]
             foot += [sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
@@ -93,9 +94,9 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
         yield Arrow(edge.source, f"g{number}", {"arrowhead": "none"}, "", way.into)
         yield Arrow(f"g{number}", edge.target, {}, way.out)
     for root in graph.roots:
-        if nodes[root].arrives is not None and "grad" in options.show:
+        if nodes[root].grad.arrived is not None and "grad" in options.show:
             name = nodes[root].name or "·"
-            one = short_value(nodes[root].arrives, options.precision)
+            one = short_value(nodes[root].grad.arrived, options.precision)
             text = f"{WAYS[options.direction].back} {quotient_of(name, name)} = {one}"
             yield Shape(
                 f"start_{root}",
@@ -117,17 +118,17 @@ def saved_lines(kept: str) -> list[Line]:
 
 def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     """Return the line of a leaf's gradient: the sum of what arrives."""
-    if leaf.grad is None:
+    if leaf.grad.value is None:
         return (Span(f"{leaf.name}.grad = None", "muted"),)
-    handed = [edge.handed for edge in uses if edge.handed is not None]
+    handed = [edge.flow.handed for edge in uses if edge.flow.handed is not None]
     parts = [short_value(value, options.precision) for value in handed]
     is_sum = len(parts) > 1 and all(
         is_small(size_of(value)) for value in handed
     )  # the norm of a sum is no sum of norms
     total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
     total = total if len(total) <= LONGEST else ""
-    ink = "gradient" if is_finite(leaf.grad) else "error"
-    whole = short_value(leaf.grad, options.precision)
+    ink = "gradient" if is_finite(leaf.grad.value) else "error"
+    whole = short_value(leaf.grad.value, options.precision)
     if whole.startswith("|"):
         return (Span(f"|{leaf.name}.grad| = {whole.strip('|')}", ink),)
     return (Span(f"{leaf.name}.grad = {total}{whole}", ink),)
@@ -135,18 +136,20 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
 
 def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
-    if edge.handed is None or "grad" not in options.show:
+    if edge.flow.handed is None or "grad" not in options.show:
         return ""
-    handed = short_value(edge.handed, options.precision)
-    known = (user.arrives, edge.local, edge.handed)
+    handed = short_value(edge.flow.handed, options.precision)
+    known = (user.grad.arrived, edge.flow.local, edge.flow.handed)
     arrow = WAYS[options.direction].back
-    if all(is_small(size_of(value)) for value in known) and agree(times(user.arrives, edge.local), edge.handed):
-        arrives, local = (short_value(value, options.precision) for value in (user.arrives, edge.local))
+    if all(is_small(size_of(value)) for value in known) and agree(
+        times(user.grad.arrived, edge.flow.local), edge.flow.handed
+    ):
+        arrives, local = (short_value(value, options.precision) for value in (user.grad.arrived, edge.flow.local))
         text = f"{arrow} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
-    return f"{arrow} {handed if len(handed) <= LONGEST // 2 else norm_text(edge.handed, options.precision)}"
+    return f"{arrow} {handed if len(handed) <= LONGEST // 2 else norm_text(edge.flow.handed, options.precision)}"
 
 
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
@@ -161,4 +164,4 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, th
         factor = " · local derivative" if any(" · " in text for text in products) else ""
         notes.append((Span(f"{WAYS[options.direction].back} gradient{factor}", "gradient"),))
     told = {kind: text for kind, text in KINDS.items() if kind in kinds}
-    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, error=graph.error)
+    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, stop=graph.stop)

@@ -56,7 +56,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
-    own = size if is_large or not options.has_foot(graph.error) else {"label": _legend(shown, listed, options)}
+    own = size if is_large or not options.has_foot(graph.stop) else {"label": _legend(shown, listed, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
     return themed(graph, options, {**own, **space}, listed)
 
@@ -71,7 +71,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     told = {kind: text for kind, text in texts.items() if kind in kinds}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return html.legend(told, [*html.unknown(drawn), (Span(about),)], THEMES[options.theme], options, error=graph.error)
+    return html.legend(told, [*html.unknown(drawn), (Span(about),)], THEMES[options.theme], options, stop=graph.stop)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
@@ -144,13 +144,13 @@ def lines(
 ) -> Iterator[Arrow]:
     """Yield the arrows of a graph, or some of them, with the looks of their kinds."""
     tensors = {node.id for node in graph.nodes if node.kind == "saved"}
-    outputs = {node.id: node.outputs for node in graph.nodes if node.outputs and options.show}
+    outputs = {node.id: node.recorded.outputs for node in graph.nodes if node.recorded.outputs and options.show}
     data, has_locals = looks["data"], "local" in options.show
     new_arrow = partial(
         tuple.__new__, Arrow
     )  # all fields at once: half the time of Arrow(...), of which there are most
     for edge in edges:
-        start, end, _, label, kind, output, _, _, _, _ = edge
+        start, end, _, label, kind, output, _ = edge
         if kind == "data" and not label and not has_locals and start not in outputs:
             yield new_arrow((start, end, data, "", ""))
             continue

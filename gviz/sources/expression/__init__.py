@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
+from gviz.graphs import Place
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import ROOT_NAME, Names
@@ -25,12 +26,11 @@ from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Evaluated, Note, SourceOptions, short
 from gviz.sources.order import derivatives
 from gviz.text import did_you_mean, excerpt, joined
-from gviz.walk import Flow, NodeLike
+from gviz.walk import NodeFlow, NodeLike
 
 if TYPE_CHECKING:
     from gviz.sources.expression.check import Program
     from gviz.sources.lines import Lines
-    from gviz.trace import Where
 
 __all__ = ["evaluate", "notes_on_names"]
 
@@ -91,23 +91,27 @@ def _lines(program: Program, options: SourceOptions) -> Lines | None:
     from gviz.sources.lines import Lines
     from gviz.trace import Trace
 
-    def column(where: Where) -> int:
-        return program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1)).column + 1  # type: ignore[arg-type, operator]
+    def place(where: Place) -> Place:
+        """Return a place in what was compiled as one in what was typed."""
+        typed = program.source.place(SimpleNamespace(lineno=where.line, col_offset=where.column - 1))  # type: ignore[arg-type]
+        return Place(where.line, column=(typed.column or 0) + 1)
 
-    return Lines(
-        Trace(engine, FILE.__eq__, columns=True, timed=options.costs),
-        column=column,
-        keeps=options.kept or options.costs,
-    )
+    trace = Trace(engine, FILE.__eq__, columns=True, timed=options.costs)
+    return Lines(trace, place, keeps=options.kept or options.costs)
 
 
-def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, Flow]:
+def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[NodeLike, NodeFlow]:
     """Return how the gradient flows; the factors alone where backward does not run."""
     from gviz.flow import flow
 
     runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
     return flow(
-        engine, roots, [_grad_output(options, root) for root in roots], has_gradient=runs, jacobians=options.jacobians
+        engine,
+        roots,
+        [_grad_output(options, root) for root in roots],
+        has_gradient=runs,
+        jacobians=options.jacobians,
+        elements=options.most,
     )
 
 

@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Mapping
 
-from gviz.errors import Place, SourceError
+from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression.check import Program, RefusedError
 from gviz.text import printable
 
@@ -42,7 +42,7 @@ class Text:
         self.code = "\n".join(line.lstrip() for line in self.lines)
         """The text to parse: no line of it is indented, since an expression has no blocks."""
 
-    def place(self, node: ast.AST) -> Place:
+    def place(self, node: ast.AST) -> Excerpt:
         """Return the place of a node of the parsed code; of one that spans lines, what is on its first line."""
         line, start, end = (getattr(node, key, None) for key in ("lineno", "col_offset", "end_col_offset"))
         code = self.lines[(line or 1) - 1].lstrip().encode("utf-8", "replace")  # the parser counts bytes
@@ -50,7 +50,7 @@ class Text:
         before, text = (part.decode("utf-8", "ignore") for part in (code[:start], code[start:end]))
         return self.place_at(line or 1, len(before) if start else 0, len(text))
 
-    def place_at(self, line: int, column: int, length: int = 1) -> Place:
+    def place_at(self, line: int, column: int, length: int = 1) -> Excerpt:
         """Return the place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
         line = min(max(line, 1), len(self.lines))
         text = self.lines[line - 1]
@@ -58,9 +58,9 @@ class Text:
         visible = printable(text.replace("\t", " "))
         if line == 1:
             visible, column = self.prefix + visible, column + len(self.prefix)
-        return Place(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
+        return Excerpt(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
 
-    def place_of(self, index: int) -> Place:
+    def place_of(self, index: int) -> Excerpt:
         """Return the place of a character of the parsed code."""
         before = self.code[:index]
         return self.place_at(before.count("\n") + 1, index - before.rfind("\n") - 1)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gviz import engine
 from gviz.engine import Tensor
-from gviz.errors import Place, SourceError
+from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression.allowed import CONSTANTS, find_function
 from gviz.sources.expression.limits import check_power
 
@@ -325,7 +325,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     return function if isinstance(piece, ast.Attribute | ast.Name) else takes_number(word, call)
 
 
-def not_a_number(value: object, place: Place) -> SourceError:
+def not_a_number(value: object, place: Excerpt) -> SourceError:
     """Return the answer to a list or a tuple, which Python would repeat or join rather than compute with."""
     hint = "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]"
     if isinstance(value, tuple):

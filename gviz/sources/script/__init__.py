@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.graphs import Graph, Node
+from gviz.graphs import Graph, Node, Place, Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.pasted import Parsed, parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Changes
-from gviz.sources.script.failure import Script, describe
+from gviz.sources.script.failure import describe
 from gviz.sources.script.harm import Unharmed
-from gviz.sources.script.names import graph_nodes, named, with_names_of_the_picture
+from gviz.sources.script.names import named, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
-from gviz.sources.script.roots import Left, assigned, choose_roots, why_no_root
+from gviz.sources.script.program import Script
+from gviz.sources.script.roots import ScriptResult, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
-from gviz.sources.script.stops import Stop, Stopped
+from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import MEASURED, calls_watched
 from gviz.text import did_you_mean, joined
+from gviz.walk import graph_nodes
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines
@@ -100,37 +102,34 @@ def run_only(
 
 def _prepared(
     text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None
-) -> Left:
+) -> ScriptResult:
     """Find the engine for a script, and run it there."""
     if not text.strip():
         raise SourceError(f"{file} is empty: there is nothing to run")
     talk.say(
         *unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order})
     )
-    code_file = file if file == STDIN else os.path.abspath(file)  # as Python: a script may change the current folder
-    parsed = parse(text, file, code_file)
+    parsed = parse(text, file, Script.of(file).code_file)
     talk.say(*parsed.notes)
-    folder = os.getcwd() if file == STDIN else os.path.dirname(os.path.abspath(file))
-    engine, note = torch_names.choose(parsed.tree, folder, options.engine)
+    engine, note = torch_names.choose(parsed.tree, Script.of(file).folder, options.engine)
     talk.say(note)
-    script = Script(file, code_file, folder, engine)
-    return _execute(parsed, script, options, talk, tell)
+    return _execute(parsed, Script.of(file, engine, talk.cells), options, talk, tell)
 
 
 def _execute(
     parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None
-) -> Left:
+) -> ScriptResult:
     """Run the program; return what it left behind, and what it raised."""
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
     engine = torch_names.load(script.engine)
     changes = Changes({engine, sys.modules.get(ENGINE, engine)}, options.watch, tell) if options.watch or tell else None
-    stop = Stop(options, parsed, script.file, changes.saw if changes else None)
+    stop = RunEnd(options, parsed, script, changes.saw if changes else None)
     main = ModuleType("__main__")
     space = vars(main)
     if script.file != STDIN:
         space["__file__"] = script.code_file
-    if talk.cells is not None:
+    if script.cells is not None:
         from gviz.sources.notebook import display
 
         space["display"] = display
@@ -139,11 +138,11 @@ def _execute(
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
     trace = _trace(engine, script, options)
-    watch = calls_watched(engine, finder, script.code_file, space, options, after=stop.after_backward, trace=trace)
+    watch = calls_watched(script, engine, finder, space, options, after=stop.after_backward, trace=trace)
     code = stop.compiled(parsed.code)
     with (
         _kept(engine, script.code_file, parsed.text),
-        watch as last,
+        watch as calls,
         process as threads,
         trace or nullcontext(),
         stop.hooked(),
@@ -178,23 +177,32 @@ def _execute(
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
-    call = last.get("nan") or last.get("backward") or last.get("make_dot")
-    then = named(call.names, libraries) if call else {}
-    lines = _lines(trace, script, options, call) if trace is not None else None
-    names = named({**space, **stop.local}, libraries)
-    return Left(
-        parsed.tree, names, call, then, None if is_early else error, line, static, lines, parsed.text,
-        isinstance(raised, KeyboardInterrupt), _status(raised), changes, last["grad"].names if "grad" in last else {},
-    )  # fmt: skip
+    call = calls.chosen
+    return ScriptResult(
+        script,
+        parsed.tree,
+        parsed.text,
+        named({**space, **stop.local}, libraries),
+        calls,
+        named(call.names, libraries) if call is not None else {},
+        None if is_early else error,
+        line,
+        static,
+        _lines(trace, script, options, call) if trace is not None else None,
+        isinstance(raised, KeyboardInterrupt),
+        _status(raised),
+        changes,
+        calls.last["grad"].names if "grad" in calls.last else {},
+    )
 
 
 def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None) -> Lines:
     """Return the lines of what was told, and what the operations keep, if that was measured."""
     from gviz.sources.lines import Lines
 
-    keeps = bool(options.kept or options.costs) and not (call and call.kept is None)
-    lines = Lines(trace, lambda file: "" if file == script.code_file else script.name(file), keeps=keeps)
-    lines.kept = (call.kept if call else None) or {}
+    keeps = bool(options.kept or options.costs) and not (call and call.about.kept is None)
+    lines = Lines(trace, lambda place: script.place(place.line, place.file), keeps=keeps)
+    lines.kept = (call.about.kept if call else None) or {}
     return lines
 
 
@@ -257,7 +265,7 @@ def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
         engine.set_printoptions(profile="default")
 
 
-def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
+def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
     """Return the graph of what a script left behind.
 
     Raises:
@@ -280,25 +288,25 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
             raise left.error
         talk.say(Note(str(left.error), "error"))
     status = 130 if left.interrupted else int(left.error is not None)
-    if is_static:
+    if left.static is not None and is_static:
         from gviz.sources import static as static_source
 
         return replace(static_source.reading(left.static, talk, failed=left.error is not None), status=status)
     talk.say(note)
     graph = _graph(roots, left, options, talk)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        lines = assigned(left.tree, left.line)
-        talk.say(*not_finite(left.names, {}, "gviz why tells where it began", lines))
-    if options.kept and left.call is not None and left.call.number > MEASURED and left.call.kept is None:
+        talk.say(*not_finite(left.names, {}, "gviz why tells where it began", left.assigned))
+    call = left.calls.chosen
+    if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
     if left.error is not None:
-        graph = replace(graph, error=left.error.in_short())
+        graph = replace(graph, stop=_stop(left))
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
     if left.changes and not changes:
         names = {**left.then, **left.names}
         hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
-    ran_backward = options.lines and left.call is not None and left.call.function == "backward"
+    ran_backward = options.lines and call is not None and call.about.function == "backward"
     return Reading(
         graph,
         tuple(talk.notes),
@@ -311,7 +319,19 @@ def _read(left: Left, options: SourceOptions, talk: Talk, *, rootless: bool) -> 
     )
 
 
-def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
+def _stop(left: ScriptResult) -> Stop | None:
+    """Return why the script stopped."""
+    error = left.error
+    if error is None:
+        return None
+    excerpt = error.place
+    if excerpt is None or not excerpt.line:
+        return Stop(error.what, None, excerpt.text if excerpt is not None else "")
+    file = "" if excerpt.cell or excerpt.file == left.script.file else excerpt.file or ""
+    return Stop(error.what, Place(excerpt.line, file, cell=excerpt.cell), excerpt.text)
+
+
+def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
     """Return the roots to draw, and the line that says why these; SourceError if there are none and there have to be."""
     if options.static:
         raise SourceError("the script builds no static graph", hint=STATIC_HINT)
@@ -324,11 +344,12 @@ def _roots(left: Left, options: SourceOptions, *, rootless: bool) -> tuple[dict[
     return {}, Note(missing.what, "warning")
 
 
-def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: Talk) -> Graph:
+def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
     from gviz.walk import DETAILED, FEW, tensor_row, walk
 
-    is_calls = left.call is not None and any(root is tensor for root in roots.values() for tensor in left.call.tensors)
+    call, about = left.calls.chosen, left.calls.of(roots.values())
+    is_calls = call is not None and about is call.about
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
     inside = graph_nodes(roots.values()).values() if left.gone else ()
@@ -341,7 +362,7 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
         names = {**names, **unnamed_leaves(names, leaves_below(names))}
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
-    flow = left.call.flow if left.call is not None and is_calls else {}
+    flow = about.flow if about is not None else {}
     if options.jacobians and not flow and not any(tensor.numel() != 1 for tensor in roots.values()):
         from gviz.flow import flow_of
 
@@ -351,39 +372,49 @@ def _graph(roots: Mapping[str, Any], left: Left, options: SourceOptions, talk: T
 
         roots, more = derivatives(roots, names, options)
         talk.say(*more)
-        flow = factors(roots) if options.flow else {}
-    detailed = DETAILED if options.details else FEW
-    lines = left.lines.of if left.lines else None
-    graph = walk(roots, names, saved=options.saved, detailed=detailed, statements=texts, flow=flow, line_of=lines)
-    if is_calls and left.call is not None and left.call.values:
-        graph = _as_it_was(graph, names, left.call.values)
+        flow, about = factors(roots) if options.flow else {}, None
+    then = about.moments if about is not None else {}
+    graph = walk(
+        roots,
+        names,
+        saved=options.saved,
+        most=options.most,
+        detailed=DETAILED if options.details else FEW,
+        statements=texts,
+        flow=flow,
+        origin_of=left.lines.of if left.lines else None,
+        moments=then,
+    )
     if options.flow:
         from gviz.explain.local import with_formula
 
         graph = with_formula(graph)
     listed = {**(left.names or names), **gone}  # of a script that does all in functions, what these functions held
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
-    tensors = {name: known.get(name) or tensor_row(name, tensor) for name, tensor in listed.items()}
+    tensors = {
+        name: known.get(name) or tensor_row(name, tensor, most=options.most, moment=then.get(id(tensor)))
+        for name, tensor in listed.items()
+    }
     if left.lines is None:
         return replace(graph, tensors=tuple(tensors.values()), code=left.code if options.watch else "")
-    before = left.call.before if left.call is not None else None
-    rows = left.lines.rows(tensors.values(), listed, assigned(left.tree, left.line), before)
-    line = left.call.line or 0 if left.call is not None and is_calls else 0
+    rows = tuple(left.lines.rows(tensors.values(), listed, left.assigned))
     every = {**names, **listed}
-    called = left.call.tensors if left.call is not None else ()
-    writes = left.lines.writes_in(left.error.what, called) if left.error is not None else ()
-    cuts = tuple(left.lines.cuts(graph_nodes(every.values()), [*roots.values(), *called], every))
-    turn = left.call.turn if left.call is not None else 0
-    graph = replace(graph, tensors=tuple(rows), code=left.code, line=line, writes=writes, cuts=cuts, turn=turn)
-    return replace(graph, codes=tuple(left.lines.codes.items()))
+    called = call.tensors if call is not None else ()
+    cleared = {row.name: row.history.grad_cleared for row in rows}
+    return replace(
+        graph,
+        nodes=tuple(_with_place_of_clearing(node, cleared) for node in graph.nodes),
+        tensors=rows,
+        code=left.code,
+        backward=about.place if about is not None else None,
+        writes=left.lines.writes_in(left.error.what, called) if left.error is not None else (),
+        breaks=tuple(left.lines.breaks(graph_nodes(every.values()), [*roots.values(), *called], every)),
+        earlier=about.earlier if about is not None else 0,
+        codes=tuple(left.lines.codes.items()),
+    )
 
 
-def _as_it_was(graph: Graph, names: Mapping[str, Any], values: Mapping[int, Any]) -> Graph:
-    """Return the graph with the numbers that its leaves had when backward was called; an optimizer may have changed them."""
-    from gviz.walk import numbers
-
-    def known(node: Node) -> Node:
-        then = values.get(id(names.get(node.name or ""))) if node.kind == "leaf" else None
-        return node if then is None else node._replace(value=numbers(then))
-
-    return replace(graph, nodes=tuple(map(known, graph.nodes)))
+def _with_place_of_clearing(node: Node, cleared: Mapping[str, Place | None]) -> Node:
+    """Return a node that says where its gradient was taken away, if that is known."""
+    place = cleared.get(node.name or "") if node.later is not None else None
+    return node if node.later is None or place is None else node._replace(later=node.later._replace(cleared_at=place))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import ref
 
-from gviz.graphs import TensorRow
+from gviz.graphs import Place, TensorRow
+from gviz.graphs.numbers import FEW_ELEMENTS
 from gviz.sources.script.names import named
-from gviz.walk import gradient, numbers, sizes, tensor_row
+from gviz.walk import gradient, numbers, numel_of, tensor_row
 
 MOST_COMPARED = 1000
 """Elements of a tensor that are compared; of a larger one only the count of its writes, which ``.data`` leaves as it
@@ -24,17 +24,15 @@ class Change(NamedTuple):
     """What a statement has changed.
 
     Args:
-        line: of the statement.
+        place: of the statement.
         row: the tensor after it.
         is_value: whether its value is another, or its name stands for another tensor; else it is the gradient that
             changed.
-        file: where the line is, if it is not in the source itself: ``cell 2`` of a notebook.
     """
 
-    line: int
+    place: Place
     row: TensorRow
     is_value: bool
-    file: str = ""
 
 
 class Changes:
@@ -55,8 +53,8 @@ class Changes:
         self.rest: deque[Change] = deque(maxlen=HALF)
         self.count = 0
 
-    def saw(self, line: int, frame: Any) -> None:
-        """Look at the tensors that the code of a frame can name, after the statement of that line."""
+    def saw(self, place: Place, frame: Any) -> None:
+        """Look at the tensors that the code of a frame can name, after the statement at that place."""
         spaces = [(None, frame.f_globals)]
         if frame.f_locals is not frame.f_globals:
             spaces.append((frame.f_code, frame.f_locals))
@@ -64,9 +62,9 @@ class Changes:
             looked = space if not self.name else {self.base: space[self.base]} if self.base in space else {}
             for name, tensor in named(looked, self.libraries).items():
                 if not self.name or name == self.name:
-                    self.look(line, owner, name, tensor)
+                    self.look(place, owner, name, tensor)
 
-    def look(self, line: int, owner: Any, name: str, tensor: Any) -> None:
+    def look(self, place: Place, owner: Any, name: str, tensor: Any) -> None:
         """Compare a tensor with what it was when it was looked at last, by whatever name."""
         key, known, grad = id(tensor), self.known, gradient(tensor)
         now = state(tensor), None if grad is None else (id(grad), *state(grad))
@@ -76,7 +74,8 @@ class Changes:
         self.bound[owner, name] = tensor
         is_value = not is_bound or before[0] != now[0]
         if is_value or before[1] != now[1]:
-            self.keep(Change(line, tensor_row(name, tensor, values=now[0][-1] is not None), is_value))
+            most = FEW_ELEMENTS if now[0][-1] is not None else None
+            self.keep(Change(place, tensor_row(name, tensor, most=most), is_value))
 
     def keep(self, change: Change) -> None:
         """Tell a change, or keep it."""
@@ -97,5 +96,5 @@ class Changes:
 def state(tensor: Any) -> tuple[Any, ...]:
     """Return what another value would show in."""
     version = 0 if tensor.is_inference() else tensor._version  # noqa: SLF001 - PyTorch's own name
-    value = numbers(tensor) if math.prod(sizes(tensor.shape)) <= MOST_COMPARED else None
+    value = numbers(tensor, MOST_COMPARED) if numel_of(tensor) <= MOST_COMPARED else None
     return bool(tensor.requires_grad), version, value

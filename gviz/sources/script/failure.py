@@ -5,24 +5,19 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from dataclasses import dataclass
 from traceback import extract_tb, walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from gviz.errors import GvizError, Place, SourceError
-from gviz.files import STDIN
+from gviz.errors import Excerpt, GvizError, SourceError
 from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, engine_module
-from gviz.sources.script.watch import GVIZ
+from gviz.sources.script.program import Script
 from gviz.text import did_you_mean, shorten
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
-
-PYTHON = os.path.join(os.path.dirname(os.__file__), "")
-"""Where Python's own library is."""
 
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""
@@ -70,37 +65,6 @@ RUNS = "--engine torch runs it, with PyTorch beside gviz:"
 TENSORFLOW = "gviz has TensorFlow 1's graph mode only (placeholder, Session); write this in PyTorch"
 
 
-@dataclass(frozen=True)
-class Script:
-    """Where a script's code is.
-
-    Args:
-        file: its name as the user gave it, for messages.
-        code_file: its name in its code objects, which is absolute.
-        folder: where its neighbours are.
-        engine: what runs it: ``gviz`` or ``torch``.
-    """
-
-    file: str
-    code_file: str
-    folder: str
-    engine: str
-
-    def is_ours(self, code_file: str) -> bool:
-        """Return whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
-        if code_file == self.code_file:
-            return True
-        if code_file.startswith((GVIZ, PYTHON)) or "site-packages" in code_file or "dist-packages" in code_file:
-            return False
-        return code_file.startswith(os.path.join(self.folder, ""))
-
-    def name(self, code_file: str) -> str:
-        """Return the name of a file in messages: the user's own for the script, short ones for its neighbours."""
-        if code_file == self.code_file:
-            return self.file
-        return os.path.join(os.path.dirname(self.file), os.path.relpath(code_file, self.folder))
-
-
 def describe(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
     """Return the message for an error that a script raised, or for its exit, and the script's own line that was running."""
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
@@ -121,7 +85,7 @@ def describe(error: BaseException, script: Script) -> tuple[SourceError, int | N
         what = _message(error)
         message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error, what, place))
     is_elsewhere = place is not None and here is not None and place.file != script.file
-    hints = [f"called from {script.file}:{here}" if is_elsewhere else None, message.hint]
+    hints = [f"called from {script.spot(here)}" if is_elsewhere and here else None, message.hint]
     return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
 
 
@@ -133,7 +97,7 @@ def raised_late(error: Exception, text: str, file: str) -> Exception:
         text: the script.
         file: its name.
     """
-    script = Script(file, file if file == STDIN else os.path.abspath(file), os.path.dirname(os.path.abspath(file)), "")
+    script = Script.of(file)
     if isinstance(error, MemoryError | BrokenPipeError) or not any(
         script.is_ours(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
     ):
@@ -143,19 +107,21 @@ def raised_late(error: Exception, text: str, file: str) -> Exception:
     return SourceError(f"{message.what} (after the script's end, as gviz looked at what it left)", place=message.place)
 
 
-def _place(frame: FrameSummary, script: Script) -> Place:
+def _place(frame: FrameSummary, script: Script) -> Excerpt:
     """Return the place that a frame was at, down to the columns of its expression."""
     number = frame.lineno or 0
     text = linecache.getline(frame.filename, number).rstrip()
     indent, raw = len(text) - len(text.lstrip()), text.encode()  # the compiler counts bytes
     end = frame.end_colno if frame.end_lineno == number else None
     column, stop = (len(raw[:count].decode(errors="replace")) for count in (frame.colno or indent, end))
-    return Place(
+    place = script.place(number, frame.filename)
+    return Excerpt(
         text.strip(),
         column=column - indent,
         length=max(stop - column, 1),
         file=script.name(frame.filename),
-        line=number,
+        line=place.line,
+        cell=place.cell,
     )
 
 
@@ -281,7 +247,7 @@ def _public_name(owner: type) -> str:
     return ""
 
 
-def _lacks_brackets(error: BaseException, message: str, place: Place | None) -> str | None:
+def _lacks_brackets(error: BaseException, message: str, place: Excerpt | None) -> str | None:
     """Return a hint if a function was used where its result was meant: ``loss = y.sum``, ``with torch.no_grad:``."""
     if place is not None and WITHOUT in message and place.text.startswith("with ") and place.text.endswith(":"):
         return f"write its brackets: {place.text[:-1]}():"

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from gviz.walk import grad_fn, graph_nodes
+
 Names: TypeAlias = "dict[str, Any]"
 """Name -> tensor, in the order of first assignment."""
 
@@ -131,31 +133,6 @@ def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
         if type(value) in {list, dict} and len(value) <= MAX_COPIED:
             copy[name] = value.copy()
     return copy
-
-
-def grad_fn(tensor: Any) -> Any:
-    """Return the tensor's grad_fn; None also if PyTorch refuses to give it (views that were changed in place)."""
-    try:
-        return tensor.grad_fn
-    except RuntimeError:
-        return None
-
-
-def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
-    """Return the grad_fn nodes that can be reached from the tensors, each once.
-
-    Returns:
-        node -> the leaf that it accumulates into, None for other nodes. The nodes are kept alive by it, so that
-        they stay the same objects.
-    """
-    todo = [node for node in map(grad_fn, roots) if node is not None]
-    seen: dict[Any, Any] = {}
-    while todo:
-        node = todo.pop()
-        if node not in seen:
-            seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
-            todo.extend(following for following, _ in node.next_functions if following is not None)
-    return seen
 
 
 def with_names_of_the_picture(first: Names, second: Names, roots: Iterable[Any]) -> Names:

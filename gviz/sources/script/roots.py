@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import Any
 
 from gviz.errors import SourceError
+from gviz.graphs import Place
+from gviz.sources.lines import Lines
 from gviz.sources.options import Note
-from gviz.sources.script.names import Names, grad_fn, graph_nodes
+from gviz.sources.script.changes import Changes
+from gviz.sources.script.names import Names
+from gviz.sources.script.program import Script
+from gviz.sources.script.watch import Calls
+from gviz.sources.static import StaticSource
 from gviz.text import did_you_mean, joined
-
-if TYPE_CHECKING:
-    from gviz.sources.lines import Lines
-    from gviz.sources.script.changes import Changes
-    from gviz.sources.script.watch import Call
+from gviz.walk import grad_fn, graph_nodes
 
 OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
 """Code whose assignments are not the script's globals."""
@@ -26,41 +28,48 @@ UNNAMED = "graph"
 
 
 @dataclass(frozen=True)
-class Left:
+class ScriptResult:
     """A script after its run.
 
     Args:
-        tree: the script.
+        script: where its code is.
+        tree: what it is.
+        code: its text.
         names: its named tensors at the end.
-        call: its last call of ``backward()``, else of ``make_dot()``, if there was one.
-        then: its named tensors at that call, those of the function that called included.
+        calls: its calls of ``backward()`` and ``make_dot()``.
+        then: its named tensors at the call that the picture is of, those of the function that called included.
         error: what it raised, if it did.
         line: the script's own line that raised it.
         static: the static graph that it has built, if it has.
         lines: what is known of the lines of its operations, if they were asked for.
-        code: its text.
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
         gone: the leaves that the function had which called ``autograd.grad()`` last.
     """
 
+    script: Script
     tree: ast.Module
+    code: str
     names: Names
-    call: Call | None = None
+    calls: Calls
     then: Names = field(default_factory=dict)
     error: SourceError | None = None
     line: int | None = None
-    static: Any = None
+    static: StaticSource | None = None
     lines: Lines | None = None
-    code: str = ""
     interrupted: bool = False
     status: int = 0
     changes: Changes | None = None
     gone: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def assigned(self) -> Mapping[str, Place]:
+        """The global names in the order of their last assignment in the text, each with its line."""
+        return {name: self.script.place(line) for name, line in assigned(self.tree, self.line).items()}
 
-def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]:
+
+def choose_roots(left: ScriptResult, wanted: Sequence[str]) -> tuple[Names, Note | None]:
     """Return the roots by their names, and the line that says which and why.
 
     Args:
@@ -76,22 +85,22 @@ def choose_roots(left: Left, wanted: Sequence[str]) -> tuple[Names, Note | None]
     """
     if wanted:
         return {name: _wanted(name, left) for name in wanted}, None
-    call = left.call
+    call = left.calls.chosen
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], left)
-        where = "" if call.line is None else f" at line {call.line}"
-        where += f", call {call.number}, the first with nan or inf" if call.is_first_bad and call.number > 1 else ""
+        about = call.about
+        where = "" if about.place is None else f" at {about.place}"
+        where += f", call {about.number}, the first with nan or inf" if about.is_first_bad and about.number > 1 else ""
         unnamed = "a tensor without a name; " if UNNAMED in roots else ""
-        return roots, _note(roots, f"{unnamed}{call.function} called{where}")
-    lines = assigned(left.tree, left.line)
-    rank = {name: number for number, name in enumerate(lines)}
+        return roots, _note(roots, f"{unnamed}{about.function} called{where}")
+    rank = {name: number for number, name in enumerate(left.assigned)}
     inner = {following for node in graph_nodes(left.names.values()) for following, _ in node.next_functions}
     ends = [name for name, tensor in left.names.items() if (node := grad_fn(tensor)) is not None and node not in inner]
     if not ends:
         return {}, None
     last = max(reversed(ends), key=lambda name: rank.get(_base(name), -1))  # what no line assigns came by a function
-    line = lines.get(_base(last))
-    where = "" if line is None else f" at line {line}"
+    place = left.assigned.get(_base(last))
+    where = "" if place is None else f" at {place}"
     return {last: left.names[last]}, _note({last: None}, f"the last tensor assigned{where} that no other was made from")
 
 
@@ -132,7 +141,7 @@ def _base(name: str) -> str:
     return name.partition("[")[0].partition(".")[0]
 
 
-def _by_name(tensors: Sequence[Any], left: Left) -> Names:
+def _by_name(tensors: Sequence[Any], left: ScriptResult) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
     roots: Names = {}
     for tensor in tensors:
@@ -142,7 +151,7 @@ def _by_name(tensors: Sequence[Any], left: Left) -> Names:
     return roots
 
 
-def _wanted(name: str, left: Left) -> Any:
+def _wanted(name: str, left: ScriptResult) -> Any:
     """Return the tensor that the user asks for; SourceError if none has that name, or no gradient flows to it."""
     tensor = left.names.get(name, left.then.get(name))
     if tensor is None:

@@ -16,7 +16,9 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
+from gviz.graphs import Place
 from gviz.sources.options import Note, SourceOptions, split_stop
+from gviz.sources.script.program import Script
 
 if TYPE_CHECKING:
     from gviz.sources.pasted import Parsed
@@ -35,7 +37,7 @@ class Stopped(BaseException):
     """gviz ends the run of a script here. It is no Exception, so that ``except Exception:`` lets it pass."""
 
 
-class Stop:
+class RunEnd:
     """The place where the run of a script is to end, and whether it has come there.
 
     The run ends by :class:`Stopped`, so that ``finally`` and ``with`` tidy up. An ``except`` of the script that catches
@@ -51,13 +53,13 @@ class Stop:
     """
 
     def __init__(
-        self, options: SourceOptions, parsed: Parsed, file: str, watch: Callable[[int, Any], None] | None = None
+        self, options: SourceOptions, parsed: Parsed, script: Script, watch: Callable[[Place, Any], None] | None = None
     ) -> None:
         self.is_wanted = bool(options.stop_at or options.until or watch)
         self.tree = (
             ast.parse(parsed.text) if self.is_wanted else parsed.tree
         )  # a tree of its own, since calls are put into it
-        self.watch, self.file, self.code_file = watch, file, parsed.code.co_filename
+        self.watch, self.script = watch, script
         self.backward = split_stop(options.stop_at)[1] if options.stop_at else 0
         self.line = self.asked = self.until = self.column = 0
         if options.until:
@@ -68,7 +70,7 @@ class Stop:
             self.column = min(columns)  # of the first statement in the line
         self.came = self.called = 0
         self.local: dict[str, Any] = {}  # the variables of the function that it was ended in
-        self.ended = self.time = ""  # what it was ended for, and the how manieth time
+        self.ended = self.time = ""  # what it was ended for, and which time, counted from 1
 
     def _statement_at(self, line: int) -> int:
         """Return the line of the statement that a line is a part of, or of the next one."""
@@ -77,7 +79,7 @@ class Stop:
         after = around or [start for start, *_ in found if start >= line]
         if not after:
             last = max((start for start, *_ in found), default=0)
-            raise SourceError(f"--until {line}: the last statement of {self.file} is at line {last}")
+            raise SourceError(f"--until {line}: the last statement of {self.script.file} is at line {last}")
         return min(after)
 
     # ------------------------------------------------------------- the program
@@ -122,23 +124,24 @@ class Stop:
             if self.came >= self.until:
                 frame: Any = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
                 self.local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
-                self.end(f"stopped before line {line} ran", f"--until {line}", self.came)
+                place = self.script.place(line)
+                self.end(f"stopped before {place} ran", f"--until {self.asked_as(line)}", self.came)
         elif kind == AFTER and self.watch is not None:
-            self.watch(line, sys._getframe(1))  # noqa: SLF001 - likewise
+            self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - likewise
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
             raise Stopped
 
-    def after_backward(self, line: int | None) -> None:
+    def after_backward(self, place: Place | None) -> None:
         """Take note of a backward that has run."""
         self.called += 1
         if self.backward and self.called >= self.backward:
             frame: Any = sys._getframe(1)  # noqa: SLF001 - likewise
             while self.watch is not None and frame is not None:
-                if frame.f_code.co_filename == self.code_file:
-                    self.watch(frame.f_lineno, frame)
+                if frame.f_code.co_filename == self.script.code_file:
+                    self.watch(self.script.place(frame.f_lineno), frame)
                     break
                 frame = frame.f_back
-            where = f" at line {line}" if line else ""
+            where = f" at {place}" if place is not None else ""
             self.end(f"stopped after backward{where}", "--stop-at backward", self.called)
 
     def end(self, what: str, option: str, count: int) -> None:
@@ -148,6 +151,11 @@ class Stop:
             self.ended = self.ended or what
             self.time = f"the first time ({option}:2 is the second)" if count == 1 else f"time {count}"
             raise Stopped
+
+    def asked_as(self, line: int) -> str:
+        """Return a line as the option ``--until`` has it."""
+        place = self.script.place(line)
+        return f'"cell {place.cell}:{place.line}"' if place.cell else str(line)
 
     def note(self, *, is_at_end: bool) -> Note | None:
         """Return what to say of the end of a run: that it came there, or that it did not.
@@ -164,8 +172,9 @@ class Stop:
             return None
         if self.line:
             times = f" only {self.came} times" if self.came > 1 else " only once" if self.came else ""
-            what = f"came to line {self.line}{times}" if times else f"never came to line {self.line}"
-            return Note(f"--until {self.asked}: the script {what}; this is how it ended", "warning")
+            place = self.script.place(self.line)
+            what = f"came to {place}{times}" if times else f"never came to {place}"
+            return Note(f"--until {self.asked_as(self.asked)}: the script {what}; this is how it ended", "warning")
         times = (
             f"called only {self.called} times"
             if self.called > 1

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from gviz.graphs import Gradient, Moment, Place
+from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.sources.options import SourceOptions
-from gviz.sources.script.names import graph_nodes, shallow
+from gviz.sources.script.names import shallow
 from gviz.sources.script.process import EngineFinder
-from gviz.walk import bytes_kept
+from gviz.sources.script.program import GVIZ, Script
+from gviz.trace.gradients import Known, recall, remember
+from gviz.walk import NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
 
 if TYPE_CHECKING:
     from gviz.trace import Trace
-
-GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-
-
-FEW = 1000
-"""Elements of a leaf whose numbers are remembered."""
 
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
@@ -33,141 +30,234 @@ for."""
 
 
 @dataclass(frozen=True)
-class Call:
-    """One call of ``backward()`` or ``make_dot()``.
+class Pass:
+    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it.
 
     Args:
         function: its name.
-        tensors: what it was called on; several for ``autograd.backward([a, b])``.
-        line: the script's line that the call came from; None if no line of the script was running.
-        names: the script's globals at that moment, and the local variables of the function that called.
+        place: the script's line that the call came from; None if no line of the script was running.
         flow: how the gradient is going to flow, if that was asked for.
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
-        before: the gradients that the leaves had, by the leaf's identity, if that was asked for.
-        values: the numbers that they had, by the same: optimizers change them.
-        turn: of the last line that had run when the call before this one was made; 0 for the first.
-        number: the how manieth call it is.
+        moments: what the tensors were when it ran, by their identity.
+        earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
+        number: which call this is, counted from 1.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
     """
 
     function: str
-    tensors: tuple[Any, ...]
-    line: int | None
-    names: Mapping[str, Any]
-    flow: Mapping[Any, Any] = field(default_factory=dict)
-    kept: Mapping[Any, int] | None = None
-    before: Mapping[int, Any] = field(default_factory=dict)
-    values: Mapping[int, Any] = field(default_factory=dict)
-    turn: int = 0
+    place: Place | None = None
+    flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
+    kept: Mapping[NodeLike, int] | None = None
+    moments: Mapping[int, Moment] = field(default_factory=dict)
+    earlier: int = 0
     number: int = 1
     is_first_bad: bool = False
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of ``backward()`` or ``make_dot()``, with the tensors of that moment.
+
+    Args:
+        tensors: what it was called on; several for ``autograd.backward([a, b])``.
+        names: the script's globals then, and the local variables of the function that called.
+        about: what happened.
+    """
+
+    tensors: tuple[Any, ...]
+    names: Mapping[str, Any]
+    about: Pass
+
+
+class Calls:
+    """The calls of a script that a picture may be of.
+
+    Args:
+        last: the last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names
+            alone. For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite.
+        passes: the last pass through the graph of each root, as long as that lives.
+    """
+
+    def __init__(self) -> None:
+        self.last: dict[str, Call] = {}
+        self.passes: Known[Pass] = {}
+
+    @property
+    def chosen(self) -> Call | None:
+        """The call that the picture is of, unless a root is named."""
+        return self.last.get("nan") or self.last.get("backward") or self.last.get("make_dot")
+
+    def of(self, roots: Iterable[Any]) -> Pass | None:
+        """Return the last pass from one of these roots; None if backward was called on none of them."""
+        call = self.chosen
+        for root in roots:
+            if call is not None and any(root is tensor for tensor in call.tensors):
+                return call.about
+        return next(filter(None, (recall(self.passes, root) for root in roots)), None)
+
+
 @contextmanager
 def calls_watched(
+    script: Script,
     engine: Any,
     finder: EngineFinder,
-    script: str,
     namespace: Mapping[str, Any],
     options: SourceOptions,
     *,
-    after: Callable[[int | None], None],
+    after: Callable[[Place | None], None],
     trace: Trace | None = None,
-) -> Iterator[dict[str, Call]]:
+) -> Iterator[Calls]:
     """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
 
     Args:
+        script: whose code is the script's.
         engine: the module that the script knows as torch; PyTorch's serves as well as gviz's own.
         finder: what gives the script its ``make_dot``.
-        script: the script's file, as its code has it.
         namespace: the script's globals.
         options: what is asked for of the gradients on their way, and of what the operations cost.
         after: called after each backward, with its line; it may end the run.
         trace: what counts the runs of lines, if they are asked for.
 
     Yields:
-        The last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names
-        alone. For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite.
+        The calls, as they come.
     """
-    last: dict[str, Call] = {}
-    running, count, earlier = False, 0, 0
-    quiet = trace.quiet if trace is not None else nullcontext
-    measured = math.inf if options.costs else MEASURED if options.kept else 0
-
-    def flowing(
-        function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Mapping[Any, Any]:
-        """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
-        is_backward = function == "backward"
-        flow, known = _flow(engine, tensors, args, kwargs, options, is_backward=is_backward), last.get(function)
-        is_again = known is not None and [*map(id, known.tensors)] == [*map(id, tensors)]
-        return known.flow if options.jacobians and known and is_again and len(flow) < len(known.flow) else flow
-
-    def note(function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """Note a call that is about to be made; return the leaves that its tensors are made from, if they are looked for."""
-        nodes = graph_nodes(tensors) if options.costs or options.kept or options.flow else {}
-        leaves = [leaf for leaf in nodes.values() if leaf is not None]
-        last[function] = replace(
-            _call(function, tensors, script, namespace),
-            flow=flowing(function, tensors, args, kwargs) if options.flow else {},
-            kept={node: bytes_kept(node) for node in nodes} if count <= measured else None,
-            before={id(leaf): leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None},
-            turn=earlier,
-            number=count,
-            values={id(leaf): leaf.detach().clone() for leaf in leaves if options.diagnose or leaf.numel() <= FEW},
-        )
-        return leaves
-
-    def watched(original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
-        @functools.wraps(original)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            nonlocal running, count, earlier
-            if running:  # called by another backward
-                return original(*args, **kwargs)
-            roots = args[0] if args else kwargs.get(argument)
-            tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
-            leaves: list[Any] = []
-            is_right = all(
-                issubclass(type(tensor), engine.Tensor) for tensor in tensors
-            )  # else the engine says what is wrong
-            if tensors and is_right:  # noted before it is made: it may raise
-                count += 1
-                with quiet():
-                    leaves = note(original.__name__, tensors, args[1:], kwargs)
-            turn = trace.turn if trace is not None else 0
-            running = True
-            try:
-                result = original(*args, **kwargs)
-            finally:
-                running = False
-            if original.__name__ == "backward":
-                earlier = turn
-                with quiet():
-                    if trace is not None:
-                        trace.gradients.passed(leaves)
-                    if options.diagnose:
-                        _keep_first_bad(engine, last)
-                after(last["backward"].line if "backward" in last else None)
-            return result
-
-        return function
-
+    calls = Calls()
+    watcher = _Watcher(script, engine, namespace, options, calls, after, trace)
     module, method, of_several, asked = (
         engine.autograd,
         engine.Tensor.backward,
         engine.autograd.backward,
         engine.autograd.grad,
     )
-    engine.Tensor.backward, module.backward, module.grad = (
-        watched(method),
-        watched(of_several),
-        _noted(asked, engine, last),
-    )
-    finder.watch = lambda make_dot: watched(make_dot, "var")
+    engine.Tensor.backward, module.backward = watcher.watched(method), watcher.watched(of_several)
+    module.grad = _noted(asked, engine, calls.last)
+    finder.watch = lambda make_dot: watcher.watched(make_dot, "var")
     try:
-        yield last
+        yield calls
     finally:
         engine.Tensor.backward, module.backward, module.grad = method, of_several, asked
+
+
+class _Watcher:
+    """Notes each call before it is made, since it may raise, and what it has left."""
+
+    def __init__(
+        self,
+        script: Script,
+        engine: Any,
+        namespace: Mapping[str, Any],
+        options: SourceOptions,
+        calls: Calls,
+        after: Callable[[Place | None], None],
+        trace: Trace | None,
+    ) -> None:
+        self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
+        self.calls, self.after, self.trace = calls, after, trace
+        self.is_running, self.count, self.earlier = False, 0, 0
+        self.measured = math.inf if options.costs else MEASURED if options.kept else 0
+        self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
+
+    def watched(self, original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
+        """Return a function that is noted before it is called."""
+
+        @functools.wraps(original)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if self.is_running:  # called by another backward
+                return original(*args, **kwargs)
+            roots = args[0] if args else kwargs.get(argument)
+            tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
+            is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
+            watched: list[Any] = []
+            if tensors and is_right:  # else the engine says what is wrong
+                self.count += 1
+                with self.quiet():
+                    watched = self.note(original.__name__, tensors, args[1:], kwargs)
+            run = self.trace.run if self.trace is not None else 0
+            self.is_running = True
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                self.is_running = False
+            if original.__name__ == "backward":
+                self.earlier = run
+                with self.quiet():
+                    self.left(watched)
+                call = self.calls.last.get("backward")
+                self.after(call.about.place if call is not None else None)
+            return result
+
+        return function
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Let the trace hear nothing of what gviz does itself."""
+        return self.trace.quiet() if self.trace is not None else nullcontext()
+
+    def note(
+        self, function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> list[Any]:
+        """Note a call that is about to be made; return the tensors whose numbers are of that moment."""
+        nodes = graph_nodes(tensors)
+        leaves = [leaf for leaf in nodes.values() if leaf is not None]
+        place, names = self.caller()
+        named = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
+        watched = list({id(one): one for one in (*leaves, *named, *tensors)}.values())
+        moments = {id(one): Moment(self.numbers_of(one), Gradient(None, self.grad_of(one))) for one in watched}
+        flow = self.flowing(function, tensors, args, kwargs) if self.options.flow else {}
+        kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
+        about = Pass(function, place, flow, kept, moments, self.earlier, self.count)
+        self.calls.last[function] = Call(tensors, names, about)
+        for tensor in tensors:
+            remember(self.calls.passes, tensor, about)
+        return watched
+
+    def left(self, watched: list[Any]) -> None:
+        """Note the gradients that a backward has left."""
+        call = self.calls.last.get("backward")
+        if call is None:
+            return
+        moments: Any = call.about.moments
+        for tensor in watched:
+            moment = moments[id(tensor)]
+            moments[id(tensor)] = moment._replace(grad=moment.grad._replace(value=self.grad_of(tensor)))
+        if self.trace is not None:
+            self.trace.gradients.passed([tensor for tensor in watched if tensor.is_leaf and tensor.requires_grad])
+        if self.options.diagnose:
+            _keep_first_bad(self.engine, self.calls.last)
+
+    def grad_of(self, tensor: Any) -> Numbers | None:
+        """Return the numbers of a tensor's gradient; None for none."""
+        grad = gradient(tensor)
+        return None if grad is None else self.numbers_of(grad)
+
+    def numbers_of(self, tensor: Any) -> Numbers:
+        """Return the numbers of a tensor; those of a large one are computed when it was written, and not each time."""
+        most = self.options.most
+        if tensor.numel() <= FEW_ELEMENTS or tensor.is_inference():
+            return numbers(tensor, most)
+        version, known = tensor._version, recall(self.numbers, tensor)  # noqa: SLF001 - PyTorch's own name
+        if known is None or known[0] != version:
+            known = version, numbers(tensor, most)
+            remember(self.numbers, tensor, known)
+        return known[1]
+
+    def flowing(
+        self, function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Mapping[NodeLike, NodeFlow]:
+        """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
+        flow = _flow(self.engine, tensors, args, kwargs, self.options, is_backward=function == "backward")
+        last = self.calls.last.get(function)
+        is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
+        if last is not None and self.options.jacobians and is_again and len(flow) < len(last.about.flow):
+            return last.about.flow
+        return flow
+
+    def caller(self) -> tuple[Place | None, Mapping[str, Any]]:
+        """Return the line of the script that a call comes from, and the names there."""
+        frame, local = _caller()
+        while frame is not None and frame.f_code.co_filename != self.script.code_file:
+            frame = frame.f_back
+        place = self.script.place(frame.f_lineno) if frame is not None else None
+        return place, {**shallow(self.namespace), **local}
 
 
 def _noted(asked: Callable[..., Any], engine: Any, last: dict[str, Call]) -> Callable[..., Any]:
@@ -177,7 +267,7 @@ def _noted(asked: Callable[..., Any], engine: Any, last: dict[str, Call]) -> Cal
     def grad(*args: Any, **kwargs: Any) -> Any:
         local = _caller()[1].items()
         leaves = {name: one for name, one in local if type(one) is engine.Tensor and one.requires_grad and one.is_leaf}
-        last.update({"grad": Call("grad", (), None, leaves)} if leaves else {})
+        last.update({"grad": Call((), leaves, Pass("grad"))} if leaves else {})
         return asked(*args, **kwargs)
 
     return grad
@@ -191,7 +281,7 @@ def _flow(
     options: SourceOptions,
     *,
     is_backward: bool,
-) -> Mapping[Any, Any]:
+) -> Mapping[NodeLike, NodeFlow]:
     """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
     from gviz.flow import MOST, MOST_TO_DIAGNOSE, flow
 
@@ -200,7 +290,10 @@ def _flow(
     pairs = zip_longest(tensors, gradients[: len(tensors)])
     runs = is_backward and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
     most = MOST_TO_DIAGNOSE if options.diagnose else MOST
-    return flow(engine, tensors, gradients if runs else (), has_gradient=runs, jacobians=options.jacobians, most=most)
+    given = gradients if runs else ()
+    return flow(
+        engine, tensors, given, has_gradient=runs, jacobians=options.jacobians, most=most, elements=options.most
+    )
 
 
 def _keep_first_bad(engine: Any, last: dict[str, Call]) -> None:
@@ -208,7 +301,8 @@ def _keep_first_bad(engine: Any, last: dict[str, Call]) -> None:
     if "backward" in last and _is_finite(engine, last["backward"]):
         last.pop("nan", None)
     elif "backward" in last:
-        last.setdefault("nan", replace(last["backward"], is_first_bad=True))
+        call = last["backward"]
+        last.setdefault("nan", replace(call, about=replace(call.about, is_first_bad=True)))
 
 
 def _is_finite(engine: Any, call: Call) -> bool:
@@ -216,14 +310,6 @@ def _is_finite(engine: Any, call: Call) -> bool:
     found = [*call.tensors, *(leaf.grad for leaf in graph_nodes(call.tensors).values() if leaf is not None)]
     with engine.no_grad():
         return all(one is None or bool(engine.isfinite(one).all()) for one in found)
-
-
-def _call(function: str, tensors: tuple[Any, ...], script: str, namespace: Mapping[str, Any]) -> Call:
-    """Return what there is to remember of a call that is about to be made."""
-    frame, local = _caller()
-    while frame is not None and frame.f_code.co_filename != script:
-        frame = frame.f_back
-    return Call(function, tensors, frame.f_lineno if frame else None, {**shallow(namespace), **local})
 
 
 def _caller() -> tuple[FrameType | None, Mapping[str, Any]]:

@@ -1,0 +1,549 @@
+"""The graph as data: plain, frozen, ordered values that every renderer and pass reads.
+
+A :class:`Graph` comes from :func:`gviz.walk.walk` (or from its own JSON) and knows nothing of the engine that
+recorded it, nor of who draws it: names, numbers and text only, no memory address anywhere, so that equal programs give
+equal bytes.
+
+A record says what a thing is, and has a facet for each thing else that may be known of it: its numbers, its gradient, its
+place in the program, the module that it is in, what was recorded. A facet that is None, or empty, is not known.
+
+All numbers of a graph are of one moment: when its backward ran. What the program did afterwards is said apart, in
+``later``; the table of ``gviz inspect`` alone has what the program left, and the moment apart.
+
+Edges point the way the data flows, from the leaves to the root, as TorchViz draws them: ``source`` is the
+``next_functions[slot]`` of ``target``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from gviz.graphs import codec
+from gviz.graphs.numbers import Numbers, Sizes
+from gviz.text import excerpt
+
+KINDS = (
+    "operation",
+    "accumulate",
+    "leaf",
+    "output",
+    "intermediate",
+    "saved",
+    "constant",
+    "frozen",
+    "placeholder",
+    "variable",
+)
+"""The kinds of a node. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
+``placeholder`` and ``variable`` are operations of static graphs."""
+
+EDGE_KINDS = ("data", "view", "saved", "control")
+"""``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control``
+says that one operation of a static graph runs before another."""
+
+
+PARTS = ("roots", "nodes", "edges", "tensors")
+"""The lists of a graph, which its JSON always has."""
+
+
+# ---------------------------------------------------------------- facets
+class Place(NamedTuple):
+    """A place in a program. Its text is what people read: ``line 3``, ``model.py:3``, ``cell 2, line 3``.
+
+    Args:
+        line: counted from 1, in a cell from its first line.
+        file: the file's name, if it is not the source itself.
+        column: of an expression, counted from 1; 0 for a script.
+        cell: of a notebook, counted from 1; 0 for anything else.
+        run: which run of a line this was, counted from 1 over the whole program; 0 where runs are not counted.
+    """
+
+    line: int
+    file: str = ""
+    column: int = 0
+    cell: int = 0
+    run: int = 0
+
+    def __str__(self) -> str:
+        """Return the place in words."""
+        return f"{self.file}:{self.line}" if self.file else f"{f'cell {self.cell}, ' * bool(self.cell)}line {self.line}"
+
+    @property
+    def number(self) -> str:
+        """The place as a column of lines has it: ``3`` for line 3 of the source itself."""
+        return str(self).removeprefix("line ")
+
+    @property
+    def anywhen(self) -> Place:
+        """The place, whichever run of the line it is, and wherever in the line."""
+        return self._replace(run=0, column=0)
+
+
+class Gradient(NamedTuple):
+    """The gradient of a tensor, or of what an operation makes.
+
+    Args:
+        value: what ``.grad`` holds; None for None.
+        before: what it held when backward was called; None for None, or where that was not asked for.
+        arrived: what came to it when backward ran; None where that was not asked for, or did not happen.
+    """
+
+    value: Numbers | None = None
+    before: Numbers | None = None
+    arrived: Numbers | None = None
+
+
+class Module(NamedTuple):
+    """The ``nn.Module`` whose call recorded an operation, or that holds a parameter; or a name scope of a static graph.
+
+    Args:
+        path: the names that lead to it: ``net.blocks.3.mlp``; of a scope ``outer/inner``.
+        kind: its class; "" for a scope.
+        call: which call of this module it was, counted from 1; 0 for a parameter, and for a scope.
+    """
+
+    path: str
+    kind: str = ""
+    call: int = 0
+
+
+class Recorded(NamedTuple):
+    """What was recorded of an operation.
+
+    Args:
+        slots: how many inputs it has, empty ones (constants, frozen inputs) included.
+        attrs: what it saved, (name, text) in order of the names, as in ``("alpha", "1")``.
+        held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
+        outputs: names of what it makes, if that is several tensors, in their order; "" for one without a name.
+        seconds: how long the call took; None where that was not asked for.
+        kept: bytes of the tensors that it saves for backward; None where that was not asked for.
+        is_written: whether it has written its result in place.
+    """
+
+    slots: int = 0
+    attrs: tuple[tuple[str, str], ...] = ()
+    held: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[str, ...] = ()
+    seconds: float | None = None
+    kept: int | None = None
+    is_written: bool = False
+
+
+class Flow(NamedTuple):
+    """What goes along an edge when backward runs.
+
+    Args:
+        symbol: the local derivative of the target for this input, as in ``b`` for a * b; "" where that was not asked for.
+        local: its numbers, if it is a factor for each element.
+        handed: the gradient that the target hands on to this input.
+        jacobian: the derivatives of the target for this input as a matrix, a row for each element of the target, a column for
+            each of the input; None where that was not asked for, or ``local`` says as much.
+    """
+
+    symbol: str = ""
+    local: Numbers | None = None
+    handed: Numbers | None = None
+    jacobian: Numbers | None = None
+
+
+class Moment(NamedTuple):
+    """A tensor when backward ran.
+
+    Args:
+        numbers: its numbers then; None where they are not known.
+        grad: its gradient then.
+    """
+
+    numbers: Numbers | None = None
+    grad: Gradient = Gradient()
+
+
+class Later(NamedTuple):
+    """What the program has made of a tensor after the backward that a graph is of.
+
+    Args:
+        numbers: its numbers now; None if they are the same.
+        grad: what ``.grad`` holds now, if that is another gradient than backward has left.
+        is_cleared: whether ``.grad`` was set to None.
+        cleared_at: where that was done, or where it was set to zeros; None where that is not known.
+    """
+
+    numbers: Numbers | None = None
+    grad: Numbers | None = None
+    is_cleared: bool = False
+    cleared_at: Place | None = None
+
+
+class History(NamedTuple):
+    """What the program did with the gradient of a tensor.
+
+    Args:
+        grad_cleared: where it has set ``.grad`` to None or to zeros, after the last backward that brought one.
+        was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
+        was_early: whether a later backward, of something else, followed on that.
+        requires_grad_set: where the tensor was made to require a gradient, though it had been cut off; this brings no graph
+            back.
+        autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
+    """
+
+    grad_cleared: Place | None = None
+    was_used: bool = False
+    was_early: bool = False
+    requires_grad_set: Place | None = None
+    autograd_grad: Place | None = None
+
+
+class GraphBreak(NamedTuple):
+    """A call that cut tensors off from the graph.
+
+    Args:
+        place: its line.
+        call: the name of the function.
+        reason: ``detached``, ``no_grad``, ``no derivative`` or ``frozen``.
+        source: the name of the tensor inside that one tensor was cut off from; "" if it has none, or there are several.
+        leaves: names of the leaves behind what was cut off.
+        is_used: whether what came of it is used in the graph.
+        is_number: whether numbers came of it, as by ``item()`` or ``numpy()``: what becomes of these cannot be followed.
+    """
+
+    place: Place | None
+    call: str
+    reason: str
+    source: str = ""
+    leaves: tuple[str, ...] = ()
+    is_used: bool = False
+    is_number: bool = False
+
+
+class Stop(NamedTuple):
+    """Why a program stopped.
+
+    Args:
+        message: what the error says.
+        place: the line that raised it; None where that is not known.
+        code: what is written there.
+    """
+
+    message: str
+    place: Place | None = None
+    code: str = ""
+
+    @property
+    def where(self) -> str:
+        """The line and what is written there, as a picture has it."""
+        return "" if self.place is None else f"{self.place}  {self.code}"
+
+
+NO_GRADIENT, NOT_RECORDED, NO_FLOW, NO_HISTORY = Gradient(), Recorded(), Flow(), History()
+
+
+# ---------------------------------------------------------------- records
+class Node(NamedTuple):
+    """One box of the picture.
+
+    Args:
+        id: ``n0``, ``n1``, ... counted in the order of the walk.
+        kind: one of :data:`KINDS`.
+        label: class name of the grad_fn (``MulBackward0``), or of the saved attribute (``other``); "" for tensors.
+        name: name of the tensor that the node holds or makes; None where the program gave it none.
+        numbers: of that tensor.
+        grad: its gradient.
+        state: honest remark, such as ``freed``, ``retained`` or ``not retained``; "" for none.
+        expression: what an operation computes, in the program's names, as in ``x + w``; "" where that is not known.
+        is_letter: whether gviz has named what an operation makes, since the program gave it no name.
+        place: where an operation was recorded.
+        module: which it was recorded in.
+        recorded: what was recorded of an operation.
+        later: what the program has made of the tensor since.
+    """
+
+    id: str
+    kind: str
+    label: str = ""
+    name: str | None = None
+    numbers: Numbers | None = None
+    grad: Gradient = NO_GRADIENT
+    state: str = ""
+    expression: str = ""
+    is_letter: bool = False
+    place: Place | None = None
+    module: Module | None = None
+    recorded: Recorded = NOT_RECORDED
+    later: Later | None = None
+
+    @property
+    def shape(self) -> Sizes | None:
+        """The sizes of the tensor; None where they are not known."""
+        return self.numbers.shape if self.numbers is not None else None
+
+    @property
+    def value(self) -> Numbers | None:
+        """The numbers of the tensor, if more than its shape is known."""
+        return self.numbers if self.numbers is not None and self.numbers.is_known else None
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the tensor; "" where it is not known."""
+        return self.numbers.dtype if self.numbers is not None else ""
+
+    @property
+    def scope(self) -> str:
+        """The path of the module, or of the name scope, that it is in; "" for none."""
+        return self.module.path if self.module is not None else ""
+
+    @property
+    def run(self) -> int:
+        """Which run of a line recorded it, counted over the whole program; 0 where that is not known."""
+        return self.place.run if self.place is not None else 0
+
+
+class Edge(NamedTuple):
+    """One arrow, in the direction of the data.
+
+    Args:
+        source: id of the node the data comes from.
+        target: id of the node that uses it.
+        slot: which input of ``target`` this is, counted from 0.
+        label: text on the arrow, such as the sizes of a tensor; "" for none.
+        kind: one of :data:`EDGE_KINDS`.
+        output: which output of ``source`` is used (``unbind`` has several), counted from 0.
+        flow: what goes along it when backward runs.
+    """
+
+    source: str
+    target: str
+    slot: int = 0
+    label: str = ""
+    kind: str = "data"
+    output: int = 0
+    flow: Flow = NO_FLOW
+
+
+class TensorRow(NamedTuple):
+    """One named tensor of the program, as the program left it: a row of ``gviz inspect``.
+
+    Args:
+        name: as in the program; nested ones as ``parts[0]``, ``d['k']``, ``net.fc.weight``.
+        numbers: its numbers.
+        requires_grad: True if gradients flow to it.
+        is_leaf: True if the user made it, rather than a recorded operation.
+        retains_grad: True for a non-leaf that keeps its gradient.
+        grad_fn: class name of its grad_fn, or None.
+        grad: its gradient now, and when backward was called.
+        expression: that of an unnamed intermediate (``x + w``), or None.
+        place: the line that made it.
+        is_written: whether its memory was written in place at that line.
+        broken: what cut it off from the graph, if it was made from tensors inside.
+        leaves: names of the leaves that a non-leaf is made from, where lines were asked for.
+        history: what the program did with its gradient, likewise.
+        moment: what it was when backward ran, if the program has changed it since.
+    """
+
+    name: str
+    numbers: Numbers
+    requires_grad: bool
+    is_leaf: bool
+    retains_grad: bool
+    grad_fn: str | None
+    grad: Gradient = NO_GRADIENT
+    expression: str | None = None
+    place: Place | None = None
+    is_written: bool = False
+    broken: GraphBreak | None = None
+    leaves: tuple[str, ...] = ()
+    history: History = NO_HISTORY
+    moment: Moment | None = None
+
+    @property
+    def shape(self) -> Sizes:
+        """Its sizes."""
+        return self.numbers.shape or ()
+
+    @property
+    def dtype(self) -> str:
+        """As in ``float32``."""
+        return self.numbers.dtype
+
+    @property
+    def value(self) -> Numbers | None:
+        """Its numbers, if more than its shape is known."""
+        return self.numbers if self.numbers.is_known else None
+
+    def at_backward(self) -> tuple[Numbers, Gradient, Later | None]:
+        """Return its numbers and its gradient when backward ran, and what the program has made of them since."""
+        if self.moment is None:
+            return self.numbers, self.grad, None
+        then, grad, now = self.moment.numbers or self.numbers, self.moment.grad, self.grad.value
+        is_cleared = now is None and grad.value is not None
+        later = Later(
+            None if then == self.numbers else self.numbers,
+            None if grad.value == now else now,
+            is_cleared,
+            self.history.grad_cleared,
+        )
+        return then, grad, later
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A computational graph, ready to be drawn, listed or saved.
+
+    Args:
+        nodes: in the order of the walk; ids are unique.
+        edges: in the order of the walk; both ends are among the nodes.
+        roots: ids of the root tensors' nodes, in the order asked for.
+        tensors: the program's named tensors, in the order of their first assignment.
+        title: of the picture; usually the roots' names.
+        kind: "autograd" for a graph that was recorded, "static" for one that was defined to be run later.
+        stop: why the program stopped, if it did; the picture says so.
+        code: the program, where its lines were asked for.
+        backward: where backward was called.
+        codes: the places in other files, or in a notebook's cells, that something in the graph names, each with its code.
+        writes: the writes in place that an error is about, each with its line and the name of the call, in order.
+        breaks: the lines that cut tensors off from it.
+        earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
+
+    Raises:
+        ValueError: an id twice, an edge or root without its node.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    roots: tuple[str, ...] = ()
+    tensors: tuple[TensorRow, ...] = ()
+    title: str = ""
+    kind: str = "autograd"
+    stop: Stop | None = None
+    code: str = ""
+    backward: Place | None = None
+    codes: tuple[tuple[Place, str], ...] = ()
+    writes: tuple[tuple[Place, str], ...] = ()
+    breaks: tuple[GraphBreak, ...] = ()
+    earlier: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
+        ids: set[str] = set()
+        for node in self.nodes:
+            if not node.id or not isinstance(node.id, str):
+                raise ValueError(f"a node needs a text as id, not {excerpt(repr(node.id))}")
+            if node.id in ids:
+                raise ValueError(f"two nodes have the id {excerpt(repr(node.id))}")
+            if node.kind not in KINDS:
+                raise ValueError(
+                    f"node {excerpt(repr(node.id))} has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}"
+                )
+            if node.recorded.slots < 0:
+                raise ValueError(f"node {excerpt(repr(node.id))} has {node.recorded.slots} slots")
+            ids.add(node.id)
+        for source, target, slot, _, kind, output, *_ in self.edges:
+            if source not in ids or target not in ids:
+                missing = excerpt(repr(target if source in ids else source))
+                raise ValueError(f"{_arrow(source, target)}: there is no node {missing}")
+            if kind not in EDGE_KINDS:
+                word = excerpt(repr(kind))
+                raise ValueError(
+                    f"{_arrow(source, target)} has the unknown kind {word}; one of {', '.join(EDGE_KINDS)}"
+                )
+            if slot < 0 or output < 0:
+                raise ValueError(f"{_arrow(source, target)} has a negative slot or output")
+        for root in self.roots:
+            if root not in ids:
+                raise ValueError(f"there is no node {excerpt(repr(root))} to be a root")
+
+    def __repr__(self) -> str:
+        """Return the title and the size: ``<Graph y: 8 boxes, 7 arrows>``."""
+        return f"<{self.summary('Graph')}>"
+
+    def summary(self, word: str) -> str:
+        """Return the word, the title and the size, as a short representation has them."""
+        boxes = "1 box" if len(self.nodes) == 1 else f"{len(self.nodes)} boxes"
+        arrows = "1 arrow" if len(self.edges) == 1 else f"{len(self.edges)} arrows"
+        return f"{' '.join(filter(None, [word, excerpt(self.title)]))}: {boxes}, {arrows}"
+
+    @cached_property
+    def by_id(self) -> dict[str, Node]:
+        """The nodes by their ids, in their order."""
+        return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def inputs(self) -> dict[str, list[Edge]]:
+        """For each node the edges that lead to it, in the order of the walk."""
+        inputs: dict[str, list[Edge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            inputs[edge.target].append(edge)
+        return inputs
+
+    @cached_property
+    def uses(self) -> dict[str, list[Edge]]:
+        """For each node the edges that lead from it, likewise."""
+        uses: dict[str, list[Edge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            uses[edge.source].append(edge)
+        return uses
+
+    def node(self, node_id: str) -> Node:
+        """Return the node of that id; KeyError if there is none."""
+        return self.by_id[node_id]
+
+    def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
+        """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
+        waiting = {node: sum(edge.kind in kinds for edge in edges) for node, edges in self.inputs.items()}
+        ready = [node for node, count in waiting.items() if not count]
+        for node in ready:  # grows while it is read
+            for edge in self.uses[node]:
+                if edge.kind in kinds:
+                    waiting[edge.target] -= 1
+                    if not waiting[edge.target]:
+                        ready.append(edge.target)
+        return [self.by_id[node] for node in ready]
+
+    def code_at(self, place: Place) -> str:
+        """Return the code at a place that something in the graph names, without its indent; "" if it is not known."""
+        if place.file or place.cell:
+            return dict(self.codes).get(place.anywhen, "")
+        lines = self.code.split("\n")
+        return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+
+    def columns(self) -> dict[str, int]:
+        """Return where the operation that makes a tensor stands in an expression, by the tensor's name, counted from 1."""
+        operations = (node for node in reversed(self.nodes) if node.kind == "operation" and node.place is not None)
+        return {node.name: node.place.column for node in operations if node.name and node.place and node.place.column}
+
+    def to_json(self) -> str:
+        """Return the whole graph as JSON text, ending in a newline; :meth:`from_json` is the inverse.
+
+        >>> Graph.from_json(Graph(nodes=(Node("n0", "leaf"),)).to_json()).nodes[0].kind
+        'leaf'
+        """
+        return codec.dumped(self.as_dict())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the graph as JSON-able dicts; fields that hold their default are left out of codec."""
+        return {"format": codec.FORMAT, "version": codec.VERSION, **codec.plain(self, always=("title", *PARTS))}
+
+    @classmethod
+    def from_json(cls, text: str) -> Graph:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: not JSON, not a graph of gviz, a newer version, or a graph that breaks its own rules.
+        """
+        return cls.from_dict(codec.parsed(text))
+
+    @classmethod
+    def from_dict(cls, data: object) -> Graph:
+        """Return the graph of these dicts: the inverse of :meth:`as_dict`, and the one check of JSON.
+
+        Raises:
+            ValueError: as for :meth:`from_json`.
+        """
+        return cls(**codec.fields(cls, codec.of_this_version(data), ""))
+
+
+def _arrow(source: object, target: object) -> str:
+    """Return what an error calls an edge."""
+    return f"edge {excerpt(str(source))} -> {excerpt(str(target))}"

@@ -1,0 +1,68 @@
+"""A script as its code objects know it: which files are its own, and the places in them as people see them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from gviz.files import STDIN
+from gviz.graphs import Place
+from gviz.sources.notebook import Cells
+
+GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+PYTHON = os.path.join(os.path.dirname(os.__file__), "")
+"""Where Python's own library is."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """Where a script's code is.
+
+    Args:
+        file: its name as the user gave it, for messages.
+        code_file: its name in its code objects, which is absolute.
+        folder: where its neighbours are.
+        engine: what runs it: ``gviz`` or ``torch``.
+        cells: where the cells of a notebook are in its text; None for anything else.
+    """
+
+    file: str
+    code_file: str
+    folder: str
+    engine: str
+    cells: Cells | None = None
+
+    @classmethod
+    def of(cls, file: str, engine: str = "", cells: Cells | None = None) -> Script:
+        """Return the script of a file, or of standard input."""
+        code_file = (
+            file if file == STDIN else os.path.abspath(file)
+        )  # as Python: a script may change the current folder
+        folder = os.getcwd() if file == STDIN else os.path.dirname(code_file)
+        return cls(file, code_file, folder, engine, cells)
+
+    def place(self, line: int, code_file: str = "") -> Place:
+        """Return a line of the script, or of another file, as people see it: of a notebook the cell and its line."""
+        if code_file not in ("", self.code_file):
+            return Place(line, self.name(code_file))
+        return Place(line) if self.cells is None else self.cells.place(Place(line))
+
+    def spot(self, line: int) -> str:
+        """Return a line of the script with the file's name, for a message."""
+        place = self.place(line)
+        return f"{self.file} {place}" if place.cell else f"{self.file}:{line}"
+
+    def is_ours(self, code_file: str) -> bool:
+        """Return whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""
+        if code_file == self.code_file:
+            return True
+        if code_file.startswith((GVIZ, PYTHON)) or "site-packages" in code_file or "dist-packages" in code_file:
+            return False
+        return code_file.startswith(os.path.join(self.folder, ""))
+
+    def name(self, code_file: str) -> str:
+        """Return the name of a file in messages: the user's own for the script, short ones for its neighbours."""
+        if code_file == self.code_file:
+            return self.file
+        return os.path.join(os.path.dirname(self.file), os.path.relpath(code_file, self.folder))
