@@ -13,6 +13,7 @@ from gviz import sources
 from gviz.flow import flow_of
 from gviz.graphs import Graph
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
+from gviz.passes.modules import with_modules
 from gviz.pictures.options import RenderOptions
 from gviz.render import render, save
 from gviz.walk import FREED, TensorLike, by_name, is_tensor, walk
@@ -82,6 +83,7 @@ def graph(
     saved: bool = False,
     flow: bool = False,
     values: Values | None = "summary",
+    model: Any = None,
 ) -> Drawing:
     """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
 
@@ -98,6 +100,10 @@ def graph(
         flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones:
             what the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the
             graph.
+        values: ``summary`` for the elements of small tensors, and norm, extremes, mean, zeros, nan and inf of large
+            ones; ``full`` for all elements; None to read no numbers.
+        model: the ``nn.Module`` that has computed them: its parameters get their names, and operations the modules that
+            they belong to, as far as the names of the parameters tell.
 
     Raises:
         TypeError: an argument is not a tensor.
@@ -111,7 +117,7 @@ def graph(
         from gviz.static.out import picture  # TensorFlow's face is loaded if the program has used it
 
         return drawn(picture(owner, title=getattr(first, "name", "").partition(":")[0]))
-    names = by_name(params)
+    names = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
     if isinstance(tensors, dict):
         roots: dict[str, Any] = tensors
     else:
@@ -124,7 +130,10 @@ def graph(
             raise TypeError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
     graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors) if flow else None)
-    return drawn(as_it_is_now(graph, {**names, **roots}))
+    graph = as_it_is_now(graph, {**names, **roots})
+    if model is not None:
+        graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
+    return drawn(graph)
 
 
 def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:

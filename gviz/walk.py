@@ -127,7 +127,6 @@ class Origin(NamedTuple):
 
     Args:
         place: None for one that no call of the program has made itself.
-        module: the module that was called then.
         is_written: whether it wrote its result in place.
         seconds: how long the call took; None if that was not measured.
         kept: bytes that it saves for backward; None likewise.
@@ -135,7 +134,6 @@ class Origin(NamedTuple):
     """
 
     place: Place | None
-    module: Module | None = None
     is_written: bool = False
     seconds: float | None = None
     kept: int | None = None
@@ -154,6 +152,7 @@ def walk(
     flow: Mapping[NodeLike, NodeFlow] | None = None,
     origin_of: Callable[[NodeLike], Origin | None] | None = None,
     moments: Mapping[int, Moment] | None = None,
+    module_of: Mapping[object, Module] | None = None,
 ) -> Graph:
     """Return the graph below the roots.
 
@@ -167,6 +166,7 @@ def walk(
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
         origin_of: gives the place of the program that an operation was recorded at, where that is known.
+        module_of: the module that an operation was recorded in, or that holds a leaf, by the node or the name of the leaf.
         moments: what tensors were when backward ran, by their identity, as far as the program may have changed them since.
 
     Returns:
@@ -194,6 +194,8 @@ def walk(
         walker.add_flow(flow)
     if origin_of:
         walker.add_origins(origin_of)
+    if module_of:
+        walker.add_modules(module_of)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -500,19 +502,31 @@ class Walker:
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
-        places: dict[str, tuple[Place | None, Module | None]] = {}
+        places: dict[str, Place | None] = {}
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
             origin = origin_of(recorded[node.id])
-            place, module = places.get(user.get(node.id, ""), (None, None))
+            place = places.get(user.get(node.id, ""))
             if origin is not None:
-                place, module = origin.place or place, origin.module or (module if origin.place is None else None)
+                place = origin.place or place
                 facts = node.recorded._replace(is_written=origin.is_written, seconds=origin.seconds, kept=origin.kept)
                 own = (origin.numbers or node.numbers) if node.name is None else node.numbers
                 node = node._replace(recorded=facts, numbers=own)  # noqa: PLW2901 - the same box
-            places[node.id] = place, module
-            self.nodes[position] = node._replace(place=place, module=module)
+            places[node.id] = place
+            self.nodes[position] = node._replace(place=place)
+
+    def add_modules(self, module_of: Mapping[object, Module]) -> None:
+        """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""
+        things: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
+        for position, node in enumerate(self.nodes):
+            key = node.name if node.kind == "leaf" else things[node.id] if node.kind == "operation" else None
+            if key in module_of:
+                self.nodes[position] = node._replace(module=module_of[key])
+        for edge in self.edges:
+            source, target = (self.nodes[int(end[1:])] for end in (edge.source, edge.target))
+            if target.kind == "accumulate":
+                self.nodes[int(edge.target[1:])] = target._replace(module=source.module)
 
 
 def numel_of(tensor: TensorLike) -> int:

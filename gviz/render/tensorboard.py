@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import count, product
-from posixpath import commonpath
+from itertools import count
 
 from gviz import events
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Sizes
 from gviz.passes.elements import size_of
+from gviz.passes.modules import parts_of, with_modules
 from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS, RenderOptions
 
@@ -22,9 +22,6 @@ IGNORES = (*LOOKS, "view", "path", "by", "symbols")
 
 TYPES = {"leaf": "Placeholder", "frozen": "Placeholder", "constant": "Const", "saved": "Const"}
 """TensorFlow's names of operations that hold a tensor; one that passes it on is an Identity."""
-
-_DOT = re.compile(r"\.(?![^\[]*\])")
-"""Between the parts of a path: ``net.fc.weight``, not ``d['a.b']``."""
 
 _BACKWARD = re.compile(r"(?<=.)Backward\d*$")
 
@@ -41,6 +38,7 @@ def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
 
     Edges that carry no gradient (views, saved tensors) are control edges, which are dashed.
     """
+    graph = with_modules(graph)
     nodes = graph.by_id
     into: dict[str, list[Edge]] = {node_id: [] for node_id in nodes}
     used: dict[str, set[int]] = defaultdict(set)
@@ -113,10 +111,10 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     numbers: dict[str, count[int]] = defaultdict(lambda: count(1))
-    module_of = _modules(nodes, into)
     for node in nodes:
         if node.kind == "operation":
-            scope, last = module_of[node.id], _part(_BACKWARD.sub("", node.label))
+            scope = "/".join(map(_part, parts_of(node.scope))) if node.scope else ""
+            last = _part(_BACKWARD.sub("", node.label))
         elif node.kind == "accumulate" and into[node.id]:
             scope, last = names.get(into[node.id][0].source, ""), node.label
         else:
@@ -129,53 +127,9 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     return names
 
 
-def _modules(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
-    """Return the module that each operation belongs to, as a path; "" for none.
-
-    It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that
-    holds something that the operation is made from and something that is made from it.
-    """
-    sources = {node.id: [edge.source for edge in into[node.id] if edge.kind == "data"] for node in nodes}
-    parameters = {node.id: scope for node in nodes if node.kind == "leaf" and (scope := _path(node)[0])}
-    own: dict[str, str] = {}
-    derived: dict[str, str] = {}
-    for node in nodes:
-        direct = [parameters[source] for source in sources[node.id] if source in parameters]
-        if node.kind == "accumulate" and direct:
-            parameters[node.id] = direct[0]
-        elif node.kind == "operation":
-            near = direct or [derived[source] for source in sources[node.id] if source in derived]
-            if near:
-                own[node.id] = commonpath(near)
-            if direct and len(direct) >= node.recorded.slots:
-                derived[node.id] = own[node.id]
-    users: dict[str, list[str]] = defaultdict(list)
-    before, after = dict(own), dict(own)
-    for node in nodes:
-        _spread(before, node.id, sources[node.id])
-        for source in sources[node.id]:
-            users[source].append(node.id)
-    for node in reversed(nodes):
-        _spread(after, node.id, users[node.id])
-    for node in nodes:
-        if node.id not in own:
-            pairs = product(
-                {before.get(other, "") for other in sources[node.id]},
-                {after.get(other, "") for other in users[node.id]},
-            )
-            own[node.id] = max(map(commonpath, pairs), key=len, default="")
-    return own
-
-
-def _spread(known: dict[str, str], node_id: str, neighbours: list[str]) -> None:
-    """Give a node without a module the one that its neighbours have in common."""
-    if node_id not in known and (modules := [known[other] for other in neighbours if other in known]):
-        known[node_id] = commonpath(modules)
-
-
 def _path(node: Node) -> tuple[str, str]:
     """Return a tensor's name as the modules that it is in and the rest."""
-    *path, last = map(_part, _DOT.split(node.name or node.label or node.kind))
+    *path, last = map(_part, parts_of(node.name or node.label or node.kind))
     return "/".join(path), last
 
 

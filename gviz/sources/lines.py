@@ -49,7 +49,7 @@ class Lines:
             return Origin(None, kept=kept) if self.keeps else None
         is_written = noted.made.writes and not noted.made.is_view
         place = self.place(noted.made.where)._replace(run=noted.run)
-        return Origin(place, None, is_written, noted.seconds if costs else None, kept, noted.numbers)
+        return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers)
 
     def rows(
         self, rows: Iterable[TensorRow], named: Mapping[str, Any], assigned: Mapping[str, Place]

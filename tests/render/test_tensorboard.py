@@ -316,11 +316,11 @@ def test_a_module_is_a_box_with_what_works_on_its_parameters_or_between_its_part
     assert gviz("render", "net.py", "-o", "logs/").status == 0
     nodes = read(only_file(gviz.folder / "logs").read_bytes())
     leaves = ["x", "net/0/bias", "net/0/weight", "net/2/weight"]
-    inside = ["net/0/T", "net/0/Addmm", "net/0/Pow", "net/0/Sum", "net/Tanh", "net/2/T", "net/2/Mm"]
-    outside = ["Exp", "Abs", "Sum", "Add", "Mul", "loss"]
+    inside = ["net/0/T", "net/0/Addmm", "net/1/Tanh", "net/2/T", "net/2/Mm"]
+    outside = ["Exp", "Abs", "Sum", "Pow", "Sum_1", "Add", "Mul", "loss"]
     assert sorted(nodes) == sorted([*leaves, *(f"{leaf}/AccumulateGrad" for leaf in leaves), *inside, *outside])
-    assert nodes["net/2/Mm"].inputs == ["net/Tanh", "net/2/T"]
-    assert (nodes["net/0/T"].shapes, nodes["net/Tanh"].shapes) == ([(4, 3)], [(5, 3)])
+    assert nodes["net/2/Mm"].inputs == ["net/1/Tanh", "net/2/T"]
+    assert (nodes["net/0/T"].shapes, nodes["net/1/Tanh"].shapes) == ([(4, 3)], [(5, 3)])
 
 
 # What is written, and where to

@@ -6,7 +6,7 @@ import importlib
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.graphs import Graph, Node, Place, Stop
+from gviz.graphs import Graph, Module, Node, Place, Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.pasted import Parsed, parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
@@ -30,6 +30,7 @@ from gviz.sources.script.statements import statements
 from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import MEASURED, calls_watched
 from gviz.text import did_you_mean, joined
+from gviz.trace.modules import ModuleCalls, holders_of, module_names, modules_of
 from gviz.walk import graph_nodes
 
 if TYPE_CHECKING:
@@ -139,11 +140,12 @@ def _execute(
     error = line = None
     trace = _trace(engine, script, options)
     watch = calls_watched(script, engine, finder, space, options, after=stop.after_backward, trace=trace)
-    code = stop.compiled(parsed.code)
+    code, modules = stop.compiled(parsed.code), ModuleCalls(engine)
     with (
         _kept(engine, script.code_file, parsed.text),
         watch as calls,
         process as threads,
+        modules.noted(),
         trace or nullcontext(),
         stop.hooked(),
     ):
@@ -193,6 +195,7 @@ def _execute(
         _status(raised),
         changes,
         calls.last["grad"].names if "grad" in calls.last else {},
+        module_names({**space, **stop.local, **(call.names if call is not None else {})}, engine),
     )
 
 
@@ -384,6 +387,7 @@ def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions,
         flow=flow,
         origin_of=left.lines.of if left.lines else None,
         moments=then,
+        module_of=_module_of(roots.values(), left),
     )
     if options.flow:
         from gviz.explain.local import with_formula
@@ -412,6 +416,14 @@ def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions,
         earlier=about.earlier if about is not None else 0,
         codes=tuple(left.lines.codes.items()),
     )
+
+
+def _module_of(roots: Iterable[Any], left: ScriptResult) -> dict[object, Module]:
+    """Return the modules of operations, and those that hold parameters, by the names of the parameters."""
+    if not left.modules:
+        return {}
+    names = {key: path for key, (path, _) in left.modules.items()}
+    return {**modules_of(graph_nodes(roots), names), **holders_of(left.modules)}
 
 
 def _with_place_of_clearing(node: Node, cleared: Mapping[str, Place | None]) -> Node:

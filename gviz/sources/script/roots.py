@@ -46,6 +46,7 @@ class ScriptResult:
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
         gone: the leaves that the function had which called ``autograd.grad()`` last.
+        modules: its ``nn.Module`` objects by their identity, each with its name.
     """
 
     script: Script
@@ -62,6 +63,7 @@ class ScriptResult:
     status: int = 0
     changes: Changes | None = None
     gone: Mapping[str, Any] = field(default_factory=dict)
+    modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def assigned(self) -> Mapping[str, Place]:

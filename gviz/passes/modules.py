@@ -1,0 +1,119 @@
+"""Which module an operation belongs to, where nobody saw it being recorded: told by the names of the parameters.
+
+A guess from names puts what stands between two layers into the module above them. A graph whose operations were seen
+being recorded has no need of it: what is in none of its modules was computed outside of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product, takewhile
+from typing import TypeAlias
+
+from gviz.graphs import Graph, Module, Node
+
+Path: TypeAlias = tuple[str, ...]
+"""The names that lead to a module."""
+
+DOT = re.compile(r"\.(?![^\[]*\])")
+"""Between the parts of a path: ``net.fc.weight``, not ``d['a.b']``."""
+
+
+def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
+    """Return the graph with the modules of its nodes, as far as names of parameters tell; a graph that has them stays.
+
+    >>> from gviz.graphs import Edge
+    >>> nodes = Node("n0", "operation", "AddmmBackward0"), Node("n1", "leaf", name="net.fc.bias")
+    >>> [node.scope for node in with_modules(Graph(nodes, (Edge("n1", "n0"),))).nodes]
+    ['net.fc', 'net.fc']
+
+    Args:
+        graph: a recorded one.
+        kinds: the classes of modules, by their paths.
+    """
+    if graph.kind == "static" or any(node.module is not None for node in graph.nodes if node.kind == "operation"):
+        return graph
+    paths = {**paths_of_operations(graph), **{node.id: path_of(node) for node in graph.nodes if node.kind == "leaf"}}
+    for edge in graph.edges:
+        if graph.by_id[edge.target].kind == "accumulate":
+            paths[edge.target] = paths.get(edge.source, ())
+
+    def placed(node: Node) -> Node:
+        path = ".".join(paths.get(node.id, ()))
+        return (
+            node
+            if node.module is not None or not path
+            else node._replace(module=Module(path, (kinds or {}).get(path, "")))
+        )
+
+    return replace(graph, nodes=tuple(map(placed, graph.nodes)))
+
+
+def path_of(node: Node) -> Path:
+    """Return the modules that a tensor's name goes through."""
+    return tuple(DOT.split(node.name)[:-1]) if node.name else ()
+
+
+def paths_of_operations(graph: Graph) -> dict[str, Path]:
+    """Return the path of the module that each operation belongs to.
+
+    It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that
+    holds something that the operation is made from and something that is made from it.
+    """
+    nodes = [*graph.inputs_first()]
+    sources = {
+        node: [edge.source for edge in sorted(edges, key=lambda edge: edge.slot) if edge.kind == "data"]
+        for node, edges in graph.inputs.items()
+    }
+    parameters = {node.id: path for node in nodes if node.kind == "leaf" and (path := path_of(node))}
+    own = {
+        node.id: parts_of(node.module.path) for node in nodes if node.kind == "operation" and node.module is not None
+    }
+    derived: dict[str, Path] = {}
+    for node in nodes:
+        direct = [parameters[source] for source in sources[node.id] if source in parameters]
+        if node.kind == "accumulate" and direct:
+            parameters[node.id] = direct[0]
+        elif node.kind == "operation":
+            near = direct or [derived[source] for source in sources[node.id] if source in derived]
+            if near:
+                own[node.id] = common(near)
+            if direct and len(direct) >= node.recorded.slots:
+                derived[node.id] = own[node.id]
+    users: dict[str, list[str]] = defaultdict(list)
+    before, after = dict(own), dict(own)
+    for node in nodes:
+        spread(before, node.id, sources[node.id])
+        for source in sources[node.id]:
+            users[source].append(node.id)
+    for node in reversed(nodes):
+        spread(after, node.id, users[node.id])
+    for node in nodes:
+        if node.id not in own and node.kind == "operation":
+            above = {before.get(other, ()) for other in sources[node.id]}
+            below = {after.get(other, ()) for other in users[node.id]}
+            own[node.id] = max(map(common, product(above, below)), key=len, default=())
+    return own
+
+
+def parts_of(path: str) -> Path:
+    """Return the parts of a path."""
+    return tuple(DOT.split(path))
+
+
+def spread(known: dict[str, Path], node_id: str, neighbours: Sequence[str]) -> None:
+    """Give a node without a module the one that its neighbours have in common."""
+    if node_id not in known and (paths := [known[other] for other in neighbours if other in known]):
+        known[node_id] = common(paths)
+
+
+def common(paths: Sequence[Path]) -> Path:
+    """Return the part that paths have in common, from the beginning.
+
+    >>> common([("net", "fc1"), ("net", "fc2")])
+    ('net',)
+    """
+    return tuple(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*paths, strict=False)))

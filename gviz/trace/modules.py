@@ -1,0 +1,199 @@
+"""Which ``nn.Module`` recorded an operation: a note at the end of each call of a module, read once the graph is there.
+
+A call notes on the operation that made its result which operations are older than the call. What is younger, from the
+result down, was recorded in it; of calls within calls the innermost one counts. So a call costs the same whatever is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple
+from weakref import ReferenceType, ref
+
+from gviz.graphs import Module
+from gviz.trace.gradients import Known, recall, remember
+from gviz.walk import NodeLike
+
+KEY = "gviz.modules"
+"""Under which a node's ``metadata`` has the calls whose result it made."""
+
+ENGINE = "gviz.engine"
+
+DEEPEST = 3
+"""How far inside of lists, dictionaries and objects modules are looked for."""
+
+
+class ModuleCall(NamedTuple):
+    """A call of a module.
+
+    Args:
+        module: weakly.
+        kind: its class.
+        number: which call of this module it is, counted from 1.
+        start: what was recorded before the call has a smaller number.
+        depth: how many calls it is within.
+        above: the call that it is within.
+        own: the name that the module above has for this one; "" if it has none.
+    """
+
+    module: ReferenceType[Any]
+    kind: str
+    number: int
+    start: int
+    depth: int
+    above: ModuleCall | None
+    own: str
+
+    def path(self, names: Mapping[int, str]) -> str:
+        """Return the names that lead to the module; as far as the program has none, the module above and its name there."""
+        module = self.module()
+        known = names.get(id(module), "") if module is not None else ""
+        if known or self.above is None:
+            return known or self.kind
+        return f"{self.above.path(names)}.{self.own or self.kind}"
+
+
+class ModuleCalls:
+    """Notes the calls of modules.
+
+    Args:
+        engine: the module that the program knows as torch: gviz's engine, or PyTorch.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        self.stack: list[ModuleCall] = []
+        self.counts: Known[int] = {}
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Let the calls in the block be noted."""
+        if self.engine.__name__ == ENGINE:
+            layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
+            original = layer.__call__
+            layer.__call__ = self.around(original)
+            try:
+                yield
+            finally:
+                layer.__call__ = original
+        else:
+            hooks = import_module("torch.nn.modules.module")
+            handles = (
+                hooks.register_module_forward_pre_hook(lambda module, _: self.begin(module)),
+                hooks.register_module_forward_hook(lambda _, __, result: self.end(result), always_call=True),
+            )
+            try:
+                yield
+            finally:
+                for handle in handles:
+                    handle.remove()
+
+    def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method that calls a module of gviz's engine, noted."""
+
+        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name is seen in tracebacks
+            self.begin(module)
+            result = None
+            try:
+                result = original(module, *args, **kwargs)
+            finally:
+                self.end(result)
+            return result
+
+        return __call__
+
+    def begin(self, module: Any) -> None:
+        """Note that a module is called."""
+        number = (recall(self.counts, module) or 0) + 1
+        remember(self.counts, module, number)
+        above = self.stack[-1] if self.stack else None
+        owner = above.module() if above is not None else None
+        children = vars(owner).get("_modules", {}) if owner is not None else {}
+        own = next((name for name, child in children.items() if child is module), "")
+        call = ModuleCall(ref(module), type(module).__name__, number, self.now(), len(self.stack), above, own)
+        self.stack.append(call)
+
+    def end(self, result: Any) -> None:
+        """Note on what a call has made which call it was."""
+        call = self.stack.pop()
+        for tensor in tensors_in(result, self.engine.Tensor):
+            node = tensor.grad_fn
+            if node is not None and node._sequence_nr() >= call.start:  # noqa: SLF001 - PyTorch's own name
+                node.metadata.setdefault(KEY, []).append(call)
+
+    def now(self) -> int:
+        """Return the number that the next operation has, or a smaller one."""
+        if self.engine.__name__ == ENGINE:
+            return int(import_module("gviz.autograd.node").next_seq())
+        return int(self.engine.autograd._get_sequence_nr())  # noqa: SLF001 - as above
+
+
+def tensors_in(value: Any, kind: type) -> Iterator[Any]:
+    """Yield the tensors in what a module returns: one, or lists and dictionaries of them."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, kind):
+            yield item
+        elif isinstance(item, list | tuple):
+            todo += item
+        elif isinstance(item, dict):
+            todo += item.values()
+
+
+def modules_of(nodes: Mapping[NodeLike, Any], names: Mapping[int, str]) -> dict[object, Module]:
+    """Return the module that each operation was recorded in; nothing for one that was recorded in none.
+
+    Args:
+        nodes: the operations of a graph.
+        names: those of modules, by their identity.
+    """
+    calls = [(call, node) for node in nodes for call in getattr(node, "metadata", {}).get(KEY, ())]
+    found: dict[object, Module] = {}
+    for call, end in sorted(calls, key=lambda pair: pair[0].depth):
+        module = Module(call.path(names), call.kind, call.number)
+        todo, seen = [end], {end}
+        for node in todo:  # grows while it is read
+            found[node] = module
+            for following, _ in node.next_functions:
+                if following is not None and following not in seen and call.start <= order_of(following):
+                    seen.add(following)
+                    todo.append(following)
+    return found
+
+
+def holders_of(modules: Mapping[int, tuple[str, Any]]) -> dict[object, Module]:
+    """Return the module that holds each parameter, by the parameter's name in the program.
+
+    Args:
+        modules: from :func:`module_names`.
+    """
+    return {
+        f"{path}.{name}": Module(path, type(module).__name__)
+        for path, module in modules.values()
+        for name in vars(module).get("_parameters", {})
+    }
+
+
+def order_of(node: Any) -> int:
+    """Return the number of an operation in the order of recording; -1 for an AccumulateGrad, which no call records."""
+    return -1 if type(node).__name__ == "AccumulateGrad" else int(node._sequence_nr())  # noqa: SLF001 - as above
+
+
+def module_names(namespace: Mapping[str, Any], engine: Any) -> dict[int, tuple[str, Any]]:
+    """Return the modules that names of a program reach, by their identity: each with its first name, ``net.fc``, and itself."""
+    nn = import_module(f"{engine.__name__}.nn")
+    todo = [(name, value, 0) for name, value in namespace.items() if not name.startswith("__")]
+    names: dict[int, tuple[str, Any]] = {}
+    for name, value, depth in todo:  # grows while it is read
+        if isinstance(value, nn.Module) and "_modules" in vars(value):
+            if id(value) not in names:
+                names[id(value)] = name, value
+                todo += [(f"{name}.{child}", module, depth) for child, module in vars(value)["_modules"].items()]
+        elif depth < DEEPEST and type(value) in (list, tuple):
+            todo += [(f"{name}[{at}]", item, depth + 1) for at, item in enumerate(value)]
+        elif depth < DEEPEST and type(value) is dict:
+            todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in value.items() if type(key) in (str, int)]
+    return names
