@@ -99,7 +99,7 @@ def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
     return Cause(row.name, "frozen root", what, (*case.line_of_stop, *more), mend)
 
 
-def second(case: Case, row: TensorRow, stop: Stop) -> Cause:
+def second(case: Case, row: TensorRow, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
     link, by_hand = (
         link_of(case),
@@ -161,7 +161,7 @@ def link_of(case: Case) -> Edge | None:
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
-def written(case: Case, row: TensorRow, stop: Stop) -> Cause:
+def written(case: Case, row: TensorRow, _: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
     writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]

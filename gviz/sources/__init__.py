@@ -102,28 +102,12 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
 
         return reading(build(text, options), talk)
     from gviz.sources.expression import evaluate
-    from gviz.walk import DETAILED, FEW, walk
+    from gviz.sources.run import graph_of
 
-    evaluated = evaluate(text, options)
-    talk.say(*evaluated.notes, *not_finite(evaluated.names, evaluated.expressions))
-    graph = walk(
-        evaluated.roots,
-        evaluated.names,
-        saved=options.saved,
-        expressions=evaluated.expressions,
-        detailed=DETAILED if options.details else FEW,
-        statements=evaluated.statements,
-        flow=evaluated.flow,
-        origin_of=evaluated.lines.of if evaluated.lines else None,
-        most=options.most,
-    )
-    if evaluated.lines is not None:
-        graph = replace(graph, tensors=tuple(evaluated.lines.rows(graph.tensors, evaluated.names, {})), code=text)
-    if options.flow:
-        from gviz.explain.local import with_formula
-
-        graph = with_formula(graph)
-    return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(evaluated.names))
+    run = evaluate(text, options)
+    talk.say(*run.notes, *not_finite(run.names, run.expressions))
+    graph = graph_of(run, options)
+    return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(run.names))
 
 
 def _script(origin: Source, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from gviz.errors import SourceError
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.text import excerpt, joined
-
-if TYPE_CHECKING:
-    from gviz.sources.lines import Lines
 
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 """How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
@@ -215,26 +212,3 @@ class Note:
     def __str__(self) -> str:
         """Return the line."""
         return self.text
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """The result of an expression.
-
-    Args:
-        names: every named tensor, values and intermediates, in the order of first assignment.
-        roots: name -> root tensor, in the order asked for.
-        expressions: automatically named intermediate -> what it stands for, ``{"a": "x + w"}``.
-        statements: name -> what its tensor was computed by, for these and for assigned names.
-        flow: how the gradient flows through each operation, if that was asked for.
-        notes: what there is to say, in order.
-        lines: the places of its operations, if they were asked for.
-    """
-
-    names: dict[str, Any]
-    roots: dict[str, Any]
-    expressions: dict[str, str]
-    statements: dict[str, str]
-    flow: Mapping[Any, Any] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
-    lines: Lines | None = None

@@ -23,8 +23,9 @@ from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import Text, read_program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
-from gviz.sources.options import Evaluated, Note, SourceOptions, short
+from gviz.sources.options import Note, SourceOptions, short
 from gviz.sources.order import derivatives
+from gviz.sources.run import Pass, Run
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import NodeFlow, NodeLike
 
@@ -41,7 +42,7 @@ MOST_WARNINGS = 3
 """More values that are not used have one warning together: they come from a file of them."""
 
 
-def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
+def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     """Compute an expression, and run backward from its roots.
 
     Args:
@@ -78,10 +79,10 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Evaluated:
     if options.order:
         roots, more = derivatives(roots, tensors, options)
         tensors, notes = tensors | roots, notes + more
-    flows = _flow(options, tuple(roots.values())) if options.flow else {}  # before backward frees the graph
+    about = Pass("backward", flow=_flow(options, tuple(roots.values())) if options.flow else {})  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)
-    return Evaluated(tensors, roots, names.expressions, names.statements, flows, tuple(notes), lines)
+    return Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
 
 
 def _lines(program: Program, options: SourceOptions) -> Lines | None:

@@ -6,7 +6,7 @@ import importlib
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.graphs import Graph, Module, Node, Place, Stop
+from gviz.graphs import Graph, Place, Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.pasted import Parsed, parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
+from gviz.sources.run import Pass, Run, graph_of
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.failure import describe
@@ -30,7 +31,7 @@ from gviz.sources.script.statements import statements
 from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import MEASURED, calls_watched
 from gviz.text import did_you_mean, joined
-from gviz.trace.modules import ModuleCalls, holders_of, module_names, modules_of
+from gviz.trace.modules import ModuleCalls, module_names
 from gviz.walk import graph_nodes
 
 if TYPE_CHECKING:
@@ -349,8 +350,6 @@ def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tup
 
 def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
-    from gviz.walk import DETAILED, FEW, tensor_row, walk
-
     call, about = left.calls.chosen, left.calls.of(roots.values())
     is_calls = call is not None and about is call.about
     moments = (left.then, left.names) if is_calls else (left.names, left.then)
@@ -359,74 +358,29 @@ def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions,
     unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, names.values()))
     gone = {name: leaf for name, leaf in left.gone.items() if name not in names and id(leaf) in unnamed}
     names = {**names, **gone}
-    if options.flow:
-        from gviz.sources.lines import leaves_below, unnamed_leaves
-
-        names = {**names, **unnamed_leaves(names, leaves_below(names))}
-    written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
-    texts = {name: text for name, text in statements(left.tree).items() if name not in written_in_place}
-    flow = about.flow if about is not None else {}
-    if options.jacobians and not flow and not any(tensor.numel() != 1 for tensor in roots.values()):
+    about = about or Pass("")
+    if options.jacobians and not about.flow and not any(tensor.numel() != 1 for tensor in roots.values()):
         from gviz.flow import flow_of
 
-        flow = flow_of(dict(roots), jacobians=True)
+        about = replace(about, flow=flow_of(dict(roots), jacobians=True))
     if options.order and roots:
         from gviz.sources.order import derivatives, factors
 
         roots, more = derivatives(roots, names, options)
         talk.say(*more)
-        flow, about = factors(roots) if options.flow else {}, None
-    then = about.moments if about is not None else {}
-    graph = walk(
-        roots,
+        about = Pass("", flow=factors(roots) if options.flow else {})
+    written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
+    run = Run(
         names,
-        saved=options.saved,
-        most=options.most,
-        detailed=DETAILED if options.details else FEW,
-        statements=texts,
-        flow=flow,
-        origin_of=left.lines.of if left.lines else None,
-        moments=then,
-        module_of=_module_of(roots.values(), left),
-    )
-    if options.flow:
-        from gviz.explain.local import with_formula
-
-        graph = with_formula(graph)
-    listed = {**(left.names or names), **gone}  # of a script that does all in functions, what these functions held
-    known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
-    tensors = {
-        name: known.get(name) or tensor_row(name, tensor, most=options.most, moment=then.get(id(tensor)))
-        for name, tensor in listed.items()
-    }
-    if left.lines is None:
-        return replace(graph, tensors=tuple(tensors.values()), code=left.code if options.watch else "")
-    rows = tuple(left.lines.rows(tensors.values(), listed, left.assigned))
-    every = {**names, **listed}
-    called = call.tensors if call is not None else ()
-    cleared = {row.name: row.history.grad_cleared for row in rows}
-    return replace(
-        graph,
-        nodes=tuple(_with_place_of_clearing(node, cleared) for node in graph.nodes),
-        tensors=rows,
+        roots,
+        statements={name: text for name, text in statements(left.tree).items() if name not in written_in_place},
+        lines=left.lines,
+        about=about,
+        listed={**(left.names or names), **gone},  # of a script that does all in functions, what these functions held
         code=left.code,
-        backward=about.place if about is not None else None,
-        writes=left.lines.writes_in(left.error.what, called) if left.error is not None else (),
-        breaks=tuple(left.lines.breaks(graph_nodes(every.values()), [*roots.values(), *called], every)),
-        earlier=about.earlier if about is not None else 0,
-        codes=tuple(left.lines.codes.items()),
+        assigned=left.assigned,
+        modules=left.modules,
+        called=call.tensors if call is not None else (),
+        error=left.error.what if left.error is not None else "",
     )
-
-
-def _module_of(roots: Iterable[Any], left: ScriptResult) -> dict[object, Module]:
-    """Return the modules of operations, and those that hold parameters, by the names of the parameters."""
-    if not left.modules:
-        return {}
-    names = {key: path for key, (path, _) in left.modules.items()}
-    return {**modules_of(graph_nodes(roots), names), **holders_of(left.modules)}
-
-
-def _with_place_of_clearing(node: Node, cleared: Mapping[str, Place | None]) -> Node:
-    """Return a node that says where its gradient was taken away, if that is known."""
-    place = cleared.get(node.name or "") if node.later is not None else None
-    return node if node.later is None or place is None else node._replace(later=node.later._replace(cleared_at=place))
+    return graph_of(run, options)

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gviz.graphs import Gradient, Moment, Place
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.sources.options import SourceOptions
+from gviz.sources.run import Pass
 from gviz.sources.script.names import shallow
 from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
@@ -27,31 +28,6 @@ if TYPE_CHECKING:
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
 for."""
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it.
-
-    Args:
-        function: its name.
-        place: the script's line that the call came from; None if no line of the script was running.
-        flow: how the gradient is going to flow, if that was asked for.
-        kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
-        moments: what the tensors were when it ran, by their identity.
-        earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
-        number: which call this is, counted from 1.
-        is_first_bad: whether it is the first of the last calls that all left something that is not finite.
-    """
-
-    function: str
-    place: Place | None = None
-    flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
-    kept: Mapping[NodeLike, int] | None = None
-    moments: Mapping[int, Moment] = field(default_factory=dict)
-    earlier: int = 0
-    number: int = 1
-    is_first_bad: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +98,7 @@ def calls_watched(
         The calls, as they come.
     """
     calls = Calls()
-    watcher = _Watcher(script, engine, namespace, options, calls, after, trace)
+    watcher = _Watcher(script, engine, namespace, options, calls, after=after, trace=trace)
     module, method, of_several, asked = (
         engine.autograd,
         engine.Tensor.backward,
@@ -148,6 +124,7 @@ class _Watcher:
         namespace: Mapping[str, Any],
         options: SourceOptions,
         calls: Calls,
+        *,
         after: Callable[[Place | None], None],
         trace: Trace | None,
     ) -> None:

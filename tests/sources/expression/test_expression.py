@@ -12,19 +12,20 @@ from program import ROOT
 
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.options import Evaluated, SourceOptions
+from gviz.sources.options import SourceOptions
 from gviz.sources.reading import not_finite
+from gviz.sources.run import Run
 
 
-def run(text: str, *values: str, **options: Any) -> Evaluated:
+def run(text: str, *values: str, **options: Any) -> Run:
     return evaluate(text, SourceOptions(values=dict(text.split("=", 1) for text in values), **options))
 
 
-def numbers(result: Evaluated) -> dict[str, Any]:
+def numbers(result: Run) -> dict[str, Any]:
     return {name: tensor.tolist() for name, tensor in result.names.items()}
 
 
-def grads(result: Evaluated) -> dict[str, Any]:
+def grads(result: Run) -> dict[str, Any]:
     return {
         name: tensor.grad.tolist()
         for name, tensor in result.names.items()
@@ -32,7 +33,7 @@ def grads(result: Evaluated) -> dict[str, Any]:
     }
 
 
-def texts(result: Evaluated, level: str | None = None) -> list[str]:
+def texts(result: Run, level: str | None = None) -> list[str]:
     return [note.text for note in result.notes if level in (None, note.level)]
 
 

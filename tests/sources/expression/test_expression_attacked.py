@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from gviz.errors import GvizError
 from gviz.sources.expression import allowed as names
 from gviz.sources.expression import evaluate
-from gviz.sources.options import Evaluated, SourceOptions
+from gviz.sources.options import SourceOptions
+from gviz.sources.run import Run
 
 pytestmark = pytest.mark.fuzz
 relaxed = fuzzing.relaxed(150)
@@ -75,7 +76,7 @@ def formula(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 formulas = st.recursive(st.sampled_from(ATOMS), formula, max_leaves=8)
 
 
-def attempt(text: str, values: dict[str, str] | None = None, **options: Any) -> Evaluated | None:
+def attempt(text: str, values: dict[str, str] | None = None, **options: Any) -> Run | None:
     """What an expression comes to, None where it is refused in words."""
     try:
         with warnings.catch_warnings():

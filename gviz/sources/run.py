@@ -1,0 +1,146 @@
+"""A program after its run, be it an expression or a script, and the one way from there to its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gviz.graphs import Graph, Module, Moment, Place, TensorRow
+from gviz.sources.options import Note, SourceOptions
+from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk
+
+if TYPE_CHECKING:
+    from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it.
+
+    Args:
+        function: its name.
+        place: the script's line that the call came from; None if no line of the script was running.
+        flow: how the gradient is going to flow, if that was asked for.
+        kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
+        moments: what the tensors were when it ran, by their identity.
+        earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
+        number: which call this is, counted from 1.
+        is_first_bad: whether it is the first of the last calls that all left something that is not finite.
+    """
+
+    function: str
+    place: Place | None = None
+    flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
+    kept: Mapping[NodeLike, int] | None = None
+    moments: Mapping[int, Moment] = field(default_factory=dict)
+    earlier: int = 0
+    number: int = 1
+    is_first_bad: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program after its run.
+
+    Args:
+        names: every named tensor that the picture may show, in the order of first assignment.
+        roots: name -> root tensor, in the order asked for.
+        expressions: automatically named intermediate -> what it stands for, ``{"a": "x + w"}``.
+        statements: name -> what its tensor was computed by, for these and for assigned names.
+        notes: what there is to say, in order.
+        lines: the places of its operations, if they were asked for.
+        about: the backward that the graph is of: the gradients on their way, and what the tensors were then.
+        listed: the tensors of the table, if these are others than the picture's.
+        code: its text.
+        assigned: name -> the line that gives it its value.
+        modules: its ``nn.Module`` objects by their identity, each with its name.
+        called: the tensors that backward was called on.
+        error: what the error said that it stopped with; "" if it came to its end.
+    """
+
+    names: Mapping[str, Any]
+    roots: Mapping[str, Any]
+    expressions: Mapping[str, str] = field(default_factory=dict)
+    statements: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    lines: Lines | None = None
+    about: Pass = Pass("")
+    listed: Mapping[str, Any] | None = None
+    code: str = ""
+    assigned: Mapping[str, Place] = field(default_factory=dict)
+    modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
+    called: tuple[Any, ...] = ()
+    error: str = ""
+
+
+def graph_of(run: Run, options: SourceOptions) -> Graph:
+    """Return the graph below the roots of a run, as options want it."""
+    about, moments = run.about, run.about.moments
+    names = {**run.names}
+    if options.flow and run.listed is not None:
+        from gviz.sources.lines import leaves_below, unnamed_leaves
+
+        names |= unnamed_leaves(names, leaves_below(names))
+    graph = walk(
+        run.roots,
+        names,
+        saved=options.saved,
+        expressions=run.expressions,
+        most=options.most,
+        detailed=DETAILED if options.details else FEW,
+        statements=run.statements,
+        flow=about.flow,
+        origin_of=run.lines.of if run.lines is not None else None,
+        moments=moments,
+        module_of=module_of(run) if run.modules else None,
+    )
+    if options.flow:
+        from gviz.explain.local import with_formula
+
+        graph = with_formula(graph)
+    listed = names if run.listed is None else run.listed
+    known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
+    rows = [
+        known.get(name)
+        or tensor_row(name, tensor, run.expressions.get(name), most=options.most, moment=moments.get(id(tensor)))
+        for name, tensor in listed.items()
+    ]
+    if run.lines is None:
+        return replace(graph, tensors=tuple(rows), code=run.code if options.watch else "")
+    return with_places(
+        replace(graph, code=run.code, backward=about.place, earlier=about.earlier), rows, listed, names, run
+    )
+
+
+def module_of(run: Run) -> dict[object, Module]:
+    """Return the modules of operations, and those that hold leaves, by the leaves' names."""
+    from gviz.trace.modules import holders_of, modules_of
+
+    paths = {key: path for key, (path, _) in run.modules.items()}
+    return {**modules_of(graph_nodes(run.roots.values()), paths), **holders_of(run.modules)}
+
+
+def with_places(
+    graph: Graph, rows: list[TensorRow], listed: Mapping[str, Any], names: Mapping[str, Any], run: Run
+) -> Graph:
+    """Return the graph with what a trace has told: places of tensors, what cut them off, what became of gradients."""
+    lines, every = run.lines, {**names, **listed}
+    if lines is None:
+        return graph
+    placed = tuple(lines.rows(rows, listed, run.assigned))
+    cleared = {row.name: row.history.grad_cleared for row in placed}
+    nodes = (
+        node
+        if node.later is None
+        else node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or "")))
+        for node in graph.nodes
+    )
+    return replace(
+        graph,
+        nodes=tuple(nodes),
+        tensors=placed,
+        writes=lines.writes_in(run.error, run.called) if run.error else (),
+        breaks=tuple(lines.breaks(graph_nodes(every.values()), [*run.roots.values(), *run.called], every)),
+        codes=tuple(lines.codes.items()),
+    )
