@@ -38,7 +38,7 @@ DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the
 walk."""
 
-CHUNK = 1 << 20
+CHUNK = 1 << 17
 """Elements of a large tensor that are looked at at a time, so that what is computed of them takes no memory."""
 
 MOST_FLOWING = 300
@@ -252,16 +252,17 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
         most: elements that are listed; None to read no numbers.
     """
     shape, dtype = shape_of(tensor), str(tensor.dtype).rpartition(".")[2]
-    if most is None or getattr(tensor, "is_meta", False):
+    if most is None or not all(isinstance(size, int) for size in shape):
         return Numbers(shape, dtype)
     own = tensor.detach()
-    if not shape:
-        return Numbers(shape, dtype, elements_of((own.tolist(),)))
-    if not all(isinstance(size, int) for size in shape) or getattr(tensor, "is_nested", False):
+    try:
+        if not shape:
+            return Numbers(shape, dtype, elements_of((own.tolist(),)))
+        if numel_of(tensor) <= most:
+            return Numbers(shape, dtype, elements_of(own.reshape(-1).tolist()))
+        return Numbers(shape, dtype, None, summary_of(own))
+    except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         return Numbers(shape, dtype)
-    if numel_of(tensor) <= most:
-        return Numbers(shape, dtype, elements_of(own.reshape(-1).tolist()))
-    return Numbers(shape, dtype, None, summary_of(own))
 
 
 def shape_of(tensor: TensorLike) -> Sizes:
@@ -601,7 +602,10 @@ def number_of(tensor: TensorLike) -> str:
 def made_shape(node: NodeLike) -> Sizes | None:
     """Return the shape of what an operation made, which a gradient that arrives must have; None if it made several tensors."""
     made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
-    return sizes(made[0].shape) if len(made) == 1 else None
+    try:
+        return sizes(made[0].shape) if len(made) == 1 else None
+    except RuntimeError:  # of a nested tensor PyTorch knows none
+        return None
 
 
 def state_of(row: TensorRow, grad: Gradient) -> str:

@@ -39,9 +39,15 @@ def plain(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
     defaults = defaults_of(kind)
     return {
         name: jsonable(getattr(record, name))
-        for name in kind.__annotations__
+        for name in names_of(kind)
         if name in always or name not in defaults or getattr(record, name) != defaults[name]
     }
+
+
+def names_of(record: Any) -> Collection[str]:
+    """Return the names of a record's fields: of a named tuple, or of a dataclass."""
+    names: Collection[str] = record._fields if hasattr(record, "_fields") else record.__dataclass_fields__
+    return names
 
 
 def jsonable(value: Any) -> Any:
@@ -60,7 +66,7 @@ def defaults_of(record: Any) -> Mapping[str, Any]:
     """Return the defaults of a record's fields, by their names."""
     if hasattr(record, "_field_defaults"):
         return record._field_defaults  # type: ignore[no-any-return]
-    return {name: vars(record)[name] for name in record.__annotations__ if name in vars(record)}
+    return {name: getattr(record, name) for name in names_of(record) if hasattr(record, name)}
 
 
 # ---------------------------------------------------------------- from JSON
