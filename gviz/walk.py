@@ -277,12 +277,13 @@ def summary_of(tensor: Any) -> Summary:
     """Return what the numbers of a large tensor come to, chunk by chunk."""
     order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
     flat = tensor.permute(order).reshape(-1)  # in the order of memory, so that a transposed tensor is not copied
+    is_complex = flat.is_complex()  # which has neither order nor a real mean
     squares = total = 0.0
     smallest, largest = math.inf, -math.inf
     zeros = nans = infs = 0
     for start in range(0, len(flat), CHUNK):
         chunk = flat[start : start + CHUNK]
-        if chunk.is_complex():
+        if is_complex:
             chunk = chunk.abs()
         if not str(chunk.dtype).endswith(("float32", "float64")):
             chunk = chunk.double()
@@ -295,8 +296,9 @@ def summary_of(tensor: Any) -> Summary:
         if not math.isfinite(part):
             nans += int(chunk.isnan().sum())
             infs += int(chunk.isinf().sum())
-    ends = (math.nan, math.nan) if nans else (smallest, largest)
-    return Summary(math.sqrt(squares), *ends, total / len(flat), zeros, nans, infs)
+    ends = (math.nan, math.nan) if nans or is_complex else (smallest, largest)
+    mean = math.nan if is_complex else total / len(flat)
+    return Summary(math.sqrt(squares), *ends, mean, zeros, nans, infs)
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:

@@ -1,0 +1,151 @@
+"""All numbers of a graph are of the moment when its backward ran; what the program did afterwards is said apart."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gviz
+from gviz.graphs import Graph, Node, Place
+from gviz.graphs.numbers import Numbers
+
+UPDATE = """\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+x = torch.tensor(2.0)
+L = (w * x - 1) ** 2
+L.backward()
+with torch.no_grad():
+    w -= 0.01 * w.grad
+w.grad = None
+"""
+
+TWO = """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss1 = (w ** 2).sum()
+loss1.backward()
+loss2 = (3 * w).sum()
+loss2.backward()
+with torch.no_grad():
+    w *= 10
+w.grad.zero_()
+"""
+
+TRAINING = """\
+import torch
+torch.manual_seed(0)
+layer = torch.nn.Linear(40, 30)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    before = layer.weight.detach().clone()
+    loss = layer(torch.ones(5, 40)).pow(2).mean()
+    loss.backward()
+    grad = layer.weight.grad.clone()
+    optimizer.step()
+"""
+
+ENGINES = [pytest.param("gviz"), pytest.param("torch", marks=pytest.mark.torch)]
+
+
+def graph(tmp_path: Path, code: str, **options: Any) -> Graph:
+    (tmp_path / "net.py").write_text(code)
+    return gviz.read(tmp_path / "net.py", gviz.SourceOptions(**options)).graph
+
+
+def leaf(drawn: Graph, name: str) -> Node:
+    return next(node for node in drawn.nodes if node.name == name and node.kind == "leaf")
+
+
+def values(numbers: Numbers | None) -> Any:
+    return None if numbers is None else numbers.nested()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("flow", [False, True])
+def test_a_leaf_has_the_numbers_of_backward_and_says_what_became_of_them(
+    tmp_path: Path, engine: str, flow: bool
+) -> None:
+    w = leaf(graph(tmp_path, UPDATE, flow=flow, engine=engine), "w")
+    assert (values(w.numbers), values(w.grad.value)) == (3.0, 20.0)
+    assert w.later is not None
+    assert values(w.later.numbers) == pytest.approx(2.8)
+    assert (w.later.is_cleared, w.later.cleared_at) == (True, None)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_line_that_clears_a_gradient_is_known_where_lines_are_traced(tmp_path: Path, engine: str) -> None:
+    w = leaf(graph(tmp_path, UPDATE, diagnose=True, engine=engine), "w")
+    assert w.later is not None
+    assert w.later.cleared_at == Place(8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("root", "grad", "before"), [("loss1", [2.0, 4.0], None), ("loss2", [5.0, 7.0], [2.0, 4.0])])
+def test_each_root_has_what_its_own_pass_brought_and_what_was_there_before(
+    tmp_path: Path, engine: str, root: str, grad: list[float], before: list[float] | None
+) -> None:
+    w = leaf(graph(tmp_path, TWO, roots=(root,), engine=engine), "w")
+    assert (values(w.numbers), values(w.grad.value), values(w.grad.before)) == ([1.0, 2.0], grad, before)
+    assert w.later is not None
+    assert (values(w.later.numbers), values(w.later.grad)) == ([10.0, 20.0], [0.0, 0.0])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_numbers_of_a_large_parameter_are_those_before_the_step(tmp_path: Path, engine: str) -> None:
+    drawn = graph(tmp_path, TRAINING, engine=engine)
+    weight = leaf(drawn, "layer.weight")
+    rows = {row.name: row for row in drawn.tensors}
+    assert weight.numbers == rows["before"].numbers
+    assert weight.grad.value == rows["grad"].numbers
+    assert weight.numbers is not None
+    assert (weight.numbers.elements, weight.numbers.numel) == (None, 1200)
+    assert rows["layer.weight"].numbers != weight.numbers
+    moment = rows["layer.weight"].moment
+    assert moment is not None
+    assert moment.numbers == weight.numbers
+
+
+def test_the_table_has_what_the_script_left(tmp_path: Path) -> None:
+    rows = {row.name: row for row in graph(tmp_path, UPDATE).tensors}
+    assert values(rows["w"].numbers) == pytest.approx(2.8)
+    assert rows["w"].grad.value is None
+    moment = rows["w"].moment
+    assert moment is not None
+    assert (values(moment.numbers), values(moment.grad.value)) == (3.0, 20.0)
+    assert (rows["x"].moment, rows["L"].moment) == (None, None)
+
+
+def test_no_tensor_lives_longer_for_being_noted(tmp_path: Path) -> None:
+    code = (
+        "import gc, weakref, torch\nw = torch.ones(3, requires_grad=True)\nlosses = []\n"
+        "for step in range(5):\n    loss = (w * w).sum()\n    loss.backward()\n    losses.append(weakref.ref(loss))\n"
+        "gc.collect()\nalive = torch.tensor(float(sum(one() is not None for one in losses)))\n"
+    )
+    rows = {row.name: row for row in graph(tmp_path, code).tensors}
+    assert values(rows["alive"].numbers) == 1.0  # the last one, which has a name
+
+
+def test_a_graph_of_tensors_that_were_written_after_backward_says_so() -> None:
+    from gviz import engine as torch
+
+    w = torch.tensor(3.0, requires_grad=True)
+    loss = (w * w) ** 2
+    loss.backward()
+    assert "now" not in leaf(gviz.graph(loss, {"w": w}), "w").state
+    with torch.no_grad():
+        w -= 1
+    assert leaf(gviz.graph(loss, {"w": w}), "w").state == "its numbers are those of now"
+
+
+def test_a_reading_lets_go_of_the_tensors(tmp_path: Path) -> None:
+    reading = gviz.read("y=x*w", x=2, w=3)
+    kept = weakref.ref(reading)
+    del reading
+    gc.collect()
+    assert kept() is None
