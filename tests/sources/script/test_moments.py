@@ -54,6 +54,8 @@ ENGINES = [pytest.param("gviz"), pytest.param("torch", marks=pytest.mark.torch)]
 
 
 def graph(tmp_path: Path, code: str, **options: Any) -> Graph:
+    if options.get("engine") == "torch":
+        pytest.importorskip("torch")
     (tmp_path / "net.py").write_text(code)
     return gviz.read(tmp_path / "net.py", gviz.SourceOptions(**options)).graph
 
