@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gviz.static.dtypes import DType, DTypeLike, as_dtype, as_value, bool_, int32
-from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import leaves
 from gviz.static.table import outputs_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from gviz.static.graph import TensorLike
 
 
 def is_tensor(value: object) -> bool:

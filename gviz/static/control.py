@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.static.build import add, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
-from gviz.static.graph import Operation, Tensor, get_default_graph
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, nesting, refilled, relaxed
-
-if TYPE_CHECKING:
-    from gviz.static.graph import Graph, TensorLike
 
 
 class Context:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from gviz.static.graph import Operation
+
+class HasType(Protocol):
+    """An operation, as far as a message names it."""
+
+    name: str
+    type: str
 
 
 class OpError(Exception):
     """Something that went wrong while operations ran, with the operation if it is known."""
 
-    def __init__(self, message: str, op: Operation | None = None) -> None:
+    def __init__(self, message: str, op: HasType | None = None) -> None:
         where = "" if op is None else f"\n\t [[node {op.name} ({op.type})]]"
         super().__init__(message + where)
         self.message = message

@@ -14,14 +14,12 @@ import numpy as np
 
 from gviz.static.build import add, alike, apply, cast, constant, convert, graph_of, is_tensor, make, named
 from gviz.static.dtypes import DTypeLike, as_dtype, float32, int32
-from gviz.static.graph import Operation, Tensor, get_default_graph
+from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
 from gviz.static.table import REDUCTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from gviz.static.graph import TensorLike
 
 DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "

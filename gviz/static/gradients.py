@@ -14,20 +14,17 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add, cast, convert, make
 from gviz.static.control import Branches, Context, Loop, Unit, cond, opened, unit_of
-from gviz.static.graph import Operation, Tensor, refill, tensors_in
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, refill, tensors_in
 from gviz.static.kernels import KERNELS, function_of
 from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
-
-if TYPE_CHECKING:
-    from gviz.static.graph import Graph, TensorLike
 
 Axes: TypeAlias = "tuple[int, ...] | None"
 

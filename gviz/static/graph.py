@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from gviz.static.dtypes import DType
 from gviz.static.errors import OperatorNotAllowedInGraphError
@@ -20,12 +20,29 @@ from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, merged, refi
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from gviz.static.control import Context
-    from gviz.static.variables import Variable
 
-Node: TypeAlias = "Operation | Tensor | Variable"
-"""A part of a graph, as users name one: a variable stands for its own tensor."""
-TensorLike: TypeAlias = "Tensor | Variable | ArrayLike | Sequence[TensorLike] | None"
+class HasTensor(Protocol):
+    """A variable: it stands for its own tensor, and for what it holds."""
+
+    _ref: Tensor
+    _read: Tensor
+
+
+class ControlFlowContext(Protocol):
+    """The inside of a loop or of a branch, as an operation in it knows it."""
+
+    outer: ControlFlowContext | None
+
+    def captured(self, inputs: Sequence[Tensor], op: Operation, /) -> tuple[Tensor, ...]:
+        """Return a new operation's inputs as they are inside."""
+
+    def bring_in(self, tensor: Tensor, name: str, /) -> Tensor:
+        """Return a tensor as it is inside."""
+
+
+GraphElement: TypeAlias = "Operation | Tensor | HasTensor"
+"""A part of a graph, as users name one."""
+TensorLike: TypeAlias = "Tensor | HasTensor | ArrayLike | Sequence[TensorLike] | None"
 """A tensor, or what a function makes one of: numbers, arrays, lists of both. None is refused there."""
 
 
@@ -132,7 +149,7 @@ class Graph:
         self.operations: dict[str, Operation] = {}
         self.finalized = False
         self.scope = ""  # in front of new names, with its slash
-        self.context: Context | None = None  # the loop or branch that is being built
+        self.context: ControlFlowContext | None = None  # the loop or branch that is being built
         self.control: list[
             tuple[list[Operation], set[Operation]]
         ] = []  # what was asked for, and what was made under it
@@ -177,7 +194,7 @@ class Graph:
             self.scope = before
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Node] | None) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Iterable[GraphElement] | None) -> Iterator[None]:
         """Have operations made inside run after these; None forgets those that are asked for outside."""
         before, context = self.control, self.context
         if control_inputs is None:
@@ -239,7 +256,7 @@ class Graph:
             )
         return op.outputs[int(index)]
 
-    def as_graph_element(self, obj: Node | str, *, allow_operation: bool = True) -> Tensor | Operation:
+    def as_graph_element(self, obj: GraphElement | str, *, allow_operation: bool = True) -> Tensor | Operation:
         """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError if there is none."""
         if isinstance(obj, str):
             is_tensors = ":" in obj or not allow_operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from gviz.graphs import Edge, Module, Node, Recorded
 from gviz.graphs import Graph as Picture
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.static.dtypes import Array, DType
-
-if TYPE_CHECKING:
-    from gviz.static.graph import Graph, Operation, Tensor
+from gviz.static.graph import Graph, Operation, Tensor
 
 MOST_VALUES = 1_000
 KINDS = {

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from gviz.static.control import Branches, Loop, refuse_endless, unit_of
+from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
 from gviz.static.dtypes import Array
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
@@ -23,9 +23,6 @@ from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
 from gviz.static.shapes import listed
 from gviz.static.table import call_of
-
-if TYPE_CHECKING:
-    from gviz.static.control import Unit
 
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000

@@ -12,17 +12,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import combinations, islice, product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gviz.static.dtypes import DType, as_dtype
-from gviz.static.graph import Tensor, refill, tensors_in
+from gviz.static.graph import Operation, Tensor, refill, tensors_in
 from gviz.static.kernels import function_of
 from gviz.static.shapes import ClashError, Dims, listed, relaxed
-
-if TYPE_CHECKING:
-    from gviz.static.graph import Operation
 
 Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"

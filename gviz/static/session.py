@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
+from typing import Any, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -15,17 +15,14 @@ from gviz.static.build import convert
 from gviz.static.dtypes import Array, as_dtype, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
-from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
+from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.rules import constant_value
 from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 
-if TYPE_CHECKING:
-    from gviz.static.graph import Node
-
 __all__ = ["InteractiveSession", "Session", "function", "get_default_session"]
 
-Fetches: TypeAlias = "Node | str | Sequence[Fetches] | Mapping[str, Fetches]"
+Fetches: TypeAlias = "GraphElement | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"
 """Values for tensors, for variables or for names."""
 Reader: TypeAlias = "Callable[[object], Array]"
@@ -91,11 +88,11 @@ class Session:
             return results[0]
         return list(results) if is_flat else refilled(fetches, iter(results))
 
-    def plan(self, fetches: Fetches, feeds: Iterable[Node | str] = ()) -> Plan:
+    def plan(self, fetches: Fetches, feeds: Iterable[GraphElement | str] = ()) -> Plan:
         """Return what a run of these fetches with feeds for these tensors becomes."""
         return self._prepared(tuple(leaves(fetches)), feeds)[0]
 
-    def _prepared(self, fetches: tuple[Any, ...], feeds: Iterable[Node | str]) -> tuple[Plan, list[Reader]]:
+    def _prepared(self, fetches: tuple[Any, ...], feeds: Iterable[GraphElement | str]) -> tuple[Plan, list[Reader]]:
         """Return the plan and what reads its feeds, made the first time; RuntimeError if there is nothing to run."""
         key = (fetches, len(self.graph.unfeedable), *feeds)
         if key not in self._plans:
@@ -122,7 +119,7 @@ class Session:
             self._random[op] = np.random.default_rng(op.attrs["seed"])
         return self._random[op]
 
-    def _feed(self, key: Node | str) -> Tensor:
+    def _feed(self, key: GraphElement | str) -> Tensor:
         """Return the tensor that a key of ``feed_dict`` means."""
         try:
             tensor = cast("Tensor", self.graph.as_graph_element(key, allow_operation=False))
@@ -132,7 +129,7 @@ class Session:
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
         return tensor
 
-    def _fetch(self, fetch: Node | str) -> Tensor | Operation:
+    def _fetch(self, fetch: GraphElement | str) -> Tensor | Operation:
         """Return the part of the graph that a fetch means."""
         try:
             part = self.graph.as_graph_element(fetch)

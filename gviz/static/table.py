@@ -11,18 +11,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gviz.static import rules as rule
 from gviz.static.dtypes import DTYPES, DType, bool_, int32
+from gviz.static.graph import Operation
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
 from gviz.static.shapes import ClashError, Dims, merged
-
-if TYPE_CHECKING:
-    from gviz.static.graph import Operation
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 

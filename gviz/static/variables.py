@@ -11,13 +11,11 @@ from gviz.static.control import cond
 from gviz.static.dtypes import DTypeLike
 from gviz.static.functions import group, install
 from gviz.static.gradients import gradients
-from gviz.static.graph import Operation, Tensor, get_default_graph
+from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
+from gviz.static.session import Session
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from gviz.static.graph import TensorLike
-    from gviz.static.session import Session
 
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
 
