@@ -160,33 +160,59 @@ def test_a_room_keeps_its_budget(room: str) -> None:
 
 
 def imports_of_files() -> dict[str, set[str]]:
-    """The modules of gviz that each of them imports, late ones too."""
+    """The modules of gviz that each of them imports: late, for types alone, or by a name in quotes, too."""
     arrows: dict[str, set[str]] = {}
     for name, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        hints = {id(inner) for node in ast.walk(tree) if is_for_types(node) for inner in ast.walk(node)}
         arrows[name] = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and id(node) not in hints:
-                named = {f"{node.module}.{alias.name}" for alias in node.names}
-                arrows[name] |= (named & MODULES.keys()) or ({str(node.module)} & MODULES.keys())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ImportFrom(module=str(module), names=aliases):
+                    whole = {f"{module}.{alias.name}" for alias in aliases}
+                    arrows[name] |= {each if each in MODULES else module for each in whole}
+                case ast.Import(names=aliases):
+                    arrows[name] |= {alias.name for alias in aliases}
+                case ast.Call(
+                    func=ast.Name("import_module") | ast.Attribute(attr="import_module"),
+                    args=[ast.Constant(str(module)), *_],
+                ):
+                    arrows[name].add(module)
+        arrows[name] &= MODULES.keys() - {name}
     return arrows
 
 
-def is_for_types(node: ast.AST) -> bool:
-    """Return whether a statement is the ``if TYPE_CHECKING`` of a module, whose imports are not there when it runs."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+KNOWN_CIRCLES = (
+    (
+        "graphs render walk flow engine engine.nn.functional explain.local passes.elements passes.expressions passes.operands "
+        "pictures pictures.html pictures.labels pictures.options pictures.shades pictures.theme"
+    ),
+    "pictures.slide pictures.wrap",
+    "engine.optim engine.optim.lr_scheduler",
+    "trace trace.gradients",
+    "sources.notebook sources.reading",
+)
+"""Circles that are still there, by imports that run late or are for types alone; who opens one takes it out of here."""
+
+
+def circles(arrows: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules that reach each other."""
+    below: dict[str, set[str]] = {}
+    for name, imported in arrows.items():
+        below[name], todo = set(), [*imported]
+        while todo:
+            module = todo.pop()
+            if module not in below[name]:
+                below[name].add(module)
+                todo.extend(arrows[module])
+    members = {frozenset(other for other in below[name] if name in below[other]) for name in arrows}
+    return [set(circle) for circle in sorted(members, key=sorted) if circle]
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    left, size = imports_of_files(), 0
-    while size != len(
-        left
-    ):  # what imports nothing that is left, or is imported by nothing that is left, is in no circle
-        size = len(left)
-        left = {name: imported & left.keys() for name, imported in left.items() if imported & left.keys()}
-        left = {name: imported for name, imported in left.items() if any(name in others for others in left.values())}
-    assert not left, f"a circle among {sorted(left)}"
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [{"b", "c"}]
+    arrows = {name: imported - set(ENTRANCE) for name, imported in imports_of_files().items()}
+    known = [{f"gviz.{name}" for name in names.split()} for names in KNOWN_CIRCLES]
+    more = [sorted(circle) for circle in circles(arrows) if not any(circle <= names for names in known)]
+    assert not more, f"a circle among {more}"
 
 
 def test_nothing_is_imported_late() -> None:

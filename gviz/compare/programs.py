@@ -11,8 +11,8 @@ from gviz import static as tf
 from gviz.compare import Pair, Static
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.check import Program
 from gviz.sources.expression.limits import Budget
+from gviz.sources.expression.program import Program
 from gviz.sources.expression.run import compiled, find
 from gviz.sources.expression.static import StaticForm, look_through
 from gviz.sources.expression.values import find_dtype, make_value

@@ -20,7 +20,8 @@ from gviz.graphs import Place
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import ROOT_NAME, Names
-from gviz.sources.expression.parse import Text, read_program
+from gviz.sources.expression.parse import read_program
+from gviz.sources.expression.program import ExpressionText
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Note, SourceOptions, short
@@ -30,7 +31,7 @@ from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import NodeFlow, NodeLike
 
 if TYPE_CHECKING:
-    from gviz.sources.expression.check import Program
+    from gviz.sources.expression.program import Program
     from gviz.sources.lines import Lines
 
 __all__ = ["evaluate", "notes_on_names"]
@@ -63,7 +64,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     ({'a': 'x + w', 'b': 'w + 1'}, 5.0)
     """
     options = _normalized(options or SourceOptions())
-    program = read_program(Text(text), options.values)
+    program = read_program(ExpressionText(text), options.values)
     _check_frozen(program, options)
     notes, lines = notes_on_names(program, options), _lines(program, options)
     budget = Budget()

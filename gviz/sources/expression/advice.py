@@ -15,7 +15,6 @@ from unicodedata import name
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
-from gviz.sources.expression.check import Program, RefusedError, called_function, sign
 from gviz.sources.expression.commands import not_read
 from gviz.sources.expression.notation import (
     JOINING,
@@ -28,7 +27,7 @@ from gviz.sources.expression.notation import (
     suggestion,
     tokens,
 )
-from gviz.sources.expression.parse import Text
+from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, sign
 from gviz.text import did_you_mean, printable
 
 FILE = "gviz render file.py"
@@ -52,7 +51,7 @@ LATEX = {
 """What to do about a LaTeX that is not read, by a word of what is wrong there."""
 
 
-def refuse_characters(source: Text) -> None:
+def refuse_characters(source: ExpressionText) -> None:
     """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
     for line, column, character in foreign(source.code):
         meant = "sqrt(...)" if character == "√" else replacement(character)
@@ -63,7 +62,7 @@ def refuse_characters(source: Text) -> None:
         raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
 
 
-def answer(error: Exception, source: Text) -> SourceError:
+def answer(error: Exception, source: ExpressionText) -> SourceError:
     """Return the answer to a source that is refused.
 
     Args:
@@ -90,7 +89,7 @@ def refuse_glued(program: Program) -> None:
             raise SourceError(f"{free} is one name, and it has no value", place=program.source.place(node), hint=hint)
 
 
-def _unreadable(source: Text, error: SyntaxError) -> SourceError:
+def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
@@ -125,7 +124,7 @@ def _unreadable(source: Text, error: SyntaxError) -> SourceError:
     return _on(source, token, what, hint)
 
 
-def _too_deep(source: Text) -> SourceError:
+def _too_deep(source: ExpressionText) -> SourceError:
     """Return the answer to a source that is nested, or chained, beyond what the parser takes; it marks the longest line."""
     line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
     place = source.place_at(line + 1, len(source.lines[line]) // 2)
@@ -135,13 +134,13 @@ def _too_deep(source: Text) -> SourceError:
     )
 
 
-def _on(source: Text, token: Token, what: str, hint: str | None) -> SourceError:
+def _on(source: ExpressionText, token: Token, what: str, hint: str | None) -> SourceError:
     """Return an error on a token."""
     place = source.place_at(token.line, token.column, len(token.text))
     return SourceError(printable(what), place=place, hint=hint and printable(hint))
 
 
-def _wrong_pair(typed: list[Token], source: Text) -> tuple[Token, str, str] | None:
+def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str, str] | None:
     """Return the first operand that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``."""
     for before, token, after in zip(typed, typed[1:], [*typed[2:], Token("newline", "\n", 0, 0)], strict=False):
         if before.ends_operand and token.starts_operand and token.text != "(":
@@ -235,7 +234,7 @@ def _refused(node: ast.AST, program: Program) -> SourceError:
     return SourceError(what, place=source.place(place), hint=hint)
 
 
-def _syntax(node: ast.AST, source: Text) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
+def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: PLR0911 - one answer for each kind
     """Return the answer to all but calls and attributes."""
     match node:
         case ast.AugAssign():

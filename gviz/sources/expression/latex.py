@@ -9,7 +9,7 @@ from typing import Any
 from gviz.sources.expression.allowed import OTHER_NAMES, functions
 from gviz.sources.expression.commands import COMMAND, SIGNS, UNSEEN, known, wrong_brace
 from gviz.sources.expression.notation import is_right, rewrite
-from gviz.sources.expression.parse import Text
+from gviz.sources.expression.program import ExpressionText
 from gviz.sources.options import Note
 
 STYLED = re.compile(r"\\(?:math\w+|operatorname|text\w*|boldsymbol|bm)\s*\{([^{}]*)\}")
@@ -83,7 +83,7 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
     plain = re.sub(r" *([-+*/=^(),;<>|ᵀ]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")
     plain = re.sub(r"\b[a-zA-Z]\w+(?=\()", lambda match: _function(match[0], given), plain)  # ReLU(x)
     written = rewrite(plain.replace("[", "(").replace("]", ")"), given=given)
-    if not is_right(written, Text(plain)):
+    if not is_right(written, ExpressionText(plain)):
         return text, ()
     return written, (Note(f"read the LaTeX as {written}"),)
 

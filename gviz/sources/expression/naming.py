@@ -19,7 +19,7 @@ from gviz.sources.expression.allowed import FIELDS
 from gviz.text import shorten
 
 if TYPE_CHECKING:
-    from gviz.sources.expression.check import Program
+    from gviz.sources.expression.program import Program
 
 ROOT_NAME = "graph"
 """The name of a root that has none."""

@@ -17,8 +17,7 @@ from keyword import iskeyword
 from unicodedata import decomposition, normalize
 
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions
-from gviz.sources.expression.check import Program, RefusedError
-from gviz.sources.expression.parse import Text
+from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 from gviz.sources.expression.typeset import GROUP, dimensions, matrices, sums
 
 MAX_SUGGESTED = 200
@@ -101,7 +100,7 @@ class Token:
         return self.text in JOINING or (self.kind == "operator" and not self.ends_operand)
 
 
-def suggestion(source: Text, but: str = "", names: Iterable[str] = ()) -> str | None:
+def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ()) -> str | None:
     """Return the hint with the source as it should be written, None if gviz itself could not read what it is rewritten to.
 
     Args:
@@ -109,8 +108,8 @@ def suggestion(source: Text, but: str = "", names: Iterable[str] = ()) -> str | 
         but: a function's name that stands for a value.
         names: names that are known beside those with a value.
 
-    >>> from gviz.sources.expression.parse import Text
-    >>> suggestion(Text("y=2x")), suggestion(Text("y=2*("))
+    >>> from gviz.sources.expression.program import ExpressionText
+    >>> suggestion(ExpressionText("y=2x")), suggestion(ExpressionText("y=2*("))
     ('write y=2*x', None)
     """
     code, text = (
@@ -124,7 +123,7 @@ def suggestion(source: Text, but: str = "", names: Iterable[str] = ()) -> str | 
     return f"write {source.prefix}{text}" if is_right(text, source) else None
 
 
-def is_right(text: str, source: Text) -> bool:
+def is_right(text: str, source: ExpressionText) -> bool:
     """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's.
 
     A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index

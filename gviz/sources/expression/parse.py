@@ -1,4 +1,4 @@
-"""Text to a program: Python's own parser behind a guard, the check, and an answer with a caret for what they refuse.
+"""A text to a program: Python's own parser behind a guard, the check, and an answer with a caret for what they refuse.
 
 The parser is recursive C code with limits of its own; a text beyond them gets an answer with a way out.
 """
@@ -10,9 +10,8 @@ import re
 import warnings
 from collections.abc import Mapping
 
-from gviz.errors import Excerpt, SourceError
-from gviz.sources.expression.check import Program, RefusedError
-from gviz.text import printable
+from gviz.errors import SourceError
+from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 
 MAX_CHARACTERS = 50_000
 """An expression longer than that is a program, and belongs in a file."""
@@ -23,56 +22,10 @@ MAX_VALUE_CHARACTERS = 2_000_000
 UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 """Characters that no source can hold: control characters, and halves of pairs."""
 
-_SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 
-
-class Text:
-    """A source text with its lines, to say where in it something is.
-
-    Args:
-        text: the expression or value as typed.
-        prefix: shown before the first line and not parsed, such as ``x=`` for the value of x.
-    """
-
-    def __init__(self, text: str, prefix: str = "") -> None:
-        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
-        self.prefix = prefix
-        self.given: Mapping[str, object] = {}  # the values of names, known when it is read
-        self.lines = text.split("\n")
-        self.code = "\n".join(line.lstrip() for line in self.lines)
-        """The text to parse: no line of it is indented, since an expression has no blocks."""
-
-    def place(self, node: ast.AST) -> Excerpt:
-        """Return the place of a node of the parsed code; of one that spans lines, what is on its first line."""
-        line, start, end = (getattr(node, key, None) for key in ("lineno", "col_offset", "end_col_offset"))
-        code = self.lines[(line or 1) - 1].lstrip().encode("utf-8", "replace")  # the parser counts bytes
-        end = end if getattr(node, "end_lineno", None) == line else None
-        before, text = (part.decode("utf-8", "ignore") for part in (code[:start], code[start:end]))
-        return self.place_at(line or 1, len(before) if start else 0, len(text))
-
-    def place_at(self, line: int, column: int, length: int = 1) -> Excerpt:
-        """Return the place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
-        line = min(max(line, 1), len(self.lines))
-        text = self.lines[line - 1]
-        column += len(text) - len(text.lstrip())
-        visible = printable(text.replace("\t", " "))
-        if line == 1:
-            visible, column = self.prefix + visible, column + len(self.prefix)
-        return Excerpt(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
-
-    def place_of(self, index: int) -> Excerpt:
-        """Return the place of a character of the parsed code."""
-        before = self.code[:index]
-        return self.place_at(before.count("\n") + 1, index - before.rfind("\n") - 1)
-
-    def segment(self, node: ast.AST) -> str:
-        """Return the node's text as typed, of its first line."""
-        place = self.place(node)
-        column = place.column or 0
-        return place.text[column : column + place.length]
-
-
-def read_program(source: Text, given: Mapping[str, object] | None = None, limit: int = MAX_CHARACTERS) -> Program:
+def read_program(
+    source: ExpressionText, given: Mapping[str, object] | None = None, limit: int = MAX_CHARACTERS
+) -> Program:
     """Return a source's statements, looked through.
 
     Args:
@@ -102,7 +55,7 @@ def read_program(source: Text, given: Mapping[str, object] | None = None, limit:
         raise answer(error, source) from None
 
 
-def _check_characters(source: Text, limit: int) -> None:
+def _check_characters(source: ExpressionText, limit: int) -> None:
     """Refuse what is too long, and characters that no source can hold."""
     code, unseen = source.code, UNSEEN.search(source.code)
     if len(code) > limit:

@@ -29,9 +29,8 @@ from gviz.sources.expression.allowed import CONSTANTS, find_function
 from gviz.sources.expression.limits import check_power
 
 if TYPE_CHECKING:
-    from gviz.sources.expression.check import Program
     from gviz.sources.expression.limits import Budget
-    from gviz.sources.expression.parse import Text
+    from gviz.sources.expression.program import ExpressionText, Program
 
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 
@@ -140,8 +139,9 @@ def compiled(
         root: the name whose value the function returns; None for the value of the last statement.
 
     >>> import operator
-    >>> from gviz.sources.expression.parse import Text, read_program
-    >>> program = read_program(Text("a = x + 2; b = abs(a)*w; b - a"))
+    >>> from gviz.sources.expression.parse import read_program
+    >>> from gviz.sources.expression.program import ExpressionText
+    >>> program = read_program(ExpressionText("a = x + 2; b = abs(a)*w; b - a"))
     >>> functions = {"abs": abs, "+": operator.add, "*": operator.mul, "-": operator.sub}
     >>> def hook(piece, value):
     ...     print(ast.unparse(piece), "is", value)
@@ -230,7 +230,7 @@ class _Writer:
         self.lines.append(ast.copy_location(ast.Assign([target], value), piece))
 
 
-def engine_error(error: BaseException, source: Text, piece: ast.AST | None = None) -> SourceError:
+def engine_error(error: BaseException, source: ExpressionText, piece: ast.AST | None = None) -> SourceError:
     """Return what the engine or Python said, with the place of a piece, or of that which was computed."""
     place = source.place(piece or _failed_piece(error))
     if isinstance(error, SourceError):

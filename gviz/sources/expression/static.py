@@ -23,9 +23,9 @@ from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
-from gviz.sources.expression.check import Program
 from gviz.sources.expression.limits import Budget, check_power
-from gviz.sources.expression.parse import Text, read_program
+from gviz.sources.expression.parse import read_program
+from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, not_a_number, takes_number
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, SourceOptions, unused
@@ -82,7 +82,7 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
     Raises:
         SourceError: it cannot be read.
     """
-    program = read_program(Text(text), options.values)
+    program = read_program(ExpressionText(text), options.values)
     return program, {name: value.detach() for name, value in make_leaves(program.free, options, Budget()).items()}
 
 

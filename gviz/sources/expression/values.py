@@ -17,7 +17,8 @@ from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.sources.expression.limits import Budget, flat
 from gviz.sources.expression.naming import parts_of
-from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, Text, read_program
+from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, read_program
+from gviz.sources.expression.program import ExpressionText
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
 from gviz.sources.options import SourceOptions
 from gviz.text import did_you_mean, excerpt
@@ -53,7 +54,7 @@ def normalized(name: str) -> str:
     plain = normalize("NFKC", name)
     if plain.isidentifier() and not iskeyword(plain):
         return plain
-    place = Text(name).place_at(1, 0, len(name))
+    place = ExpressionText(name).place_at(1, 0, len(name))
     if iskeyword(plain):
         hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
         raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
@@ -102,12 +103,14 @@ def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, 
     elif NUMBER.fullmatch(text):
         leaf = engine.tensor(float(text), dtype=dtype)
     else:
-        leaf = _computed(Text(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget())
+        leaf = _computed(
+            ExpressionText(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget()
+        )
     leaf.requires_grad_(requires_grad and leaf.is_floating_point())
     return leaf
 
 
-def _computed(source: Text, dtype: Any, budget: Budget) -> Any:
+def _computed(source: ExpressionText, dtype: Any, budget: Budget) -> Any:
     """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
@@ -139,7 +142,7 @@ def _computed(source: Text, dtype: Any, budget: Budget) -> Any:
         raise engine_error(error, source, _uneven(first.value)) from error
 
 
-def _check_numbers(value: object, source: Text, node: ast.expr) -> None:
+def _check_numbers(value: object, source: ExpressionText, node: ast.expr) -> None:
     """Refuse what is neither a tensor, nor a number, nor a list of numbers."""
     place = source.place(node)
     if isinstance(value, list | tuple):

@@ -10,7 +10,7 @@ from gviz.errors import SourceError
 from gviz.sources import read
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.notation import is_right, rewrite
-from gviz.sources.expression.parse import Text
+from gviz.sources.expression.program import ExpressionText
 from gviz.sources.options import SourceOptions
 from gviz.sources.source import Source
 
@@ -393,8 +393,8 @@ def test_a_matrix_product_of_numbers_asks_for_vectors(text: str, values: dict[st
 
 @pytest.mark.parametrize("text", ["y=sin**2*x 3", "y=x.TW 2", "y=2log2x"])
 def test_a_correction_that_gviz_would_refuse_is_not_proposed(text: str) -> None:
-    assert is_right("y = x*2", Text("y = 2x"))
-    source = Text(text)
+    assert is_right("y = x*2", ExpressionText("y = 2x"))
+    source = ExpressionText(text)
     source.given = {"x": 2}
     assert not is_right(rewrite(text, given=source.given), source)
 

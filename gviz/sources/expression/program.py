@@ -1,4 +1,4 @@
-"""The syntax that an expression may contain: an allow-list over Python's syntax tree, checked before anything is computed.
+"""A text and the program that it is: its syntax held against an allow-list, before anything is computed.
 
 The walk has a stack of its own, so that whatever the parser accepts can be checked, however deep it is.
 """
@@ -6,21 +6,67 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from keyword import iskeyword
-from typing import TYPE_CHECKING
 
-from gviz.errors import SourceError
+from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression import allowed
-
-if TYPE_CHECKING:
-    from gviz.sources.expression.parse import Text
+from gviz.text import printable
 
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
     ast.BitAnd: "&", ast.BitOr: "|", ast.LShift: "<<", ast.RShift: ">>", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
+
+
+_SPACES = dict.fromkeys([0x0B, 0x0C, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
+
+
+class ExpressionText:
+    """A source text with its lines, to say where in it something is.
+
+    Args:
+        text: the expression or value as typed.
+        prefix: shown before the first line and not parsed, such as ``x=`` for the value of x.
+    """
+
+    def __init__(self, text: str, prefix: str = "") -> None:
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
+        self.prefix = prefix
+        self.given: Mapping[str, object] = {}  # the values of names, known when it is read
+        self.lines = text.split("\n")
+        self.code = "\n".join(line.lstrip() for line in self.lines)
+        """The text to parse: no line of it is indented, since an expression has no blocks."""
+
+    def place(self, node: ast.AST) -> Excerpt:
+        """Return the place of a node of the parsed code; of one that spans lines, what is on its first line."""
+        line, start, end = (getattr(node, key, None) for key in ("lineno", "col_offset", "end_col_offset"))
+        code = self.lines[(line or 1) - 1].lstrip().encode("utf-8", "replace")  # the parser counts bytes
+        end = end if getattr(node, "end_lineno", None) == line else None
+        before, text = (part.decode("utf-8", "ignore") for part in (code[:start], code[start:end]))
+        return self.place_at(line or 1, len(before) if start else 0, len(text))
+
+    def place_at(self, line: int, column: int, length: int = 1) -> Excerpt:
+        """Return the place of ``length`` characters at a 0-based column of the parsed code's 1-based line."""
+        line = min(max(line, 1), len(self.lines))
+        text = self.lines[line - 1]
+        column += len(text) - len(text.lstrip())
+        visible = printable(text.replace("\t", " "))
+        if line == 1:
+            visible, column = self.prefix + visible, column + len(self.prefix)
+        return Excerpt(visible, max(column, 0), max(length, 1), line=line if len(self.lines) > 1 else None)
+
+    def place_of(self, index: int) -> Excerpt:
+        """Return the place of a character of the parsed code."""
+        before = self.code[:index]
+        return self.place_at(before.count("\n") + 1, index - before.rfind("\n") - 1)
+
+    def segment(self, node: ast.AST) -> str:
+        """Return the node's text as typed, of its first line."""
+        place = self.place(node)
+        column = place.column or 0
+        return place.text[column : column + place.length]
 
 
 class RefusedError(Exception):
@@ -61,7 +107,7 @@ class Program:
         RefusedError: something that is not on the allow-list.
     """
 
-    def __init__(self, source: Text, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
+    def __init__(self, source: ExpressionText, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
         self.source, self.given = source, given
         self.free: dict[str, ast.Name] = {}
         self.assigned: dict[str, ast.stmt] = {}
