@@ -20,8 +20,6 @@ from gviz.graphs import Graph
 from gviz.static.errors import OpError
 from gviz.text import excerpt
 
-__all__ = ["Comparison", "Pair", "Static", "compare"]
-
 SHORT = 2e-4
 """Seconds that are timed in one go: short, so that few goes are hit when another process gets the processor."""
 

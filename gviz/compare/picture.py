@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from gviz.compare import Comparison
 from gviz.graphs import Graph, Module, Node
 from gviz.static.out import picture
 from gviz.static.session import Session
-
-if TYPE_CHECKING:
-    from gviz.compare import Comparison
 
 BARS = 44
 """Columns of the bars in a picture."""

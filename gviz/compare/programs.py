@@ -171,16 +171,22 @@ def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], d
     """
     for name in feed:
         if name not in values:
-            hint = did_you_mean(name, values, f"the values are {', '.join(values)}")
-            raise SourceError(f"feed {number}: there is no value called {excerpt(name)}", hint=hint)
+            raise SourceError(
+                f"feed {number}: there is no value called {excerpt(name)}",
+                hint=did_you_mean(name, values, f"the values are {', '.join(values)}"),
+            )
     wanted, budget, row = find_dtype(dtype), Budget(), []
     for name, first in values.items():
         if name not in feed:
             raise SourceError(f"feed {number}: {name} is missing", hint=f"give it there, or for all feeds: {name}=1")
         value = make_value(name, feed[name], wanted, requires_grad=False, budget=budget)
         if value.shape != first.shape:
-            shapes = f"shape {tuple(value.shape)}, but the placeholder has shape {tuple(first.shape)}"
-            hint = "a placeholder keeps its shape, which is that of the first feed"
-            raise SourceError(f"feed {number}: {name} has {shapes}", hint=hint)
+            raise SourceError(
+                (
+                    f"feed {number}: {name} has "
+                    f"shape {tuple(value.shape)}, but the placeholder has shape {tuple(first.shape)}"
+                ),
+                hint="a placeholder keeps its shape, which is that of the first feed",
+            )
         row.append(value)
     return row

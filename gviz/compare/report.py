@@ -65,8 +65,10 @@ def same(comparison: Comparison) -> str:
             f"The numbers are NOT the same, first in run {comparison.differs}: {comparison.where}; the relative difference is "
             f"{comparison.largest:.2g}. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
-    size = f"{comparison.values} compared, the largest relative difference is {comparison.largest:.1g}"
-    return f"Both give the same numbers: {size}."
+    return (
+        f"Both give the same numbers: "
+        f"{comparison.values} compared, the largest relative difference is {comparison.largest:.1g}."
+    )
 
 
 def as_json(comparisons: Sequence[Comparison]) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gviz.errors import GvizWarning, RenderError
 
-__all__ = ["ENGINES", "DrawingError", "NoEngineError", "RenderWarning"]
-
 ENGINES = {"auto": ("embedded", "system"), "embedded": ("embedded",), "system": ("system",)}
 """The words of ``--graphviz``, each with the engines that are tried, in order: in this process, the system's
 ``dot``."""

@@ -61,8 +61,10 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
             return picture
     reasons = "; ".join(reason.what for reason in missing)
     ways = "\nor ".join(dict.fromkeys(reason.hint for reason in missing if reason.hint))
-    hint = f"{ways}\n{_WITHOUT}" if ways else _WITHOUT
-    raise NoEngineError(f"there is no Graphviz here that makes {output.partition(':')[0]}: {reasons}", hint=hint)
+    raise NoEngineError(
+        f"there is no Graphviz here that makes {output.partition(':')[0]}: {reasons}",
+        hint=f"{ways}\n{_WITHOUT}" if ways else _WITHOUT,
+    )
 
 
 def _first_drawn(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:

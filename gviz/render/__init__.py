@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from gviz.errors import RenderError
+from gviz.files import explained, write
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
@@ -133,9 +134,6 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
         RenderError: an unknown format, or a picture that cannot be made.
         FileError: the file cannot be written.
     """
-    from gviz.files import explained, write
-    from gviz.graphs import Graph
-
     drawn = graph if isinstance(graph, Graph) else graph.graph
     suffix = options.format if options is not None and options.format else suffix_of(path)
     module = find(suffix, any_word=bool(options and options.format))

@@ -7,15 +7,22 @@ PostScript, which is overwritten with a fixed one.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gviz.errors import RenderError
 from gviz.graphs import Graph
-from gviz.pictures import Picture
+from gviz.layout import RenderWarning
+from gviz.layout.graphviz import draw, engines
+from gviz.layout.plan import make_plan
+from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of
+from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
-from gviz.render import FormatRow
+from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
+from gviz.text import shorten
 
 DESCRIPTION = "pictures, by Graphviz"
 
@@ -81,11 +88,6 @@ def output_of(suffix: str) -> str:
 
 def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
-    from gviz.layout.graphviz import draw
-    from gviz.layout.plan import make_plan
-    from gviz.pictures import LARGE, Arrow, Shape, picture_of
-    from gviz.render import dot
-
     if options.fit != "none" and len(graph.nodes) > LARGE:
         warn(
             f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part"
@@ -113,10 +115,7 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
 def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture on its page, in the direction that gives the larger type if none was asked for."""
-    from gviz.pictures import html, picture_of, slide
-    from gviz.pictures.look import LONGEST_TITLE
-    from gviz.render import dot
-    from gviz.text import shorten
+    from gviz.pictures import slide  # with all that lines on a page need
 
     page = slide.PAGES[options.fit]
     typed = [html.escaped(line) for line in html.caption_lines(options.caption)]
@@ -163,10 +162,6 @@ def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
 
 def warn(remark: str) -> None:
     """Say something worth knowing about a picture."""
-    import warnings
-
-    from gviz.layout import RenderWarning
-
     warnings.warn(remark, RenderWarning, stacklevel=3)
 
 
@@ -211,9 +206,6 @@ def _without_date_inside(packed: re.Match[bytes]) -> bytes:
 
 def rows() -> Iterator[FormatRow]:
     """Yield the line of each format for ``gviz formats``: one node is drawn in it by each engine until one succeeds."""
-    from gviz.layout.graphviz import engines
-    from gviz.render import FormatRow
-
     here = engines()
     for suffix, description in FORMATS.items():
         made_by = next((title for engine, title in here.items() if _can_draw(engine, suffix)), "")
@@ -222,12 +214,6 @@ def rows() -> Iterator[FormatRow]:
 
 def _can_draw(engine: str, suffix: str) -> bool:
     """Return True if an engine draws one node in a format; its remarks would come once for each format."""
-    import warnings
-
-    from gviz.errors import RenderError
-    from gviz.layout import RenderWarning
-    from gviz.layout.graphviz import draw
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RenderWarning)
         try:

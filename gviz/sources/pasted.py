@@ -93,8 +93,11 @@ def syntax_error(error: SyntaxError, file: str) -> SourceError:
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)
     place = Excerpt(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
-    hint = AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1])
-    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=hint)
+    return SourceError(
+        f"{type(error).__name__}: {error.msg}",
+        place=place,
+        hint=AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1]),
+    )
 
 
 def _lookalike_hint(character: str) -> str | None:

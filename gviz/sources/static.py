@@ -58,8 +58,10 @@ def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSou
     graphs = {key: space[key] for key, of in types.items() if issubclass(of, Graph) and not key.startswith("_")}
     graphs.update((key, space[key].graph) for key, of in types.items() if issubclass(of, Session))
     if name and name not in graphs:
-        hint = f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out"
-        raise SourceError(f"--graph {name}: there is no graph of that name", hint=hint)
+        raise SourceError(
+            f"--graph {name}: there is no graph of that name",
+            hint=f"the graphs are {', '.join(graphs)}" if graphs else "the script names none: leave --graph out",
+        )
     choice = [graphs[name]] if name else [get_default_graph(), *graphs.values()]
     graph = next((each for each in choice if each.operations), None)
     if graph is None:
@@ -94,8 +96,10 @@ def with_gradients(read: Reading) -> Reading:
     if source is None:
         raise SourceError("--gradients needs an expression, not a saved picture of a graph")
     if source.root is None:
-        hint = "in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds"
-        raise SourceError("--gradients is for expressions: a script says itself what to differentiate", hint=hint)
+        raise SourceError(
+            "--gradients is for expressions: a script says itself what to differentiate",
+            hint="in a script, write tf.gradients(y, [x]); gviz draws the operations that it adds",
+        )
     try:
         slopes = tuple(slope for slope in gradients(source.root, list(source.feeds)) if slope is not None)
     except (LookupError, TypeError, ValueError) as error:
@@ -119,8 +123,10 @@ def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
         plan = Session(graph=source.graph).plan(fetches, feeds)
     except (ValueError, TypeError, RuntimeError, OpError) as error:
         raise SourceError(str(error)) from None
-    counts = f"{len(plan.operations)} are computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared"
-    return f"# {len(operations)} operations in the graph: {counts}\n{plan.source}"
+    return (
+        f"# {len(operations)} operations in the graph: "
+        f"{len(plan.operations)} are computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared\n{plan.source}"
+    )
 
 
 def named_root(source: StaticSource, name: str) -> Any:
@@ -128,8 +134,10 @@ def named_root(source: StaticSource, name: str) -> Any:
     made = {operation.name: operation.outputs[0] for operation in source.graph.get_operations() if operation.outputs}
     known = made | source.names
     if name not in known:
-        hint = did_you_mean(name, known, f"there are {joined(dict.fromkeys([*source.names, *made]), 12) or 'none'}")
-        raise SourceError(f"--root {name}: there is no such name", hint=hint)
+        raise SourceError(
+            f"--root {name}: there is no such name",
+            hint=did_you_mean(name, known, f"there are {joined(dict.fromkeys([*source.names, *made]), 12) or 'none'}"),
+        )
     return known[name]
 
 

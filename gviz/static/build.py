@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gviz.static.dtypes import DType, DTypeLike, as_dtype, as_value, bool_, int32
+from gviz.static.dtypes import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import leaves
 from gviz.static.table import outputs_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def is_tensor(value: object) -> bool:
@@ -107,8 +104,9 @@ def convert(
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(whole, Tensor):
         if dtype is not None and whole.dtype.base_dtype != dtype:
-            both = f"dtype {dtype.name} for Tensor with dtype {whole.dtype.name}"
-            raise ValueError(f"Tensor conversion requested {both}: {whole!r}")
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {whole.dtype.name}: {whole!r}"
+            )
         return whole
     if isinstance(whole, Operation):
         raise TypeError(f"Can't convert Operation '{whole.name}' to Tensor")
@@ -174,8 +172,10 @@ def beside(type: str, shared: dict[str, DType], label: str, value: TensorLike, *
     tensor = convert(value, None if by_hint or is_tensor(value) else dtype, label, dtype)
     own = tensor.dtype.base_dtype
     if dtype not in (None, own):
-        both = f"has type {own.name} that does not match type {dtype.name} of argument '{first}'"
-        raise TypeError(f"Input '{label}' of '{type}' Op {both}.")
+        raise TypeError(
+            f"Input '{label}' of '{type}' Op "
+            f"has type {own.name} that does not match type {dtype.name} of argument '{first}'."
+        )
     return tensor
 
 

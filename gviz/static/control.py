@@ -212,8 +212,10 @@ def build_loop(
     with opened(graph, inside):
         given = as_given(form, body(*refilled(form, iter(loop.bodies))))
         if nesting(given) != nesting(form):
-            both = f"First structure: {form}\n\nSecond structure: {given}"
-            raise ValueError(f"The two structures don't have the same nested structure.\n\n{both}")
+            raise ValueError(
+                f"The two structures don't have the same nested structure.\n\n"
+                f"First structure: {form}\n\nSecond structure: {given}"
+            )
         results = [convert(v) for v in leaves(given)]
     loop.results = inside.turn(loop.merges, results, loop.name)
     for start, result, dims in zip(starts, loop.results, shapes, strict=True):
@@ -232,8 +234,10 @@ def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
     """Raise TypeError or ValueError for a loop's variable that has another dtype or shape after a step."""
     before, after = start.dtype.base_dtype.name, result.dtype.base_dtype.name
     if before != after:
-        change = f"enters the loop with dtype {before}, but has dtype {after} after one iteration"
-        raise TypeError(f"Input tensor '{start.name}' {change}.")
+        raise TypeError(
+            f"Input tensor '{start.name}' "
+            f"enters the loop with dtype {before}, but has dtype {after} after one iteration."
+        )
     if relaxed(dims, result._dims) != dims:
         raise ValueError(
             f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
@@ -244,8 +248,9 @@ def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
 
 def refuse_endless(name: str, limit: int) -> None:
     """Raise DeadlineExceededError: a loop does not end."""
-    problem = f"the loop '{name}' took {limit:,} steps and its condition still holds"
-    raise DeadlineExceededError(f"{problem}; Session(loop_limit=...) allows more")
+    raise DeadlineExceededError(
+        f"the loop '{name}' took {limit:,} steps and its condition still holds; Session(loop_limit=...) allows more"
+    )
 
 
 # ------------------------------------------------------------------ branches
@@ -310,9 +315,13 @@ def branch_result(value: TensorLike | Operation | None, side: Context, inner: Te
 def check_results(given: dict[int, object], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
     if refilled(given[0], repeat(0)) != refilled(given[1], repeat(0)):
-        both = f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'"
-        raise ValueError(f"Outputs of true_fn and false_fn must have the same structure: {both}.")
+        raise ValueError(
+            f"Outputs of true_fn and false_fn must have the same structure: "
+            f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'."
+        )
     for false, true in zip(*unit.results, strict=True):
         if false.dtype.base_dtype != true.dtype.base_dtype:
-            both = f"Received {true.dtype.name} from 'true_fn' and {false.dtype.name} from 'false_fn'"
-            raise ValueError(f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). {both}.")
+            raise ValueError(
+                f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
+                f"Received {true.dtype.name} from 'true_fn' and {false.dtype.name} from 'false_fn'."
+            )

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike as NumpysDType
-    from numpy.typing import NDArray
+    from numpy import typing as npt  # which is slow to import
 
-Array: TypeAlias = "NDArray[Any] | np.generic"
-DTypeLike: TypeAlias = "DType | NumpysDType"
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+ArrayLike: TypeAlias = "npt.ArrayLike"
+DTypeLike: TypeAlias = "DType | npt.DTypeLike"
+Value: TypeAlias = "Array | np.generic"
+"""What a run gives: an array, or a number with numpy's dtype."""
 
 
 class DType:
@@ -80,12 +82,12 @@ def as_dtype(value: DTypeLike) -> DType:
     return DTYPES[name]
 
 
-def is_array(value: object) -> TypeGuard[Array]:
+def is_array(value: object) -> TypeGuard[Value]:
     """Return whether it is an array of numpy's, or a number with numpy's dtype."""
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def as_value(value: object, dtype: DType | None) -> NDArray[Any]:
+def as_value(value: object, dtype: DType | None) -> Array:
     """Return a Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype or are cast.
 
     TypeError for a value that does not fit the dtype, or that no dtype has; ValueError for None and for ragged lists.

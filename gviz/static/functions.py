@@ -8,18 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz.static.build import add, alike, apply, cast, constant, convert, graph_of, is_tensor, make, named
-from gviz.static.dtypes import DTypeLike, as_dtype, float32, int32
+from gviz.static.dtypes import ArrayLike, DTypeLike, as_dtype, float32, int32
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
 from gviz.static.table import REDUCTIONS
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "
@@ -70,8 +67,9 @@ def generated(function: str, type: str, spec: str, default: str) -> Callable[...
         values |= placed | worded
         is_known = values.keys() <= {*defaults, "name"} and not placed.keys() & worded
         if defaults.keys() - values or not is_known or len(args) > len(defaults) + 1:
-            takes = f"tf.{function}() takes {', '.join(defaults)} and name"
-            raise TypeError(f"{takes}, got {len(args)} by position and {sorted(kwargs)}")
+            raise TypeError(
+                f"tf.{function}() takes {', '.join(defaults)} and name, got {len(args)} by position and {sorted(kwargs)}"
+            )
         return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
 
     return build

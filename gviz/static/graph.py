@@ -13,12 +13,9 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from gviz.static.dtypes import DType
+from gviz.static.dtypes import ArrayLike, DType
 from gviz.static.errors import OperatorNotAllowedInGraphError
 from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, merged, refilled
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 class HasTensor(Protocol):
@@ -102,12 +99,16 @@ class Tensor:
         raise OperatorNotAllowedInGraphError(f"Iterating over a symbolic `tf.Tensor` {EARLY}")
 
     def __len__(self) -> NoReturn:
-        mend = "Please call `x.shape` rather than `len(x)` for shape information."
-        raise TypeError(f"len is not well defined for a symbolic Tensor ({self.name}). {mend}")
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor ({self.name}). "
+            f"Please call `x.shape` rather than `len(x)` for shape information."
+        )
 
     def __array__(self, *args: object, **options: object) -> NoReturn:
-        why = "This error may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
-        raise NotImplementedError(f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {why}")
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. "
+            f"This error may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
+        )
 
 
 class Operation:
@@ -246,8 +247,10 @@ class Graph:
         """Return the tensor ``operation:index``; KeyError if there is none, ValueError for an operation's name."""
         op_name, _, index = name.rpartition(":")
         if not op_name or not index.isdigit():
-            rule = 'Tensor names must be of the form "<op_name>:<output_index>".'
-            raise ValueError(f"The name {name!r} refers to an Operation, not a Tensor. {rule}")
+            raise ValueError(
+                f"The name {name!r} refers to an Operation, not a Tensor. "
+                'Tensor names must be of the form "<op_name>:<output_index>".'
+            )
         op = self.operations.get(op_name)
         if op is None or int(index) >= len(op.outputs):
             why = "does not exist in the graph" if op is None else f"exists but only has {len(op.outputs)} outputs"
@@ -289,6 +292,8 @@ def get_default_graph() -> Graph:
 def reset_default_graph() -> None:
     """Begin the program's graph anew; AssertionError inside ``as_default``."""
     if len(_stack) > 1:
-        mend = "If you need a cleared graph, exit the nesting and create a new graph."
-        raise AssertionError(f"Do not use tf.reset_default_graph() to clear nested graphs. {mend}")
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. "
+            "If you need a cleared graph, exit the nesting and create a new graph."
+        )
     _stack[0] = Graph()

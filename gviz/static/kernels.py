@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -13,12 +13,9 @@ from numpy.lib.array_utils import normalize_axis_index
 from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
 from gviz.ops.rows import CALLS
+from gviz.static.dtypes import Array
 from gviz.static.shapes import listed
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Array: TypeAlias = "NDArray[Any]"
 Index: TypeAlias = "tuple[Any, ...]"
 
 
@@ -27,8 +24,10 @@ def add_up(parts: Sequence[Array]) -> Array:
     first = parts[0].shape
     for i, part in enumerate(parts):
         if part.shape != first:
-            sizes = f"Input 0: {listed(first)} != input {i}: {listed(part.shape)}"
-            raise ValueError(f"Inputs must have the same size and shape.  {sizes}")
+            raise ValueError(
+                f"Inputs must have the same size and shape.  "
+                f"Input 0: {listed(first)} != input {i}: {listed(part.shape)}"
+            )
     return reduce(operator.add, parts)
 
 

@@ -14,7 +14,7 @@ from gviz.events import write_events
 from gviz.graphs import Edge, Module, Node, Recorded
 from gviz.graphs import Graph as Picture
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.static.dtypes import Array, DType
+from gviz.static.dtypes import DType, Value
 from gviz.static.graph import Graph, Operation, Tensor
 
 MOST_VALUES = 1_000
@@ -26,7 +26,7 @@ KINDS = {
 }
 
 
-def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title: str = "") -> Picture:
+def picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None, title: str = "") -> Picture:
     """Return the whole graph as data to draw, in the order of making.
 
     A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the
@@ -49,7 +49,7 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Array] | None = None, title
     )
 
 
-def node(op: Operation, name: str, values: Mapping[Tensor, Array]) -> Node:
+def node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Node:
     """Return an operation's box; large values are left out."""
     kind, scope, numbers = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0], None
     if op.outputs:

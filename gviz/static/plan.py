@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
-from gviz.static.dtypes import Array
+from gviz.static.dtypes import Value
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, refill, tensors_in
@@ -92,7 +92,7 @@ class Plan:
         self.steps: list[Step] = []
         self.operations, self.folded, self.shared = list[Operation](), list[Operation](), list[Operation]()
         self._names: dict[Tensor, str] = {}
-        self._constants: dict[Tensor, Array] = {}
+        self._constants: dict[Tensor, Value] = {}
         self._space: dict[str, Any] = {"np": np}  # what the function's names are
         self._bound: dict[Hashable, str] = {}
         self._calls: dict[str, str] = {}  # results by the text of their calls
@@ -116,7 +116,7 @@ class Plan:
         lines = ("    " * step.depth + (f"{step.target} = " if step.target else "") + step.text for step in self.steps)
         self.source = "\n".join([head, *lines, tail]) + "\n"
         exec(compile(self.source, "<plan>", "exec"), self._space)  # noqa: S102 - our own text, of our own names
-        self.call: Callable[..., tuple[Array | None, ...]] = self._space["run"]
+        self.call: Callable[..., tuple[Value | None, ...]] = self._space["run"]
 
     # -------------------------------------------------------------- which operations, in which order
     def _emit(self, targets: Iterable[Tensor | Operation]) -> None:

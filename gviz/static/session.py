@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self, TypeAlias, cast
 import numpy as np
 
 from gviz.static.build import convert
-from gviz.static.dtypes import Array, as_dtype, is_array
+from gviz.static.dtypes import Value, as_dtype, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
@@ -20,12 +20,10 @@ from gviz.static.plan import Plan
 from gviz.static.rules import constant_value
 from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
 
-__all__ = ["InteractiveSession", "Session", "function", "get_default_session"]
-
 Fetches: TypeAlias = "GraphElement | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"
 """Values for tensors, for variables or for names."""
-Reader: TypeAlias = "Callable[[object], Array]"
+Reader: TypeAlias = "Callable[[object], Value]"
 """Turns a fed value into what a plan takes."""
 
 PARTS = {Tensor, Operation}
@@ -33,7 +31,7 @@ PARTS = {Tensor, Operation}
 _defaults: list[Session] = []
 
 
-class State(dict[Operation, "Array"]):
+class State(dict[Operation, "Value"]):
     """The values of variables."""
 
     def __missing__(self, op: Operation) -> NoReturn:
@@ -105,7 +103,7 @@ class Session:
             self._plans[key] = plan, [reader(tensor) for tensor in tensors]
         return self._plans[key]
 
-    def _call(self, plan: Plan, values: Iterable[Array]) -> tuple[Array | None, ...]:
+    def _call(self, plan: Plan, values: Iterable[Value]) -> tuple[Value | None, ...]:
         """Run a plan; InvalidArgumentError, with the operation that was running, for what numpy raises."""
         try:
             with np.errstate(all="ignore"):
@@ -222,8 +220,10 @@ def reader(tensor: Tensor) -> Reader:
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             ) from None
         if not fits(dims, array.shape):
-            wanted = f"Tensor {tensor.name}, which has shape {TensorShape(dims)}"
-            raise ValueError(f"Cannot feed value of shape {array.shape} for {wanted}")
+            raise ValueError(
+                f"Cannot feed value of shape {array.shape} for "
+                f"Tensor {tensor.name}, which has shape {TensorShape(dims)}"
+            )
         return array[()]
 
     return read
@@ -269,6 +269,7 @@ class Traced:
         self.traces: dict[Hashable, tuple[Session, list[Tensor], Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return its results: arrays for arrays, tensors for tensors."""
         given = [list(args), kwargs]
         values = list(leaves(given))
         if any(isinstance(value, Tensor) for value in values):

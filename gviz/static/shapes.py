@@ -114,8 +114,10 @@ def merged(one: Dims, other: Dims) -> Dims:
         raise ClashError(f"Shapes must be equal rank, but are {len(one)} and {len(other)}")
     for i, (a, b) in enumerate(zip(one, other, strict=True)):
         if a != b and None not in (a, b):
-            both = f"Shapes are {listed(one)} and {listed(other)}."
-            raise ClashError(f"Dimension {i} in both shapes must be equal, but are {a} and {b}. {both}")
+            raise ClashError(
+                f"Dimension {i} in both shapes must be equal, but are {a} and {b}. "
+                f"Shapes are {listed(one)} and {listed(other)}."
+            )
     return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
 
 

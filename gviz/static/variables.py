@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
-from gviz.static.dtypes import DTypeLike
+from gviz.static.dtypes import ArrayLike, DTypeLike
 from gviz.static.functions import group, install
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.session import Session
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
 
@@ -166,9 +163,9 @@ class GradientDescentOptimizer:
         pairs = list(grads_and_vars)
         changes = [(grad, variable) for grad, variable in pairs if grad is not None]
         if not changes:
-            why = "check your graph for ops that do not support gradients, between variables"
             raise ValueError(
-                f"No gradients provided for any variable, {why} {[str(v) for _, v in pairs]} and the loss."
+                f"No gradients provided for any variable, "
+                f"check your graph for ops that do not support gradients, between variables {[str(v) for _, v in pairs]} and the loss."
             )
         graph = changes[0][0].graph
         with graph.as_default(), graph.name_scope(name or self._name) as scope:

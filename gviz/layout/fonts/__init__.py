@@ -23,8 +23,6 @@ from functools import cache
 from gviz.layout import RenderWarning
 from gviz.text import joined
 
-__all__ = ["FONT", "drawing_environment", "needs_more", "warn_of_missing"]
-
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FONT = os.path.join(FOLDER, "shipped", "DejaVuSansMono.ttf")
 

@@ -21,7 +21,7 @@ from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import read_program
-from gviz.sources.expression.program import ExpressionText
+from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalized
 from gviz.sources.options import Note, SourceOptions, short
@@ -31,10 +31,7 @@ from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import NodeFlow, NodeLike
 
 if TYPE_CHECKING:
-    from gviz.sources.expression.program import Program
     from gviz.sources.lines import Lines
-
-__all__ = ["evaluate", "notes_on_names"]
 
 SCALARS = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words for backward from a tensor with more elements than one."""
@@ -138,11 +135,18 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
         if name in program.free or name in options.values:
             continue
         if name in program.assigned:
-            hint = f"freeze the values that it is made from, or write {name} = (...).detach()"
-            raise SourceError(f"--frozen {name}: {name} is computed; only values can be frozen", hint=hint)
-        there = f"the values are {', '.join(program.free)}" if program.free else "there is no value in it"
-        hint = did_you_mean(name, program.free, there)
-        raise SourceError(f"--frozen {excerpt(name)}: there is no value of that name", hint=hint)
+            raise SourceError(
+                f"--frozen {name}: {name} is computed; only values can be frozen",
+                hint=f"freeze the values that it is made from, or write {name} = (...).detach()",
+            )
+        raise SourceError(
+            f"--frozen {excerpt(name)}: there is no value of that name",
+            hint=did_you_mean(
+                name,
+                program.free,
+                f"the values are {', '.join(program.free)}" if program.free else "there is no value in it",
+            ),
+        )
 
 
 def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:

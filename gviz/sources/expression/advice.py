@@ -58,8 +58,11 @@ def refuse_characters(source: ExpressionText) -> None:
         use = {None: "is not part of an expression", "": "must be left out"}.get(
             meant, f"is written {meant} in an expression"
         )
-        known = f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()})"
-        raise SourceError(f"{known} {use}", place=source.place_at(line, column), hint=suggestion(source))
+        raise SourceError(
+            (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
+            place=source.place_at(line, column),
+            hint=suggestion(source),
+        )
 
 
 def answer(error: Exception, source: ExpressionText) -> SourceError:
@@ -85,8 +88,11 @@ def refuse_glued(program: Program) -> None:
         if ways or re.search(r"Σ\w", free):
             letters = [name[-1] for name in program.free if applied(name, name[-1])]
             written = suggestion(program.source, names=letters) or (f"write {' or '.join(ways)}" if ways else SUM)
-            hint = f"{written}; or give it a value, if it is a name: {free}=1"
-            raise SourceError(f"{free} is one name, and it has no value", place=program.source.place(node), hint=hint)
+            raise SourceError(
+                f"{free} is one name, and it has no value",
+                place=program.source.place(node),
+                hint=f"{written}; or give it a value, if it is a name: {free}=1",
+            )
 
 
 def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
@@ -94,9 +100,11 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
     if (latex := not_read(source.code)) is not None:
-        place = replace(source.place_of(latex[0].start()), length=len(latex[0][0]))
-        hints = (hint for word, hint in LATEX.items() if word in latex[1])
-        return SourceError(latex[1], place=place, hint=next(hints, MARKS["\\"][1]))
+        return SourceError(
+            latex[1],
+            place=replace(source.place_of(latex[0].start()), length=len(latex[0][0])),
+            hint=next((hint for word, hint in LATEX.items() if word in latex[1]), MARKS["\\"][1]),
+        )
     is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
     for token in typed:
         if token.text in MARKS and token.kind == "operator":
@@ -104,8 +112,12 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
         if token.kind == "name" and token.text[0] == "Σ" and not is_name:
             return _on(source, token, INDEX if token.text[1:2] == "_" else "a sum is written sum(...)", hint or SUM)
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
-            hint = f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}"
-            return _on(source, token, f"{token.text} is a word of Python's own and cannot be a name", hint)
+            return _on(
+                source,
+                token,
+                f"{token.text} is a word of Python's own and cannot be a name",
+                f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}",
+            )
     pair = _wrong_pair(typed, source) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
@@ -127,17 +139,18 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
 def _too_deep(source: ExpressionText) -> SourceError:
     """Return the answer to a source that is nested, or chained, beyond what the parser takes; it marks the longest line."""
     line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
-    place = source.place_at(line + 1, len(source.lines[line]) // 2)
-    hint = f"split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: {FILE}"
     return SourceError(
-        "the expression is too long or too deeply nested to be read in one piece", place=place, hint=hint
+        "the expression is too long or too deeply nested to be read in one piece",
+        place=source.place_at(line + 1, len(source.lines[line]) // 2),
+        hint=f"split it into several statements, as in: s = x + w; s = s + x; y = s*2; or write a script: {FILE}",
     )
 
 
 def _on(source: ExpressionText, token: Token, what: str, hint: str | None) -> SourceError:
     """Return an error on a token."""
-    place = source.place_at(token.line, token.column, len(token.text))
-    return SourceError(printable(what), place=place, hint=hint and printable(hint))
+    return SourceError(
+        printable(what), place=source.place_at(token.line, token.column, len(token.text)), hint=hint and printable(hint)
+    )
 
 
 def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str, str] | None:

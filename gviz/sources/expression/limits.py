@@ -61,8 +61,10 @@ class Budget:
             SourceError: it says the size; or a whole number is beyond 64 bits, which PyTorch refuses too.
         """
         if any(isinstance(value, int) and value.bit_length() > 64 for value in flat([*args, *kwargs.values()])):
-            hint = "write it as a decimal number, as in 1e30; sizes, dims and indices are small whole numbers"
-            raise SourceError("int too big to convert", hint=hint)
+            raise SourceError(
+                "int too big to convert",
+                hint="write it as a decimal number, as in 1e30; sizes, dims and indices are small whole numbers",
+            )
         self._refuse_above(most_elements(name, args, kwargs))
 
     def counted(self, result: object) -> object:

@@ -10,16 +10,14 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.passes.expressions import letters
 from gviz.sources.expression.allowed import FIELDS
+from gviz.sources.expression.program import Program
 from gviz.text import shorten
-
-if TYPE_CHECKING:
-    from gviz.sources.expression.program import Program
 
 ROOT_NAME = "graph"
 """The name of a root that has none."""

@@ -59,10 +59,14 @@ def _check_characters(source: ExpressionText, limit: int) -> None:
     """Refuse what is too long, and characters that no source can hold."""
     code, unseen = source.code, UNSEEN.search(source.code)
     if len(code) > limit:
-        what = f"this has {len(code):,} characters; at most {limit:,} are read"
-        hint = "write it as a script, in several statements: gviz render file.py"
-        raise SourceError(what, place=source.place_of(limit), hint=hint)
+        raise SourceError(
+            f"this has {len(code):,} characters; at most {limit:,} are read",
+            place=source.place_of(limit),
+            hint="write it as a script, in several statements: gviz render file.py",
+        )
     if unseen is not None:
-        what = f"the character U+{ord(unseen.group()):04X} cannot be part of an expression"
-        hint = "take it out; it cannot be seen, and may have come along with a copied text"
-        raise SourceError(what, place=source.place_of(unseen.start()), hint=hint)
+        raise SourceError(
+            f"the character U+{ord(unseen.group()):04X} cannot be part of an expression",
+            place=source.place_of(unseen.start()),
+            hint="take it out; it cannot be seen, and may have come along with a copied text",
+        )

@@ -20,17 +20,14 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression.allowed import CONSTANTS, find_function
-from gviz.sources.expression.limits import check_power
-
-if TYPE_CHECKING:
-    from gviz.sources.expression.limits import Budget
-    from gviz.sources.expression.program import ExpressionText, Program
+from gviz.sources.expression.limits import Budget, check_power
+from gviz.sources.expression.program import ExpressionText, Program
 
 Hook: TypeAlias = "Callable[[ast.expr, object], object]"
 

@@ -56,8 +56,11 @@ def normalized(name: str) -> str:
         return plain
     place = ExpressionText(name).place_at(1, 0, len(name))
     if iskeyword(plain):
-        hint = "call it lam" if plain == "lambda" else f"choose another name, such as {plain}_"
-        raise SourceError(f"{plain} is a word of Python's own and cannot be a name", place=place, hint=hint)
+        raise SourceError(
+            f"{plain} is a word of Python's own and cannot be a name",
+            place=place,
+            hint="call it lam" if plain == "lambda" else f"choose another name, such as {plain}_",
+        )
     raise SourceError(
         f"{excerpt(name)} is not a name", place=place, hint="a name has letters, digits and _, and begins with no digit"
     )
@@ -121,8 +124,11 @@ def _computed(source: ExpressionText, dtype: Any, budget: Budget) -> Any:
             "a value is one expression", place=source.place([first, *rest][-1]), hint="write one value, as in x=2"
         )
     for name, place in program.free.items():
-        hint = "write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like"
-        raise SourceError(f"{name} is not a value", place=source.place(place), hint=hint)
+        raise SourceError(
+            f"{name} is not a value",
+            place=source.place(place),
+            hint="write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like",
+        )
     if isinstance(first.value, ast.Tuple) and source.segment(first)[:1] not in ("(", ""):
         parts, hint = (
             [source.segment(part) for part in first.value.elts],
@@ -149,11 +155,17 @@ def _check_numbers(value: object, source: ExpressionText, node: ast.expr) -> Non
         tensors = parts_of(value, source.segment(node))
         if tensors:
             written = isinstance(node, ast.List | ast.Tuple)
-            hint = "join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}"
-            raise SourceError("several tensors are not one value", place=place, hint=hint)
+            raise SourceError(
+                "several tensors are not one value",
+                place=place,
+                hint="join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}",
+            )
     if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat([value])):
-        what = f"{excerpt(source.segment(node))} is not a value"
-        raise SourceError(what, place=place, hint="write a number or a list of numbers, as in [[1,2],[3,4]]")
+        raise SourceError(
+            f"{excerpt(source.segment(node))} is not a value",
+            place=place,
+            hint="write a number or a list of numbers, as in [[1,2],[3,4]]",
+        )
 
 
 def _uneven(node: ast.expr) -> ast.expr:
