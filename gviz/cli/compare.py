@@ -91,8 +91,9 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
                 'as in gviz compare "e=a*b" --feeds FILE.json',
             )
             raise SourceError(f"gviz compare takes an expression, not a {other}", hint=hint)
-        rows = [] if feeds is None else read_feeds(feeds, MOST_RUNS)
-        pair, notes = of_expression(source.text, options, runs=runs, feeds=rows)
+        pair, notes = of_expression(
+            source.text, options, runs=runs, feeds=[] if feeds is None else read_feeds(feeds, MOST_RUNS)
+        )
     for note in notes:
         streams.say(note)
     return [pair]

@@ -86,5 +86,9 @@ def within(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
         module = Module(f"{scope}/{node.scope}" if node.scope else scope)
         return node._replace(id=key + node.id, name=name, module=module)
 
-    edges = tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges)
-    return Graph(tuple(map(moved, graph.nodes)), edges, tuple(key + root for root in graph.roots), kind="static")
+    return Graph(
+        tuple(map(moved, graph.nodes)),
+        tuple(edge._replace(source=key + edge.source, target=key + edge.target) for edge in graph.edges),
+        tuple(key + root for root in graph.roots),
+        kind="static",
+    )

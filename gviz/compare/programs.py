@@ -115,9 +115,16 @@ def of_expression(
         return Pair(text, "the value, no gradients", build, run, arrays, forward, forward), computed.notes
     names = [name for i, name in enumerate(values) if i in wanted]
     computes = f"the value and the gradients of {', '.join(names)}"
-    results = ("the value", *(f"the gradient of {name}" for name in names))
     return Pair(
-        text, computes, build, run, arrays, forward + leaves, 2 * forward + leaves, picture, results
+        text,
+        computes,
+        build,
+        run,
+        arrays,
+        forward + leaves,
+        2 * forward + leaves,
+        picture,
+        ("the value", *(f"the gradient of {name}" for name in names)),
     ), computed.notes
 
 

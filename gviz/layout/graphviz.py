@@ -87,10 +87,11 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
             return draw_in_child(raw, output, program, wide=wide)
         except OSError as error:
             if needs_fonts:
-                remark = (
-                    f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes"
+                warnings.warn(
+                    f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes",
+                    RenderWarning,
+                    stacklevel=2,
                 )
-                warnings.warn(remark, RenderWarning, stacklevel=2)
     return embedded.draw(raw, output, program, wide=wide)
 
 

@@ -59,8 +59,7 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
         places = budget
     size = len(nodes) + places
     limit = _SEARCH / max(size, 1) ** 2
-    attributes = {"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}
-    return Plan(attributes, frozenset(long), size > _SLOW)
+    return Plan({"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}, frozenset(long), size > _SLOW)
 
 
 def spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:

@@ -43,8 +43,11 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         name = os.fspath(filename if filename is not None else self.filename)
         if os.sep == "/" and "\\" in name:
             better = name.replace("\\", "/")
-            remark = f"{name} is one file name here: backslashes separate folders on Windows only; write {better}"
-            warnings.warn(remark, RenderWarning, stacklevel=2)
+            warnings.warn(
+                f"{name} is one file name here: backslashes separate folders on Windows only; write {better}",
+                RenderWarning,
+                stacklevel=2,
+            )
         return str(super().save(filename, directory=directory, **how))
 
     def _render(
@@ -90,8 +93,11 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
             super()._view(filepath, format=format, quiet=quiet)
         except OSError as error:
             viewer = error.filename or error.strerror
-            remark = f"{os.fspath(filepath)} is written, but there is no program to view it ({viewer})"
-            warnings.warn(remark, RenderWarning, stacklevel=2)
+            warnings.warn(
+                f"{os.fspath(filepath)} is written, but there is no program to view it ({viewer})",
+                RenderWarning,
+                stacklevel=2,
+            )
 
 
 def _drawn(

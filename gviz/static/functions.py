@@ -299,8 +299,7 @@ def matmul(
     with named(graph_of(a, b), name, "MatMul") as scope:
         left = convert(a, name="a")
         right = convert(b, None, "b", left.dtype.base_dtype)
-        stacks = any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right))
-        type = "BatchMatMulV2" if stacks else "MatMul"
+        type = "BatchMatMulV2" if any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right)) else "MatMul"
         return apply(type, "a b", [left, right], scope, transpose_a=transpose_a, transpose_b=transpose_b)
 
 

@@ -272,8 +272,10 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     back.forward = loop
     real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
     outside = [t for t in loop.context.captures if t.dtype.is_floating]
-    first = or_zeros([grads[i] for i in real], [loop.outputs[i] for i in real])
-    back.starts = [*first, *(make("ZerosLike", [t]) for t in outside)]
+    back.starts = [
+        *or_zeros([grads[i] for i in real], [loop.outputs[i] for i in real]),
+        *(make("ZerosLike", [t]) for t in outside),
+    ]
     back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
     running = [merge.outputs[0] for merge in back.merges]
     back.variables = [

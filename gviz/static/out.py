@@ -43,9 +43,12 @@ def picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None, title
             edges.append(Edge(ids[tensor.op], ids[op], slot, size, output=tensor.value_index))
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
-    roots = tuple(ids[op] for op in operations if ids[op] not in used)
     return Picture(
-        tuple(node(op, ids[op], values or {}) for op in operations), tuple(edges), roots, title=title, kind="static"
+        tuple(node(op, ids[op], values or {}) for op in operations),
+        tuple(edges),
+        tuple(ids[op] for op in operations if ids[op] not in used),
+        title=title,
+        kind="static",
     )
 
 

@@ -35,8 +35,9 @@ class Variable:
     ) -> None:  # fmt: skip
         graph = get_default_graph()
         with graph.name_scope(name or "Variable") as scope:
-            first = initial_value() if callable(initial_value) else initial_value
-            self._initial = convert(first, dtype, "initial_value")
+            self._initial = convert(
+                initial_value() if callable(initial_value) else initial_value, dtype, "initial_value"
+            )
             own = self._initial.dtype.base_dtype
             self._ref = make("VariableV2", (), scope, dtype=own, shape=self._initial.shape.dims)
             self.initializer = make("Assign", [self._ref, self._initial], "Assign").op

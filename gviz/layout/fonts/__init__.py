@@ -113,8 +113,11 @@ def warn_of_missing(text: str) -> None:
     if not lacking or any(system_fonts()):
         return
     named = joined(f"{char} (U+{ord(char):04X})" for char in lacking)
-    remark = f"no font here has {named}: boxes are drawn in their place; install fonts, such as fonts-noto-cjk"
-    warnings.warn(remark, RenderWarning, stacklevel=2)
+    warnings.warn(
+        f"no font here has {named}: boxes are drawn in their place; install fonts, such as fonts-noto-cjk",
+        RenderWarning,
+        stacklevel=2,
+    )
 
 
 def system_fonts() -> Iterator[str]:

@@ -252,18 +252,21 @@ def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: 
     match node:
         case ast.AugAssign():
             name, operator = source.segment(node.target), "..." if isinstance(node.op, ast.BitXor) else sign(node.op)
-            change = f"{name} = {name} {operator} {source.segment(node.value)}"
-            return "this changes a tensor in place", f"write {change}, which makes a new one"
+            return "this changes a tensor in place", (
+                f"write {name} = {name} {operator} {source.segment(node.value)}, which makes a new one"
+            )
         case ast.BinOp(left=ast.Name("e")):
-            hint = suggestion(source) or f"write exp({source.segment(node.right)})"
-            return "^ is written ** in an expression, and e to a power exp(...)", hint
+            return "^ is written ** in an expression, and e to a power exp(...)", (
+                suggestion(source) or f"write exp({source.segment(node.right)})"
+            )
         case ast.BinOp():
             return "^ is written ** in an expression", suggestion(source) or "write x**2 for a power"
         case ast.Compare(ops=[_, _, *_]):
             return "comparisons cannot be chained with tensors", "write (0 < x) & (x < 1)"
         case ast.Constant(value=complex()):
-            hint = "write a real number" if source.prefix else suggestion(source) or "write j as a name of its own: 2*j"
-            return "complex numbers are not possible in an expression", hint
+            return "complex numbers are not possible in an expression", (
+                "write a real number" if source.prefix else suggestion(source) or "write j as a name of its own: 2*j"
+            )
         case ast.Expr():
             return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
         case ast.keyword(arg=str(name)):
@@ -311,8 +314,9 @@ def _called(node: ast.Call, program: Program) -> tuple[str, str]:
             return _member(function, is_called=True)
         meant = OTHER_NAMES.get(name, name)
         what = of if of in OTHER_MODULES else f"function {ast.unparse(function)}"
-        hint = f"write {meant}(...)" if meant in functions() else did_you_mean(name, functions(), SCRIPT)
-        return f"there is no {what} in an expression", hint
+        return f"there is no {what} in an expression", (
+            f"write {meant}(...)" if meant in functions() else did_you_mean(name, functions(), SCRIPT)
+        )
     if not isinstance(function, ast.Name):
         is_result = isinstance(function, ast.Call | ast.Subscript)
         what = "what a function returns cannot be called" if is_result else "there is no operator before this bracket"
@@ -325,10 +329,13 @@ def _named(name: str, program: Program) -> tuple[str, str]:
     if name in program.bound:
         origin = "has a value" if name in program.given else "is assigned"
         if name in functions():
-            hint = f"give the value another name, or write torch.{name}(...)"
-            return f"{name} {origin} here, so it is not the function {name}", hint
-        hint = suggestion(program.source, but=name) or f"to multiply, write {name}*(...)"
-        return f"{name} {origin}: it is not a function", hint
+            return (
+                f"{name} {origin} here, so it is not the function {name}",
+                f"give the value another name, or write torch.{name}(...)",
+            )
+        return f"{name} {origin}: it is not a function", (
+            suggestion(program.source, but=name) or f"to multiply, write {name}*(...)"
+        )
     if name in CALLED:
         return CALLED[name]
     if hasattr(builtins, name):

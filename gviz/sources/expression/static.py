@@ -116,8 +116,12 @@ class StaticForm:
                     self.copies[target] = last
         self.root = roots[0] if roots else last
         is_name = self.root in program.free or self.root in program.assigned
-        functions = {piece: self.find(word, piece) for piece, word in program.words.items()}
-        self.forward = compiled(program, functions, self.assign, self.root if is_name else None)
+        self.forward = compiled(
+            program,
+            {piece: self.find(word, piece) for piece, word in program.words.items()},
+            self.assign,
+            self.root if is_name else None,
+        )
 
     def define(self, values: Mapping[str, Value]) -> StaticSource:
         """Return the graph, with placeholders for values of these shapes; nothing else is done here, so that it can be timed.

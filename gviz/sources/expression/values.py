@@ -83,8 +83,9 @@ def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> 
     dtype = find_dtype(options.dtype)
     leaves = {}
     for name in dict.fromkeys([*free, *options.values]):
-        text = options.values.get(name, "1.0")
-        leaves[name] = make_value(name, text, dtype, requires_grad=name not in options.frozen, budget=budget)
+        leaves[name] = make_value(
+            name, options.values.get(name, "1.0"), dtype, requires_grad=name not in options.frozen, budget=budget
+        )
     return {name: leaves[name] for name in free}
 
 
