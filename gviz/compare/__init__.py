@@ -120,12 +120,11 @@ def compare(pair: Pair) -> Comparison:
     """Build, run, check and time both forms; SourceError if the static graph cannot be built or run."""
     try:
         static, build = timed_build(pair.build)
-        values, largest, differs = check(static, pair)
-        where = "" if differs is None else mismatch(static, pair, pair.feeds[differs - 1])
+        difference = difference_of(static, pair)
     except (TypeError, ValueError, LookupError, NotImplementedError, RuntimeError, OpError) as error:
         raise SourceError(f"as a static graph: {error}") from None
     static_run, dynamic_run = timed_runs(static.run, pair.run, pair.feeds)
-    return Comparison(pair, static, build, static_run, dynamic_run, values, largest, differs, where)
+    return Comparison(pair, static, build, static_run, dynamic_run, *difference)
 
 
 def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
@@ -163,25 +162,21 @@ def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]])
     return max(perf_counter() - start, 1e-9)
 
 
-def check(static: Static, pair: Pair) -> tuple[int, float, int | None]:
-    """Compare the numbers of all runs: return their count, the largest difference, and the first run that differs."""
-    count, largest, differs = 0, 0.0, None
+def difference_of(static: Static, pair: Pair) -> tuple[int, float, int | None, str]:
+    """Compare the numbers of all runs.
+
+    Returns:
+        Their count, the largest difference, the first run that differs, and its first result that does, with both values.
+    """
+    count, largest, differs, where = 0, 0.0, None, ""
     for number, feed in enumerate(pair.feeds, 1):
-        for ours, theirs in zip(static.run(feed), pair.run(feed), strict=True):
-            size, difference, is_same = distance(ours, theirs)
-            count, largest = count + size, max(largest, difference)
+        for name, ours, theirs in zip(pair.results, static.run(feed), pair.run(feed), strict=True):
+            size, apart, is_same = distance(ours, theirs)
+            count, largest = count + size, max(largest, apart)
             if not is_same and differs is None:
-                differs = number
-    return count, largest, differs
-
-
-def mismatch(static: Static, pair: Pair, feed: Sequence[Any]) -> str:
-    """Return the first result of a run that differs, with both of its values."""
-    for name, ours, theirs in zip(pair.results, static.run(feed), pair.run(feed), strict=False):
-        if not distance(ours, theirs)[2]:
-            values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
-            return "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
-    return ""
+                values = ("none" if value is None else excerpt(str(value.tolist())) for value in (ours, theirs))
+                differs, where = number, "{} is {} as a static graph, {} as a dynamic one".format(name, *values)
+    return count, largest, differs, where
 
 
 def distance(ours: Any, theirs: Any) -> tuple[int, float, bool]:

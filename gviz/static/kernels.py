@@ -94,97 +94,142 @@ def index_of(kinds: Sequence[object], *ends: Array) -> Index:
     return tuple(index)
 
 
-KERNELS: dict[str, Row] = {}
-"""Functions that the engine's table lacks, and those for which TensorFlow has another derivative, as rows by their
-keys."""
-
-
-def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: Any) -> None:
-    """Store a row, declared as the engine's are (``gviz/autograd/row.py``) but for TensorFlow's type in place of the node.
+def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: Any) -> Row:
+    """Return a row, declared as the engine's are (``gviz/autograd/row.py``) but for TensorFlow's type in place of the node.
 
     The forward is the engine's if none is given.
     """
-    KERNELS[key] = Row(key, type, forward or ROWS[key].forward, declared)
+    return Row(key, type, forward or ROWS[key].forward, declared)
 
 
-# ------------------------------------------------------------------ numbers
 CHOICE = "(choose(first := {}, grad, none := zeros_like(grad)), choose(first, none, grad))"
 EXTREME = (  # several that are the extreme one share the gradient
     "(chosen := cast_like(equal(unsqueeze_reduced(result, dim, self, keepdim), self), self)) / sum_dim(chosen, dim, True)"
     " * unsqueeze_reduced(grad, dim, self, keepdim)"
 )
 ROW_SUM = "sum_dim(grad{}, -1, True)"
-kernel("pass", "Identity", lambda x: x, x="grad")
-kernel("add_n", "AddN", add_up, lists=("parts",), parts="[grad] * len(parts)")
-kernel("square", "Square", lambda x: np.square(x), x="grad * (x * 2.0)")
-kernel(
-    "squared_difference",
-    "SquaredDifference",
-    lambda x, y: (x - y) * (x - y),
-    x__y="(part := grad * 2.0 * (x - y), neg(part))",
-)
-kernel("mm", "MatMul", products,
-       x="mm(y, grad, right, True) if left else mm(grad, y, False, not right)",
-       y="mm(grad, x, True, left) if right else mm(x, grad, not left, False)")  # fmt: skip
-kernel(
-    "maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)")
-)  # of two that are equal, the first
-kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)"))
-kernel("choose", "Select", choose, one__other=CHOICE.format("condition"))
-kernel("amax", "Max", self=EXTREME)
-kernel("amin", "Min", self=EXTREME)
-kernel("prod_axes", "Prod", lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype),
-       x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)")  # fmt: skip
-kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x")
-kernel("softmax_row", "Softmax", self=f"(grad - {ROW_SUM.format(' * result')}) * result")
-kernel("log_softmax_row", "LogSoftmax", self=f"grad - {ROW_SUM.format('')} * exp(result)")
-kernel("cross_entropy", "SoftmaxCrossEntropyWithLogits",
-       lambda logits, labels: -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1),
-       logits="unsqueeze(grad, -1) * (softmax_row(logits, -1) - labels)",
-       labels="unsqueeze(grad, -1) * neg(log_softmax_row(logits, -1))")  # fmt: skip
-kernel("elu_backward", "EluGrad", grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
-       self_or_result="grad * grad_output * where(greater(x := self_or_result, 0.0), 0.0, exp(minimum(x, 0.0)))")  # fmt: skip
-kernel("pow_tensor", "Pow",  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
-       self="grad * exponent * pow_tensor(self, exponent - 1.0)",
-       exponent="grad * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0)")  # fmt: skip
-
-# ------------------------------------------------------------------ shapes
 SHAPED = "shape_like(grad, {})"
-kernel("reshape_to", "Reshape", lambda x, size: x.reshape(tuple(int(n) for n in size)), x=SHAPED.format("x"))
-kernel("shape_like", "Reshape", lambda part, x: part.reshape(np.shape(x)), part=SHAPED.format("part"))
-kernel("unreduced", "Reshape",
-       lambda part, x, axes: np.expand_dims(part, tuple(range(np.ndim(x))) if axes is None else axes),
-       part=SHAPED.format("part"))  # fmt: skip
-kernel("squeeze", "Squeeze", lambda x, axes: np.squeeze(x, axes), x=SHAPED.format("x"))
-kernel("squeeze_all", "Squeeze", lambda x: np.squeeze(x), x=SHAPED.format("x"))
-kernel("unsqueeze", "ExpandDims", self=SHAPED.format("self"))
-kernel("transpose", "Transpose", lambda x, order: np.transpose(x, order), x="transpose(grad, inverse_of(order))")
-kernel("inverse_of", "InvertPermutation", lambda order: np.argsort(order))
-kernel("spread_sum", "Sum", lambda part, x: ARRAYS["sum_to"](part, np.shape(x)), part="spread_like(grad, part)")
-kernel("spread_like", "Tile", lambda part, x: np.broadcast_to(part, np.shape(x)), part="spread_sum(grad, part)")
 
-# ------------------------------------------------------------------ picking
-kernel("getitem", "StridedSlice", lambda x, index: x[index], x="put_back(grad, x, index)")
-kernel("put_back", "StridedSliceGrad", put_back, part="getitem(grad, index)")
-kernel("slice_by", "StridedSlice", lambda x, begin, end, step, kinds: x[index_of(kinds, begin, end, step)],
-       x="put_back_by(grad, x, begin, end, step, kinds)")  # fmt: skip
-kernel("put_back_by", "StridedSliceGrad",
-       lambda part, x, begin, end, step, kinds: put_back(part, x, index_of(kinds, begin, end, step)),
-       part="slice_by(grad, begin, end, step, kinds)")  # fmt: skip
-kernel("take", "GatherV2", lambda x, places, axis: x[along(x, axis, places)], x="give_back(grad, x, places, axis)")
-kernel("give_back", "UnsortedSegmentSum", give_back, part="take(grad, places, axis)")
-kernel("piece", "Slice", lambda part, parts, place, axis: part[part_of(parts, place, axis)],
-       part="put_piece(grad, part, parts, place, axis)")  # fmt: skip
-kernel("put_piece", "Pad", lambda part, x, parts, place, axis: put_back(part, x, part_of(parts, place, axis)),
-       part="piece(grad, parts, place, axis)")  # fmt: skip
-
-# ------------------------------------------------------------------ from shapes and numbers
-kernel("ones_like", "OnesLike", lambda x: np.ones_like(x))
-kernel("shape_of", "Shape", lambda x, dtype: np.array(np.shape(x), dtype))
-kernel("rank_of", "Rank", lambda x: np.int32(np.ndim(x)))
-kernel("size_of", "Size", lambda x, dtype: dtype(np.size(x)))
-kernel("fill", "Fill", lambda size, value: np.full(tuple(size), value))
-kernel("range", "Range", lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype))
+KERNELS: dict[str, Row] = {
+    row.key: row
+    for row in (
+        # numbers
+        kernel("pass", "Identity", lambda x: x, x="grad"),
+        kernel("add_n", "AddN", add_up, lists=("parts",), parts="[grad] * len(parts)"),
+        kernel("square", "Square", lambda x: np.square(x), x="grad * (x * 2.0)"),
+        kernel(
+            "squared_difference",
+            "SquaredDifference",
+            lambda x, y: (x - y) * (x - y),
+            x__y="(part := grad * 2.0 * (x - y), neg(part))",
+        ),
+        kernel(
+            "mm",
+            "MatMul",
+            products,
+            x="mm(y, grad, right, True) if left else mm(grad, y, False, not right)",
+            y="mm(grad, x, True, left) if right else mm(x, grad, not left, False)",
+        ),
+        # of two that are equal, the first
+        kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)")),
+        kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)")),
+        kernel("choose", "Select", choose, one__other=CHOICE.format("condition")),
+        kernel("amax", "Max", self=EXTREME),
+        kernel("amin", "Min", self=EXTREME),
+        kernel(
+            "prod_axes",
+            "Prod",
+            lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype),
+            x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)",
+        ),
+        kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x"),
+        kernel("softmax_row", "Softmax", self=f"(grad - {ROW_SUM.format(' * result')}) * result"),
+        kernel("log_softmax_row", "LogSoftmax", self=f"grad - {ROW_SUM.format('')} * exp(result)"),
+        kernel(
+            "cross_entropy",
+            "SoftmaxCrossEntropyWithLogits",
+            lambda logits, labels: -(labels * ARRAYS["log_softmax_row"](logits, -1)).sum(axis=-1),
+            logits="unsqueeze(grad, -1) * (softmax_row(logits, -1) - labels)",
+            labels="unsqueeze(grad, -1) * neg(log_softmax_row(logits, -1))",
+        ),
+        kernel(
+            "elu_backward",
+            "EluGrad",
+            grad_output="elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
+            self_or_result="grad * grad_output * where(greater(x := self_or_result, 0.0), 0.0, exp(minimum(x, 0.0)))",
+        ),
+        kernel(
+            "pow_tensor",
+            "Pow",  # TensorFlow has 0 where the base is not positive, and nan for 0 ** 0; PyTorch nan and 0
+            self="grad * exponent * pow_tensor(self, exponent - 1.0)",
+            exponent="grad * where(greater(self, 0.0), result * log(where(greater(self, 0.0), self, 1.0)), 0.0)",
+        ),
+        # shapes
+        kernel("reshape_to", "Reshape", lambda x, size: x.reshape(tuple(int(n) for n in size)), x=SHAPED.format("x")),
+        kernel("shape_like", "Reshape", lambda part, x: part.reshape(np.shape(x)), part=SHAPED.format("part")),
+        kernel(
+            "unreduced",
+            "Reshape",
+            lambda part, x, axes: np.expand_dims(part, tuple(range(np.ndim(x))) if axes is None else axes),
+            part=SHAPED.format("part"),
+        ),
+        kernel("squeeze", "Squeeze", lambda x, axes: np.squeeze(x, axes), x=SHAPED.format("x")),
+        kernel("squeeze_all", "Squeeze", lambda x: np.squeeze(x), x=SHAPED.format("x")),
+        kernel("unsqueeze", "ExpandDims", self=SHAPED.format("self")),
+        kernel(
+            "transpose", "Transpose", lambda x, order: np.transpose(x, order), x="transpose(grad, inverse_of(order))"
+        ),
+        kernel("inverse_of", "InvertPermutation", lambda order: np.argsort(order)),
+        kernel(
+            "spread_sum", "Sum", lambda part, x: ARRAYS["sum_to"](part, np.shape(x)), part="spread_like(grad, part)"
+        ),
+        kernel(
+            "spread_like", "Tile", lambda part, x: np.broadcast_to(part, np.shape(x)), part="spread_sum(grad, part)"
+        ),
+        # picking
+        kernel("getitem", "StridedSlice", lambda x, index: x[index], x="put_back(grad, x, index)"),
+        kernel("put_back", "StridedSliceGrad", put_back, part="getitem(grad, index)"),
+        kernel(
+            "slice_by",
+            "StridedSlice",
+            lambda x, begin, end, step, kinds: x[index_of(kinds, begin, end, step)],
+            x="put_back_by(grad, x, begin, end, step, kinds)",
+        ),
+        kernel(
+            "put_back_by",
+            "StridedSliceGrad",
+            lambda part, x, begin, end, step, kinds: put_back(part, x, index_of(kinds, begin, end, step)),
+            part="slice_by(grad, begin, end, step, kinds)",
+        ),
+        kernel(
+            "take", "GatherV2", lambda x, places, axis: x[along(x, axis, places)], x="give_back(grad, x, places, axis)"
+        ),
+        kernel("give_back", "UnsortedSegmentSum", give_back, part="take(grad, places, axis)"),
+        kernel(
+            "piece",
+            "Slice",
+            lambda part, parts, place, axis: part[part_of(parts, place, axis)],
+            part="put_piece(grad, part, parts, place, axis)",
+        ),
+        kernel(
+            "put_piece",
+            "Pad",
+            lambda part, x, parts, place, axis: put_back(part, x, part_of(parts, place, axis)),
+            part="piece(grad, parts, place, axis)",
+        ),
+        # from shapes and numbers
+        kernel("ones_like", "OnesLike", lambda x: np.ones_like(x)),
+        kernel("shape_of", "Shape", lambda x, dtype: np.array(np.shape(x), dtype)),
+        kernel("rank_of", "Rank", lambda x: np.int32(np.ndim(x))),
+        kernel("size_of", "Size", lambda x, dtype: dtype(np.size(x))),
+        kernel("fill", "Fill", lambda size, value: np.full(tuple(size), value)),
+        kernel(
+            "range", "Range", lambda start, limit, delta: np.arange(start, limit, delta, dtype=np.asarray(start).dtype)
+        ),
+    )
+}
+"""Functions that the engine's table lacks, and those for which TensorFlow has another derivative, as rows by their
+keys."""
 
 NUMPYS: dict[str, np.ufunc] = {
     "add": np.add,

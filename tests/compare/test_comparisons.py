@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.compare import Comparison, Pair, Static, check, compare, distance
+from gviz.compare import Comparison, Pair, Static, compare, difference_of, distance
 from gviz.compare.picture import bars, seconds
 from gviz.compare.programs import of_expression
 from gviz.sources.options import SourceOptions
@@ -45,7 +45,7 @@ def test_feeds_near_the_values_are_the_same_each_time() -> None:
 )
 def test_both_forms_agree(text: str, values: dict[str, str]) -> None:
     pair, _ = of_expression(text, SourceOptions(values=values), runs=3)
-    count, _, differs = check(pair.build(), pair)
+    count, _, differs, _ = difference_of(pair.build(), pair)
     assert count > 0
     assert differs is None
 
@@ -53,7 +53,7 @@ def test_both_forms_agree(text: str, values: dict[str, str]) -> None:
 def test_a_wrong_number_a_wrong_shape_and_a_lost_gradient_are_found() -> None:
     def differs(theirs: Any) -> int | None:
         static = Static(None, lambda feed: [engine.tensor([1.0, 2.0]).numpy()], 1)
-        return check(static, Pair("", "", lambda: static, lambda feed: [theirs], [(), ()], 1, 1))[2]
+        return difference_of(static, Pair("", "", lambda: static, lambda feed: [theirs], [(), ()], 1, 1))[2]
 
     assert differs(engine.tensor([1.0, 2.0])) is None
     assert differs(engine.tensor([1.0, 2.0000001])) is None
@@ -77,7 +77,7 @@ def test_the_dynamic_form_is_built_in_each_run_and_the_static_one_is_not() -> No
         calls["run"] += 1
         return pair.run(feed)
 
-    result = compare(Pair("", "", built, run, pair.feeds, 1, 1))
+    result = compare(Pair("", "", built, run, pair.feeds, 1, 1, results=pair.results))
     assert calls["build"] < 20 < calls["run"]
     assert result.differs is None
 

@@ -280,29 +280,26 @@ def _known(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | 
     return next((answer for words, answer in answers.items() if word in words.split()), None)
 
 
-def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:  # noqa: PLR0911 - likewise
+def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
     """Return the answer to an attribute, or a method, that is not on the list."""
     name, plain, of = node.attr, node.attr.rstrip("_"), getattr(node.value, "id", "")
-    private = _known(PRIVATE, name)
-    if private is not None:
-        return private
-    if of in OTHER_MODULES and not is_called and name in ("pi", "inf", "nan"):
-        return f"{of} is not needed", f"write {name}"
-    if name in methods() and not is_called:
-        return f"{name} is a method", f"write .{name}() with brackets"
-    if name in ATTRIBUTES:
-        return f"{name} is not a method", f"write .{name} without brackets"
-    if name in functions() and is_called:
-        return f"{name} is a function, not a method", f"write {name}(x, ...)"
-    if name != plain and plain in methods():
-        return (
-            f"{name} changes a tensor in place",
-            f"write .{plain}(...), which makes a new one, or use a script: {FILE}",
-        )
     kind, known, otherwise = "attribute", ATTRIBUTES | FIELDS | methods(), "tensors have .T, .shape and their methods"
     if is_called:
         kind, known, otherwise = "method", methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
-    return f"there is no {kind} {name} in an expression", did_you_mean(name, known, otherwise)
+    is_number = of in OTHER_MODULES and name in ("pi", "inf", "nan")
+    answers = (
+        (is_number and not is_called, f"{of} is not needed", f"write {name}"),
+        (name in methods() and not is_called, f"{name} is a method", f"write .{name}() with brackets"),
+        (name in ATTRIBUTES, f"{name} is not a method", f"write .{name} without brackets"),
+        (name in functions() and is_called, f"{name} is a function, not a method", f"write {name}(x, ...)"),
+        (
+            name != plain and plain in methods(),
+            f"{name} changes a tensor in place",
+            f"write .{plain}(...), which makes a new one, or use a script: {FILE}",
+        ),
+        (True, f"there is no {kind} {name} in an expression", did_you_mean(name, known, otherwise)),
+    )
+    return _known(PRIVATE, name) or next((what, hint) for applies, what, hint in answers if applies)
 
 
 def _called(node: ast.Call, program: Program) -> tuple[str, str]:
