@@ -183,12 +183,6 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def _record(data: bytes) -> bytes:
-    """Return length and data, each with its checksum."""
-    size = struct.pack("<Q", len(data))
-    return size + _masked(size) + data + _masked(data)
-
-
 def _masked(data: bytes) -> bytes:
     """Return the checksum, turned and shifted, so that a file of records inside a record is not a trap."""
     crc = crc32c(data)
@@ -202,17 +196,18 @@ def event_file(graph: bytes, wall_time: float = 0.0) -> bytes:
         graph: a GraphDef, from :func:`graph_def`.
         wall_time: seconds since 1970 that both events tell; nothing shows them.
     """
-    return _first_event(wall_time) + _event(wall_time, _field(4, graph))
+    return _event(wall_time, _FIRST) + _event(wall_time, _field(4, graph))
 
 
 def _event(wall_time: float, what: bytes) -> bytes:
-    """Return an Event, as a record."""
-    return _record(_varint(1 << 3 | 1) + struct.pack("<d", wall_time) + what)
+    """Return an Event as a record: its length and its bytes, each with its checksum."""
+    data = _varint(1 << 3 | 1) + struct.pack("<d", wall_time) + what
+    size = struct.pack("<Q", len(data))
+    return size + _masked(size) + data + _masked(data)
 
 
-def _first_event(wall_time: float = 0.0) -> bytes:
-    """Return the Event that every file begins with."""
-    return _event(wall_time, _field(3, "brain.Event:2"))
+_FIRST = _field(3, "brain.Event:2")
+"""The event that every file begins with."""
 
 
 # ------------------------------------------------------------------ the folder
@@ -253,7 +248,7 @@ def _is_own(folder: str, entry: str) -> bool:
     """Return whether gviz wrote a file. A machine may be called gviz, too, but what it writes has a time in it."""
     if not _NAME.fullmatch(entry):
         return False
-    head = _first_event()
+    head = _event(0.0, _FIRST)
     with suppress(OSError), open(os.path.join(folder, entry), "rb") as file:
         return file.read(len(head)) == head
     return False

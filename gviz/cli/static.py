@@ -13,7 +13,7 @@ from gviz.cli.output import Output, makes_picture
 from gviz.cli.reading import read_source
 
 if TYPE_CHECKING:
-    from gviz.sources import Reading, Source, SourceOptions
+    from gviz.sources import Source, SourceOptions
 
 
 @click.command(cls=SourceCommand)
@@ -68,33 +68,21 @@ def static(
         from gviz.sources.static import with_gradients
 
         reading = with_gradients(reading)
-    if is_text:
-        _print(reading, options.roots, as_plan=as_plan)
-    else:
-        _draw(reading, collapse, picture)
-    return reading.status
-
-
-def _print(reading: Reading, roots: tuple[str, ...], *, as_plan: bool) -> None:
-    """Print the plan, or the table of operations."""
     if as_plan:
         from gviz.sources.static import plan_text
 
-        streams.write_product(plan_text(reading, roots))
-    else:
+        streams.write_product(plan_text(reading, options.roots))
+    elif as_table:
         from gviz.cli.operations import show_operations
 
         show_operations(reading.graph)
-
-
-def _draw(reading: Reading, scopes: tuple[str, ...], picture: Output) -> None:
-    """Write the picture; TensorBoard gets all that TensorFlow writes."""
-    from gviz.passes.collapse import collapse
-
-    if picture.format == "tensorboard" and reading.static is not None:
+    elif picture.format == "tensorboard" and reading.static is not None:  # which gets all that TensorFlow writes
         from gviz.events import event_file
         from gviz.static.out import graph_def
 
         picture.write_events(event_file(graph_def(reading.static.graph)), reading.graph)
     else:
-        picture.write(collapse(reading.graph, scopes) if scopes else reading.graph)
+        from gviz.passes.collapse import collapse as collapsed
+
+        picture.write(collapsed(reading.graph, collapse) if collapse else reading.graph)
+    return reading.status

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gviz.compare import Comparison
 from gviz.graphs import Graph, Module, Node
 from gviz.static.out import picture
-from gviz.static.session import Session
+from gviz.static.session import computed
 
 BARS = 44
 """Columns of the bars in a picture."""
@@ -70,10 +70,8 @@ def caption(comparisons: Sequence[Comparison]) -> str:
 def with_values(comparison: Comparison) -> Graph:
     """Return the picture of the static graph, with what the first run gives."""
     graph = comparison.static.graph
-    tensors = [tensor for operation in graph.get_operations() for tensor in operation.outputs[:1]]
-    placeholders = [tensor for tensor in tensors if tensor.op.type == "Placeholder"]
-    found = Session(graph=graph).run(tensors, dict(zip(placeholders, comparison.pair.feeds[0], strict=True)))
-    return picture(graph, values=dict(zip(tensors, found, strict=True)))
+    placeholders = [operation.outputs[0] for operation in graph.get_operations() if operation.type == "Placeholder"]
+    return picture(graph, values=computed(graph, dict(zip(placeholders, comparison.pair.feeds[0], strict=True))))
 
 
 def within(key: str, graph: Graph, title: tuple[str, str]) -> Graph:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 
 from gviz.layout import DrawingError
@@ -76,6 +77,5 @@ def _die_with_parent() -> None:
     """End this process with the one that started it, which may have been interrupted; Linux alone can do so."""
     if sys.platform == "linux":
         import ctypes
-        import signal
 
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)

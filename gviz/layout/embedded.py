@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -198,8 +199,6 @@ def _on_deep_stack(function: Callable[[], bytes | None], *, statements: int) -> 
     """Call the function; for a large graph on a thread with room for the depth of its recursion."""
     if statements < _DEEP:
         return function()
-    import threading
-
     results: list[bytes | None] = []
     thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
     before = threading.stack_size()

@@ -15,7 +15,7 @@ from gviz.static.errors import OpError
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
 from gviz.static.out import picture
-from gviz.static.session import Session
+from gviz.static.session import Session, computed
 from gviz.static.variables import Variable
 from gviz.text import did_you_mean, joined
 
@@ -78,12 +78,10 @@ def reading(source: StaticSource, talk: Talk, *, failed: bool = False) -> Readin
 
 def drawn(source: StaticSource) -> Picture:
     """Return its picture, with what one run gives for an expression's values; without where that run fails."""
-    values: dict[Tensor, Any] = {}
     if source.root is not None:
-        tensors = [tensor for op in source.graph.get_operations() for tensor in op.outputs]
         with suppress(OpError, ValueError, TypeError, ArithmeticError):
-            values = dict(zip(tensors, Session(graph=source.graph).run(tensors, source.feeds), strict=True))
-    return picture(source.graph, values=values, title=source.title)
+            return picture(source.graph, values=computed(source.graph, source.feeds), title=source.title)
+    return picture(source.graph, title=source.title)
 
 
 def with_gradients(read: Reading) -> Reading:

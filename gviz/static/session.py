@@ -194,6 +194,12 @@ def run_part(self: Tensor | Operation, feed_dict: Feeds | None = None, session: 
 Tensor.eval = Operation.run = run_part
 
 
+def computed(graph: Graph, feeds: Feeds) -> dict[Tensor, Value]:
+    """Return what each tensor of a graph comes to in one run."""
+    tensors = [tensor for op in graph.get_operations() for tensor in op.outputs]
+    return dict(zip(tensors, Session(graph=graph).run(tensors, feeds), strict=True))
+
+
 # ------------------------------------------------------------------ feeds
 def reader(tensor: Tensor) -> Reader:
     """Return what turns a fed value into the tensor's dtype; ValueError for another shape, TypeError for a tensor."""

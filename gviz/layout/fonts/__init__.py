@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,8 +63,6 @@ def drawing_environment(*, wide: bool) -> Iterator[None]:
 
 def _read_clock() -> None:
     """Let the C library know that the time zone has changed."""
-    import time
-
     if sys.platform != "win32":
         time.tzset()
 

@@ -15,7 +15,7 @@ from unicodedata import name
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
-from gviz.sources.expression.commands import not_read
+from gviz.sources.expression.latex import not_read
 from gviz.sources.expression.notation import (
     JOINING,
     Token,
