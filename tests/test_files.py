@@ -18,7 +18,7 @@ from gviz import files
 from gviz.errors import FileError
 from gviz.files import write
 from gviz.render import RenderOptions, save
-from gviz.render.marks import is_ours
+from gviz.render.marks import is_by_gviz
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and signals as POSIX has them")
 not_as_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
@@ -255,7 +255,7 @@ def test_a_format_in_the_options_wins(folder: Path) -> None:
 def test_gviz_knows_its_own_files(folder: Path, suffix: str) -> None:
     file = folder / f"y.{suffix}"
     save(article(), file)
-    assert is_ours(file)
+    assert is_by_gviz(file)
 
 
 @pytest.mark.parametrize(
@@ -272,14 +272,14 @@ def test_gviz_knows_its_own_files(folder: Path, suffix: str) -> None:
 )
 def test_other_files_are_not_gviz_s(folder: Path, content: bytes) -> None:
     (folder / "y.pdf").write_bytes(content)
-    assert not is_ours(folder / "y.pdf")
+    assert not is_by_gviz(folder / "y.pdf")
 
 
 def test_what_is_no_file_is_not_gviz_s(folder: Path) -> None:
-    assert not is_ours(folder)
-    assert not is_ours(folder / "missing")
-    assert not is_ours("a\0b")
-    assert not is_ours(os.devnull)
+    assert not is_by_gviz(folder)
+    assert not is_by_gviz(folder / "missing")
+    assert not is_by_gviz("a\0b")
+    assert not is_by_gviz(os.devnull)
 
 
 def test_input_without_end_is_read_no_further_than_a_file_would_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture
 
 if TYPE_CHECKING:
-    from gviz.compare import Pair
+    from gviz.compare import ProgramPair
     from gviz.sources import Source, SourceOptions
 
 MOST_RUNS = 10_000
@@ -58,15 +58,14 @@ def compare(
     if picture is not None:
         picture.check(source)
     pairs = programs(source, replace(options, roots=(root,) if root else ()), runs or RUNS, feeds)
-    from gviz.compare import compare as measure
-    from gviz.compare import report
+    from gviz.compare import measure, report
 
     gc.enable()  # as in the programs that people time
     comparisons = [measure(pair) for pair in pairs]
     if picture is not None:
-        from gviz.compare.picture import caption, side_by_side
+        from gviz.compare.picture import bars_caption, side_by_side
 
-        picture.with_caption(caption(comparisons)).write(side_by_side(comparisons))
+        picture.with_caption(bars_caption(comparisons)).write(side_by_side(comparisons))
     if not to_stdout:
         streams.write_product(
             report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
@@ -74,7 +73,7 @@ def compare(
     return int(any(each.differs is not None for each in comparisons))
 
 
-def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[Pair]:
+def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[ProgramPair]:
     """Return the programs to compare; SourceError if the source is not an expression."""
     from gviz.cli.reading import one_thread
     from gviz.cli.values import read_feeds

@@ -117,13 +117,13 @@ class Output:
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
-        from gviz.render.marks import is_ours
+        from gviz.render.marks import is_by_gviz
 
         if self.file == "-":
             streams.write_product(render(graph, self.format, for_terminal(self.options)))
         else:
             file = self.file or f"{default_stem(graph)}.{self.format}"
-            if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
+            if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
                 raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
             save(graph, file, self.options)
             if self.file is None:

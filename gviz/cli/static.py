@@ -78,9 +78,9 @@ def static(
         show_operations(reading.graph)
     elif picture.format == "tensorboard" and reading.static is not None:  # which gets all that TensorFlow writes
         from gviz.events import event_file
-        from gviz.static.out import graph_def
+        from gviz.static.out import as_graph_def
 
-        picture.write_events(event_file(graph_def(reading.static.graph)), reading.graph)
+        picture.write_events(event_file(as_graph_def(reading.static.graph)), reading.graph)
     else:
         from gviz.passes.collapse import collapse as collapsed
 

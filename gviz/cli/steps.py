@@ -100,7 +100,7 @@ class Series(NamedTuple):
     def write(self, graph: Graph) -> None:
         """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
         from gviz.render import series
-        from gviz.render.marks import is_ours
+        from gviz.render.marks import is_by_gviz
 
         wanted = self.chosen(graph)
         with warnings.catch_warnings():
@@ -110,7 +110,7 @@ class Series(NamedTuple):
                     streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
                     continue
                 file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
-                if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_ours(file):
+                if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
                     raise FileError(
                         f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}"
                     )

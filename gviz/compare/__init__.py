@@ -50,7 +50,7 @@ class Static:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ProgramPair:
     """A program in both forms.
 
     Args:
@@ -94,7 +94,7 @@ class Comparison:
         where: which of its tensors differs, and both of its values.
     """
 
-    pair: Pair
+    pair: ProgramPair
     static: Static
     build: float
     static_run: float
@@ -116,18 +116,18 @@ class Comparison:
         return math.ceil(self.build / saved) if saved > 0 else None
 
 
-def compare(pair: Pair) -> Comparison:
+def measure(pair: ProgramPair) -> Comparison:
     """Build, run, check and time both forms; SourceError if the static graph cannot be built or run."""
     try:
-        static, build = timed_build(pair.build)
+        static, build = time_build(pair.build)
         difference = difference_of(static, pair)
     except (TypeError, ValueError, LookupError, NotImplementedError, RuntimeError, OpError) as error:
         raise SourceError(f"as a static graph: {error}") from None
-    static_run, dynamic_run = timed_runs(static.run, pair.run, pair.feeds)
+    static_run, dynamic_run = time_runs(static.run, pair.run, pair.feeds)
     return Comparison(pair, static, build, static_run, dynamic_run, *difference)
 
 
-def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
+def time_build(build: Callable[[], Static]) -> tuple[Static, float]:
     """Return the static graph, and the quickest time that it takes to build; the first one warms up."""
     static, times = build(), []
     for _ in range(BUILDS):
@@ -137,12 +137,12 @@ def timed_build(build: Callable[[], Static]) -> tuple[Static, float]:
     return static, min(times)
 
 
-def timed_runs(
+def time_runs(
     static: Callable[[Sequence[Any]], Any], dynamic: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]
 ) -> tuple[float, float]:
     """Return the median time of a run of each; both take turns, so that other work of the machine slows both."""
     forms = [
-        (run, max(1, int(SHORT / time_of(run, feeds[:1]))), cycle(feeds), list[float]()) for run in (static, dynamic)
+        (run, max(1, int(SHORT / run_time(run, feeds[:1]))), cycle(feeds), list[float]()) for run in (static, dynamic)
     ]
     least, most = GOES
     end = perf_counter() + SECONDS
@@ -150,11 +150,11 @@ def timed_runs(
         if go >= least and perf_counter() > end:
             break
         for run, count, source, times in forms:
-            times.append(time_of(run, list(islice(source, count))) / count)
+            times.append(run_time(run, list(islice(source, count))) / count)
     return median(forms[0][3]), median(forms[1][3])
 
 
-def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:
+def run_time(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]]) -> float:
     """Return the time of all runs, one for each feed."""
     start = perf_counter()
     for feed in feeds:
@@ -162,7 +162,7 @@ def time_of(run: Callable[[Sequence[Any]], Any], feeds: Sequence[Sequence[Any]])
     return max(perf_counter() - start, 1e-9)
 
 
-def difference_of(static: Static, pair: Pair) -> tuple[int, float, int | None, str]:
+def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | None, str]:
     """Compare the numbers of all runs.
 
     Returns:

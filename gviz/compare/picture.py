@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gviz.compare import Comparison
 from gviz.graphs import Graph, Module, Node
-from gviz.static.out import picture
+from gviz.static.out import static_picture
 from gviz.static.session import computed
 
 BARS = 44
@@ -39,7 +39,7 @@ def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
 
     A program that records no graph has a box in its place.
     """
-    comparison = drawn(comparisons)
+    comparison = first_with_picture(comparisons)
     pair, runs = comparison.pair, len(comparison.pair.feeds)
     times = "once" if runs == 1 else f"{runs} times"
     nothing = Graph(nodes=(Node("n0", "operation", f"{pair.recorded} operations,\nno graph is kept"),))
@@ -52,29 +52,29 @@ def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
         (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),
     )
     graphs = (with_values(comparison), pair.picture or nothing)
-    static, dynamic = map(within, "sd", graphs, titles)
+    static, dynamic = map(in_frame, "sd", graphs, titles)
     edges, roots = static.edges + dynamic.edges, static.roots + dynamic.roots
     return Graph(static.nodes + dynamic.nodes, edges, roots, title=pair.title, kind="static")
 
 
-def drawn(comparisons: Sequence[Comparison]) -> Comparison:
+def first_with_picture(comparisons: Sequence[Comparison]) -> Comparison:
     """Return the comparison that is drawn: the first whose program keeps its graph."""
     return next((each for each in comparisons if each.pair.picture is not None), comparisons[0])
 
 
-def caption(comparisons: Sequence[Comparison]) -> str:
+def bars_caption(comparisons: Sequence[Comparison]) -> str:
     """Return the text below the picture: how long a run takes in each form, as bars that begin at one place."""
-    return "\n".join(["a run takes", *bars(drawn(comparisons), BARS)])
+    return "\n".join(["a run takes", *bars(first_with_picture(comparisons), BARS)])
 
 
 def with_values(comparison: Comparison) -> Graph:
     """Return the picture of the static graph, with what the first run gives."""
     graph = comparison.static.graph
     placeholders = [operation.outputs[0] for operation in graph.get_operations() if operation.type == "Placeholder"]
-    return picture(graph, values=computed(graph, dict(zip(placeholders, comparison.pair.feeds[0], strict=True))))
+    return static_picture(graph, values=computed(graph, dict(zip(placeholders, comparison.pair.feeds[0], strict=True))))
 
 
-def within(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
+def in_frame(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
     """Return a graph in a scope of that title; its ids begin with the key."""
     width = max(map(len, title))
     scope = "\n".join(line.ljust(width) for line in title)  # the lines of a title are centred

@@ -8,12 +8,12 @@ from typing import Any
 
 from gviz import engine
 from gviz import static as tf
-from gviz.compare import Pair, Static
+from gviz.compare import ProgramPair, Static
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
 from gviz.sources.expression.limits import Budget
 from gviz.sources.expression.program import Program
-from gviz.sources.expression.run import compiled, find
+from gviz.sources.expression.run import compile_program, find_callee
 from gviz.sources.expression.static import StaticForm, look_through
 from gviz.sources.expression.values import find_dtype, make_value
 from gviz.sources.options import Note, SourceOptions
@@ -37,7 +37,7 @@ IN_TENSORFLOW = (
 """Times of the articles' programs in the real TensorFlow; not measured here."""
 
 
-def articles(runs: int) -> list[Pair]:
+def articles(runs: int) -> list[ProgramPair]:
     """Return power(x, 100) on matrices, and e = a*b + log(d)*c with its gradients and without."""
     options = SourceOptions(values=VALUES)
     expressions = [of_expression(EXPRESSION, replace(options, backward=b), runs=runs)[0] for b in (True, False)]
@@ -47,7 +47,7 @@ def articles(runs: int) -> list[Pair]:
     ]
 
 
-def power(runs: int) -> Pair:
+def power(runs: int) -> ProgramPair:
     """Return a matrix to the 100th power, as the guide times it: of integers, so that there is nothing to derive."""
     engine.manual_seed(0)
     feeds = [(engine.randint(-1, 2, (SIZE, SIZE), dtype=engine.int32).numpy(),) for _ in range(runs)]
@@ -59,7 +59,7 @@ def power(runs: int) -> Pair:
             result = tf.eye(SIZE, dtype=tf.int32)
             for _ in range(POWER):
                 result = tf.matmul(x, result)
-        return ready(graph, [x], [result])
+        return plan_static(graph, [x], [result])
 
     def run(feed: Sequence[Any]) -> list[Any]:
         x = engine.tensor(feed[0])
@@ -68,12 +68,14 @@ def power(runs: int) -> Pair:
             result = engine.matmul(x, result)
         return [result]
 
-    return Pair(f"power(x, {POWER}), x: {SIZE}×{SIZE} int32", "the value", build, run, feeds, POWER + 1, POWER + 1)
+    return ProgramPair(
+        f"power(x, {POWER}), x: {SIZE}×{SIZE} int32", "the value", build, run, feeds, POWER + 1, POWER + 1
+    )
 
 
 def of_expression(
     text: str, options: SourceOptions, *, runs: int = 0, feeds: Sequence[Mapping[str, str]] = ()
-) -> tuple[Pair, tuple[Note, ...]]:
+) -> tuple[ProgramPair, tuple[Note, ...]]:
     """Return an expression in both forms, and the notes on it.
 
     Args:
@@ -95,7 +97,7 @@ def of_expression(
     form.define(values)  # what has no static form is refused here
     if not feeds:
         engine.manual_seed(0)
-        rows = [[jittered(value) if i else value for value in values.values()] for i in range(runs)]
+        rows = [[jitter(value) if i else value for value in values.values()] for i in range(runs)]
     root = next(iter(computed.roots.values()))
     frozen = options.frozen if options.backward and root.requires_grad else values
     wanted = [i for i, (name, value) in enumerate(values.items()) if name not in frozen and value.is_floating_point()]
@@ -104,7 +106,7 @@ def of_expression(
         source = form.define(values)
         placeholders = list(source.feeds)
         slopes = gradients(source.root, [placeholders[i] for i in wanted]) if wanted else []
-        return ready(source.graph, placeholders, [source.root, *slopes])
+        return plan_static(source.graph, placeholders, [source.root, *slopes])
 
     picture = walk(computed.roots, computed.names, statements=computed.statements)
     nodes = [node.kind for node in picture.nodes]
@@ -112,10 +114,10 @@ def of_expression(
     arrays = [[value.detach().numpy() if value.dim() else value.item() for value in row] for row in rows]
     run = dynamic(program, values, wanted, options.roots[0] if options.roots else None)
     if not wanted:  # nothing requires a gradient, so nothing is recorded
-        return Pair(text, "the value, no gradients", build, run, arrays, forward, forward), computed.notes
+        return ProgramPair(text, "the value, no gradients", build, run, arrays, forward, forward), computed.notes
     names = [name for i, name in enumerate(values) if i in wanted]
     computes = f"the value and the gradients of {', '.join(names)}"
-    return Pair(
+    return ProgramPair(
         text,
         computes,
         build,
@@ -128,7 +130,7 @@ def of_expression(
     ), computed.notes
 
 
-def ready(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:
+def plan_static(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:
     """Return a graph with a planned session for some fetches; None, for a derivative that does not exist, stays None."""
     session = Session(graph=graph)
     tensors = [fetch for fetch in fetches if fetch is not None]
@@ -150,7 +152,9 @@ def dynamic(
 
     It is compiled from the checked expression, so that neither reading nor checking is timed.
     """
-    forward = compiled(program, {piece: find(word, piece) for piece, word in program.words.items()}, root=root)
+    forward = compile_program(
+        program, {piece: find_callee(word, piece) for piece, word in program.words.items()}, root=root
+    )
     tensor, types = engine.tensor, [(value.dtype, i in wanted) for i, value in enumerate(values.values())]
 
     def run(feed: Sequence[Any]) -> list[Any]:
@@ -163,7 +167,7 @@ def dynamic(
     return run
 
 
-def jittered(value: Any) -> Any:
+def jitter(value: Any) -> Any:
     """Return a tensor near another one: each number up to a tenth larger or smaller; whole numbers stay."""
     if not value.is_floating_point():
         return value

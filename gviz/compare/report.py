@@ -26,11 +26,11 @@ NARROWEST = 20
 
 def as_text(comparisons: Sequence[Comparison], width: int, block: str = "█") -> str:
     """Return a table and bars for each program, in lines of that width."""
-    parts = [part(comparison, width, block) for comparison in comparisons]
+    parts = [program_text(comparison, width, block) for comparison in comparisons]
     return "\n".join([*parts, *(fill(line, max(width, NARROWEST)) for line in HOW)]) + "\n"
 
 
-def part(comparison: Comparison, width: int, block: str) -> str:
+def program_text(comparison: Comparison, width: int, block: str) -> str:
     """Return the text on one program."""
     pair, runs, size = comparison.pair, len(comparison.pair.feeds), len(comparison.static.graph.operations)
     rows = [

@@ -36,7 +36,13 @@ def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes
 
     words = [output, program, "wide" if wide else ""]
     done = subprocess.run(  # noqa: S603 gviz itself, with three words of its own
-        [sys.executable or "python3", "-P", "-c", "from gviz.layout.child import main; main()", *words],
+        [
+            sys.executable or "python3",
+            "-P",
+            "-c",
+            "from gviz.layout.child import draw_for_parent; draw_for_parent()",
+            *words,
+        ],
         input=dot,
         capture_output=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
@@ -63,7 +69,7 @@ def _breakdown(status: int, errors: str) -> DrawingError:
     return DrawingError(what, hint="DOT (graph.dot) and the tree (graph.txt) of any graph can be had without Graphviz")
 
 
-def main() -> None:
+def draw_for_parent() -> None:
     """Draw the DOT of standard input to standard output; the words after the program's name say in which format and how."""
     output, program, wide = sys.argv[1:]
     _die_with_parent()

@@ -52,7 +52,7 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     for name in ENGINES[using]:
         try:
             with _ONE_AT_A_TIME:
-                picture = _first_drawn(name, raw, output, program, wide=wide)
+                picture = _draw_by(name, raw, output, program, wide=wide)
         except NoEngineError as reason:
             missing.append(reason)
         else:
@@ -67,7 +67,7 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
     )
 
 
-def _first_drawn(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
+def _draw_by(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
     """Return the picture by the renderer that is asked for, else by whichever the engine has for this format."""
     drawn = _by_embedded if name == "embedded" else system.draw
     plain = output.partition(":")[0]

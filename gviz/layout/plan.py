@@ -21,7 +21,7 @@ _SLOW = 5_000
 """Nodes and place holders that take noticeably long."""
 
 
-class Plan(NamedTuple):
+class LayoutPlan(NamedTuple):
     """How to ask Graphviz for a layout.
 
     Args:
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
     is_slow: bool
 
 
-def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
+def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> LayoutPlan:
     """Return the plan for a graph.
 
     Args:
@@ -47,7 +47,7 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
     >>> len(plan.long), plan.attributes
     (111, {'nslimit': '14.16'})
     """
-    lengths = spans(nodes, edges)
+    lengths = rank_spans(nodes, edges)
     places = sum(span - 1 for span in lengths)
     budget, kept = max(_MOST_PLACES, len(nodes)), 0
     long: list[int] = []
@@ -59,10 +59,10 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Plan:
         places = budget
     size = len(nodes) + places
     limit = _SEARCH / max(size, 1) ** 2
-    return Plan({"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}, frozenset(long), size > _SLOW)
+    return LayoutPlan({"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}, frozenset(long), size > _SLOW)
 
 
-def spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:
+def rank_spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:
     """Return how many ranks each edge goes down, at least 1; a node's rank is the longest way from it to an output.
 
     Each node but the outputs has an edge of span 1, so that none is lost when long edges are left out.

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.layout.plan import spans
+from gviz.layout.plan import rank_spans
 from gviz.pictures import LARGE
 from gviz.pictures.labels import REPEATED, USED
 from gviz.pictures.options import RenderOptions
@@ -33,7 +33,7 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     uses = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)
     if not any(count > MOST_USES for count in uses.values()):
         return graph
-    ranks = spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
+    ranks = rank_spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
     kept: Counter[str] = Counter()
     edges: list[Edge] = []
     copies: list[Node] = []

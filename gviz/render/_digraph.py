@@ -20,7 +20,7 @@ from gviz.files import write
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.layout.plan import make_plan
-from gviz.render.image import finished, warn_of_size, with_straight
+from gviz.render.image import finish, warn_of_size, with_straight
 
 _ID = r'(?:[A-Za-z_]\w*|-?(?:\.\d+|\d+(?:\.\d*)?)|"(?:[^"\\]|\\.)*")'
 _ARROW = re.compile(rf"\s*({_ID}) -> ({_ID})(?: \[.*\])?\s*", re.DOTALL)
@@ -75,17 +75,17 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
             text = file.read()
         own = list(self)
         lines = own if "".join(own) == text else text.splitlines(keepends=True)
-        picture = _drawn(lines, engine, output, **how)
+        picture = _draw(lines, engine, output, **how)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         return write(path, picture)
 
     def _pipe_lines(self, engine: str, output: str, lines: Iterable[str], *, input_encoding: str, **how: Any) -> bytes:  # noqa: ARG002 the lines are text
         """Draw DOT lines; the bytes."""
-        return _drawn(list(lines), engine, output, **how)
+        return _draw(list(lines), engine, output, **how)
 
     def _pipe_lines_string(self, engine: str, output: str, lines: Iterable[str], *, encoding: str, **how: Any) -> str:
         """Draw DOT lines; text."""
-        return _drawn(list(lines), engine, output, **how).decode(encoding)
+        return _draw(list(lines), engine, output, **how).decode(encoding)
 
     def _view(self, filepath: Any, *, format: str, quiet: bool) -> None:
         """Open a file in the viewer of this machine; where there is none, the file is there all the same."""
@@ -100,7 +100,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
             )
 
 
-def _drawn(
+def _draw(
     lines: Sequence[str],
     engine: str,
     output: str | None,
@@ -118,12 +118,10 @@ def _drawn(
         if quiet:
             warnings.simplefilter("ignore", RenderWarning)
         how = ":".join(part for part in (output, renderer, formatter) if part)
-        return finished(
-            _drawn_as_planned(lines, how) if program == "dot" else draw("".join(lines), how, program=program)
-        )
+        return finish(_draw_as_planned(lines, how) if program == "dot" else draw("".join(lines), how, program=program))
 
 
-def _drawn_as_planned(lines: Sequence[str], output: str) -> bytes:
+def _draw_as_planned(lines: Sequence[str], output: str) -> bytes:
     """Return the picture as ``dot`` lays it out, with the limits and the straight arrows that large graphs need."""
     matches = ((place, _ARROW.fullmatch(line)) for place, line in enumerate(lines))
     arrows = {place: (arrow[1], arrow[2]) for place, arrow in matches if arrow}

@@ -52,10 +52,10 @@ def quote(text: str) -> str:
 
 def render(graph: Graph, options: RenderOptions) -> str:
     """Return the graph as DOT: text that begins with ``digraph`` and ends with a newline."""
-    return text_of(picture_of(graph, options))
+    return dot_text(picture_of(graph, options))
 
 
-def text_of(picture: Picture, extra: Mapping[str, str] | None = None) -> str:
+def dot_text(picture: Picture, extra: Mapping[str, str] | None = None) -> str:
     """Return a picture as DOT, with further attributes of the whole, for the layout's sake."""
     title = picture.title.replace("\n", " ")
     title = title if len(title) <= LONGEST_LINE else shorten(title, LONGEST_LINE, middle=True)
@@ -63,12 +63,12 @@ def text_of(picture: Picture, extra: Mapping[str, str] | None = None) -> str:
     head = [f"digraph {name}{{", "    // made by gviz"]  # the mark of gviz's own files: see marks.py
     for word, look in (("graph", {**picture.graph, **(extra or {})}), ("node", picture.node), ("edge", picture.edge)):
         head += [f"    {word} [{_attributes(look)}]"] if look else []
-    return "\n".join([*head, *statements(picture.statements), "}"]) + "\n"
+    return "\n".join([*head, *dot_lines(picture.statements), "}"]) + "\n"
 
 
-def statements(listed: Iterable[Statement]) -> list[str]:
+def dot_lines(listed: Iterable[Statement]) -> list[str]:
     """Return a line for each box and arrow; the attributes that boxes or arrows share are written once."""
-    names, looks, indent = Names(), Looks(), "    "
+    names, looks, indent = _Ids(), _Looks(), "    "
     written: list[str] = []
     look, text = None, ""
     for one in listed:
@@ -95,7 +95,7 @@ def statements(listed: Iterable[Statement]) -> list[str]:
     return written
 
 
-class Names(dict[str, str]):
+class _Ids(dict[str, str]):
     """The ids of nodes as they stand in DOT, each looked at once."""
 
     def __missing__(self, text: str) -> str:
@@ -105,7 +105,7 @@ class Names(dict[str, str]):
         return name
 
 
-class Looks(dict[int, str]):
+class _Looks(dict[int, str]):
     """Attributes as they stand in DOT, by the identity of what has them: what many share is written once."""
 
     def __init__(self) -> None:

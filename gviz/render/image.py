@@ -75,9 +75,9 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
         RenderError: there is no Graphviz that makes this, or it fails.
     """
     if options.transparent and options.format in OPAQUE:
-        warn(f"a {options.format} is never transparent: its page has the colour of the theme")
+        _warn(f"a {options.format} is never transparent: its page has the colour of the theme")
         options = replace(options, transparent=False)
-    picture = finished(_drawn(graph, options, output_of(options.format)))
+    picture = finish(_draw(graph, options, output_of(options.format)))
     return picture.decode("utf-8", "replace") if options.format in TEXTS else picture
 
 
@@ -86,15 +86,15 @@ def output_of(suffix: str) -> str:
     return f"{suffix}:cairo" if suffix in ("ps", "eps") else suffix
 
 
-def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
+def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
     if options.fit != "none" and len(graph.nodes) > LARGE:
-        warn(
+        _warn(
             f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part"
         )
         options = replace(options, fit="none")
     if options.fit != "none":
-        return draw(dot.text_of(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
+        return draw(dot.dot_text(_on_page(graph, options)), output, using=options.graphviz, program="nop2")
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
         picture = replace(picture, graph={**picture.graph, "dpi": f"{96 * options.scale:g}"})
@@ -105,11 +105,11 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
     if plan.is_slow:
         warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
-        return draw(dot.text_of(picture, plan.attributes), output, using=options.graphviz)
+        return draw(dot.dot_text(picture, plan.attributes), output, using=options.graphviz)
     long = {id(arrows[number]) for number in plan.long}
     kept = replace(picture, statements=[one for one in listed if id(one) not in long])
-    placed = draw(dot.text_of(kept, plan.attributes), "dot", using=options.graphviz)
-    straight = dot.statements(one for one in listed if id(one) in long)
+    placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)
+    straight = dot.dot_lines(one for one in listed if id(one) in long)
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
 
 
@@ -122,10 +122,10 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     drawn: list[tuple[tuple[float, ...], str, Picture, slide.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
-        layout = slide.laid_out(picture, dot.text_of, options.graphviz)
+        layout = slide.laid_out(picture, dot.dot_text, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
-        foot = slide.height_of(legend, page, picture, dot.text_of)
+        foot = slide.height_of(legend, page, picture, dot.dot_text)
         captions = len(picture.caption) + len(typed)
         layout = slide.folded(layout, page, captions, foot, picture)
         scale = slide.scale_of(layout, page, captions, foot)
@@ -136,7 +136,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     title = (options.title or picture.heading or graph.title).replace("\n", " ")
     most = html.fitting(title, LONGEST_TITLE)
     if len(title) > most:
-        warn(
+        _warn(
             f"the title has {len(title)} characters, of which {most - 2} have room on the page; --caption has room for more"
         )
     title = html.escaped(shorten(title, most, mark=" …"))
@@ -145,7 +145,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     ways = (
         "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
     )
-    return slide.on_page(picture, layout, page, **texts, larger=ways, scale=dots, write=dot.text_of)
+    return slide.on_page(picture, layout, page, **texts, larger=ways, scale=dots, write=dot.dot_text)
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:
@@ -157,15 +157,15 @@ def with_straight(placed: bytes, arrows: list[str]) -> str:
 def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
     """Warn that this takes long, before it does, and name the formats that do not."""
     remark = f"; {straight} of its arrows are so long that they are drawn straight" if straight else ""
-    warn(f"this graph has {boxes} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; {at_once}")
+    _warn(f"this graph has {boxes} boxes, which may take Graphviz long{remark}. Ctrl-C stops it; {at_once}")
 
 
-def warn(remark: str) -> None:
+def _warn(remark: str) -> None:
     """Say something worth knowing about a picture."""
     warnings.warn(remark, RenderWarning, stacklevel=3)
 
 
-def finished(data: bytes) -> bytes:
+def finish(data: bytes) -> bytes:
     """Return a picture as gviz gives it away: without the time of day, with its mark."""
     return mark(without_date(data))
 

@@ -52,7 +52,7 @@ def has_mark(data: bytes) -> bool:
     return any(remark in data and data == mark(data.replace(remark, b"")) for remark, _ in _MARKS.values())
 
 
-def is_ours(path: str | os.PathLike[str]) -> bool:
+def is_by_gviz(path: str | os.PathLike[str]) -> bool:
     """Return True if gviz made this file; one that cannot be read, or is not a regular one, counts as another's."""
     try:
         with open(path if os.path.isfile(path) else "", "rb") as file:

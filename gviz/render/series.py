@@ -166,13 +166,13 @@ def _said_once() -> Iterator[None]:
 def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int]) -> list[Slide]:
     """Return the slides, in the size that a format needs."""
     scale = POINTS if suffix in DRAWN else options.scale * (ANIMATED if suffix in WHOLE else 1)
-    return series(graph, replace(options, scale=scale), PAGES["slide"], dot.text_of, wanted, bare=suffix == "html")
+    return series(graph, replace(options, scale=scale), PAGES["slide"], dot.dot_text, wanted, bare=suffix == "html")
 
 
 def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
     """Return a slide in one of Graphviz's formats."""
-    return image.finished(
-        draw(dot.text_of(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2")
+    return image.finish(
+        draw(dot.dot_text(slide.picture), image.output_of(suffix), using=options.graphviz, program="nop2")
     )
 
 
@@ -189,7 +189,7 @@ def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
     writer.add_metadata({"/Title": options.title or title, "/Producer": "gviz"})
     out = io.BytesIO()
     writer.write(out)
-    return image.finished(out.getvalue())
+    return image.finish(out.getvalue())
 
 
 # ------------------------------------------------------------------ animations
@@ -210,7 +210,7 @@ def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seco
     )
     out = io.BytesIO()
     frames[0].save(out, suffix, save_all=True, append_images=frames[1:], duration=lasting, loop=0, **how)
-    return image.finished(out.getvalue())
+    return image.finish(out.getvalue())
 
 
 # ------------------------------------------------------------------ HTML

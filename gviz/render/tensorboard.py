@@ -30,10 +30,10 @@ _MEANT = re.compile(r"[/:^]")
 
 def render(graph: Graph, options: RenderOptions) -> bytes:
     """Return the event file."""
-    return events.event_file(events.graph_def(operations(graph, options)))
+    return events.event_file(events.graph_def(event_operations(graph, options)))
 
 
-def operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
+def event_operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
     """Return the nodes of the picture as operations, in the order of the data.
 
     Edges that carry no gradient (views, saved tensors) are control edges, which are dashed.

@@ -14,7 +14,7 @@ from gviz.sources.reading import Reading, Talk
 from gviz.static.errors import OpError
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph
-from gviz.static.out import picture
+from gviz.static.out import static_picture
 from gviz.static.session import Session, computed
 from gviz.static.variables import Variable
 from gviz.text import did_you_mean, joined
@@ -73,15 +73,15 @@ def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSou
 def reading(source: StaticSource, talk: Talk, *, failed: bool = False) -> Reading:
     """Return a static graph as every command reads it."""
     talk.say(*source.notes)
-    return Reading(drawn(source), tuple(talk.notes), failed=failed, static=source)
+    return Reading(_picture_of(source), tuple(talk.notes), failed=failed, static=source)
 
 
-def drawn(source: StaticSource) -> Picture:
+def _picture_of(source: StaticSource) -> Picture:
     """Return its picture, with what one run gives for an expression's values; without where that run fails."""
     if source.root is not None:
         with suppress(OpError, ValueError, TypeError, ArithmeticError):
-            return picture(source.graph, values=computed(source.graph, source.feeds), title=source.title)
-    return picture(source.graph, title=source.title)
+            return static_picture(source.graph, values=computed(source.graph, source.feeds), title=source.title)
+    return static_picture(source.graph, title=source.title)
 
 
 def with_gradients(read: Reading) -> Reading:
@@ -102,7 +102,7 @@ def with_gradients(read: Reading) -> Reading:
         slopes = tuple(slope for slope in gradients(source.root, list(source.feeds)) if slope is not None)
     except (LookupError, TypeError, ValueError) as error:
         raise SourceError(str(error)) from None
-    return replace(read, graph=drawn(source), static=replace(source, slopes=slopes))
+    return replace(read, graph=_picture_of(source), static=replace(source, slopes=slopes))
 
 
 def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:

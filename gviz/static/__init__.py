@@ -52,23 +52,23 @@ double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 
 
-def part(name: str, **members: Any) -> Any:
+def _part(name: str, **members: Any) -> Any:
     """Return a part of ``tf.``, as ``tf.nn``; what it lacks is missing in TensorFlow's words, which are Python's."""
     module = ModuleType(f"tensorflow.{name}")
     vars(module).update(members)
     return module
 
 
-nn = part("nn", **functions.NN)
-math = part("math", **(functions.FUNCTIONS | functions.NN))
-linalg = part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
-random = part("random", normal=functions.random_normal, uniform=functions.random_uniform)
-train = part("train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
-summary = part("summary", FileWriter=FileWriter)
-compat = part("compat", v1=sys.modules[__name__], __path__=[])  # a package, for import tensorflow.compat.v1
-GraphKeys = part("GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
-UnconnectedGradients = part("UnconnectedGradients", NONE="none", ZERO="zero")
-logging = part("logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
+nn = _part("nn", **functions.NN)
+math = _part("math", **(functions.FUNCTIONS | functions.NN))
+linalg = _part("linalg", matmul=functions.matmul, eye=functions.FUNCTIONS["eye"])
+random = _part("random", normal=functions.random_normal, uniform=functions.random_uniform)
+train = _part("train", GradientDescentOptimizer=variables.GradientDescentOptimizer)
+summary = _part("summary", FileWriter=FileWriter)
+compat = _part("compat", v1=sys.modules[__name__], __path__=[])  # a package, for import tensorflow.compat.v1
+GraphKeys = _part("GraphKeys", GLOBAL_VARIABLES=variables.GLOBAL, TRAINABLE_VARIABLES=variables.TRAINABLE)
+UnconnectedGradients = _part("UnconnectedGradients", NONE="none", ZERO="zero")
+logging = _part("logging", set_verbosity=lambda level: None, ERROR=40, WARN=30, INFO=20, FATAL=50)
 newaxis = None
 __version__ = "1.15 (gviz)"
 

@@ -11,10 +11,10 @@ import numpy as np
 from gviz.static.dtypes import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import leaves
-from gviz.static.table import outputs_of
+from gviz.static.table import infer_outputs
 
 
-def is_tensor(value: object) -> bool:
+def is_symbolic(value: object) -> bool:
     """Return whether it is a tensor, or a variable, which stands for one."""
     return isinstance(getattr(value, "_read", value), Tensor)
 
@@ -30,13 +30,13 @@ def graph_of(*values: object) -> Graph:
 
 
 @contextmanager
-def named(graph: Graph, name: str | None, default: str) -> Iterator[str]:
+def operation_scope(graph: Graph, name: str | None, default: str) -> Iterator[str]:
     """Open a scope for an operation's helpers; the operation itself takes the scope's name, which is returned."""
     with graph.as_default(), graph.name_scope(name or default) as scope:
         yield scope
 
 
-def add(
+def add_operation(
     graph: Graph, type: str, inputs: Sequence[Tensor] = (), attrs: dict[str, Any] | None = None, name: str | None = None,
     control: Sequence[Operation] = (),
 ) -> Operation:  # fmt: skip
@@ -59,7 +59,7 @@ def add(
     waits = [op for wanted, made in graph.control if not made & earlier for op in wanted if op not in earlier]
     op = Operation(graph, graph.new_name(name or type), type, attrs or {}, dict.fromkeys([*waits, *control]))
     op.inputs = tuple(inputs) if op.context is None else op.context.captured(inputs, op)
-    op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(outputs_of(op))]
+    op.outputs = [Tensor(op, i, dtype, dims) for i, (dtype, dims) in enumerate(infer_outputs(op))]
     op.number = len(graph.operations)  # what it brings in comes before it
     graph.operations[op.name] = op
     for _, made in graph.control:
@@ -69,7 +69,7 @@ def add(
 
 def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Tensor:
     """Add an operation and return its first output."""
-    return add(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
+    return add_operation(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
 
 
 def constant(
@@ -89,7 +89,7 @@ def constant(
         array = np.pad(array.ravel(), (0, most - array.size), "edge").reshape(size)
     own = as_dtype(array.dtype if array.dtype.kind != "O" else str)
     attrs = {"value": array.copy() if array is value else array, "dtype": own}
-    return add(get_default_graph(), "Const", (), attrs, name).outputs[0]
+    return add_operation(get_default_graph(), "Const", (), attrs, name).outputs[0]
 
 
 def convert(
@@ -111,10 +111,10 @@ def convert(
     if isinstance(whole, Operation):
         raise TypeError(f"Can't convert Operation '{whole.name}' to Tensor")
     if isinstance(whole, (list, tuple)):
-        inner = next(filter(is_tensor, leaves(whole)), None)
+        inner = next(filter(is_symbolic, leaves(whole)), None)
         if inner is not None:
             shared = dtype or inner.dtype.base_dtype
-            with named(graph_of(*whole), name, "packed") as scope:
+            with operation_scope(graph_of(*whole), name, "packed") as scope:
                 return make("Pack", [convert(part, shared, str(i)) for i, part in enumerate(whole)], scope, axis=0)
     if hint is not None:
         with suppress(TypeError, ValueError):  # it has a dtype of its own
@@ -142,7 +142,7 @@ def apply(
         attrs: fixed parameters.
     """
     graph = graph_of(*values)
-    with named(graph, name, default or type) as scope:
+    with operation_scope(graph, name, default or type) as scope:
         shared: dict[str, DType] = {}  # the first input that has a say, and its dtype
         tensors = []
         for entry, value in zip(spec.split(), values, strict=True):
@@ -150,9 +150,9 @@ def apply(
             if fixed:
                 tensors.append(of_dtype(type, label, value, int32 if fixed == "int" else bool_))
                 continue
-            tensors.append(beside(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
+            tensors.append(of_shared_dtype(type, shared, label.rstrip("~"), value, by_hint=label.endswith("~")))
             shared = shared or {label: tensors[-1].dtype.base_dtype}
-        return add(graph, type, tensors, attrs, scope).outputs[0]
+        return add_operation(graph, type, tensors, attrs, scope).outputs[0]
 
 
 def of_dtype(type: str, label: str, value: TensorLike, dtype: DType) -> Tensor:
@@ -166,10 +166,12 @@ def of_dtype(type: str, label: str, value: TensorLike, dtype: DType) -> Tensor:
     return tensor
 
 
-def beside(type: str, shared: dict[str, DType], label: str, value: TensorLike, *, by_hint: bool = False) -> Tensor:
+def of_shared_dtype(
+    type: str, shared: dict[str, DType], label: str, value: TensorLike, *, by_hint: bool = False
+) -> Tensor:
     """Return an input that shares the dtype of another one, if there is one; TypeError if it has its own."""
     first, dtype = next(iter(shared.items()), ("", None))
-    tensor = convert(value, None if by_hint or is_tensor(value) else dtype, label, dtype)
+    tensor = convert(value, None if by_hint or is_symbolic(value) else dtype, label, dtype)
     own = tensor.dtype.base_dtype
     if dtype not in (None, own):
         raise TypeError(
@@ -192,8 +194,8 @@ def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Return a tensor in another dtype; one that has it is returned as it is."""
     wanted = as_dtype(dtype)
-    if is_tensor(x) and convert(x).dtype.base_dtype == wanted:
+    if is_symbolic(x) and convert(x).dtype.base_dtype == wanted:
         return convert(x)
-    with named(graph_of(x), name, "Cast") as scope:
+    with operation_scope(graph_of(x), name, "Cast") as scope:
         tensor = convert(x, name="x")
         return tensor if tensor.dtype.base_dtype == wanted else make("Cast", [tensor], scope, DstT=wanted)

@@ -13,11 +13,11 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-from gviz.static.build import add, constant, convert, make, of_dtype
+from gviz.static.build import add_operation, constant, convert, make, of_dtype
 from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, nesting, refilled, relaxed
+from gviz.static.shapes import Dims, TensorShape, as_shape, common_dims, fill_structure, leaves, nesting
 
 
 class Context:
@@ -53,8 +53,8 @@ class Context:
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
         scope = self.graph.scope if name is None or "/" not in name else ""
-        with opened(self.graph, None), self.graph.name_scope(scope):
-            op = add(self.graph, type, inputs, attrs, name)
+        with build_inside(self.graph, None), self.graph.name_scope(scope):
+            op = add_operation(self.graph, type, inputs, attrs, name)
         op.context = self
         return op
 
@@ -72,7 +72,7 @@ class Context:
 
 
 @contextmanager
-def opened(graph: Graph, context: Context | None) -> Iterator[None]:
+def build_inside(graph: Graph, context: Context | None) -> Iterator[None]:
     """Have what is built belong to the inside of a loop or branch, or to none."""
     before, graph.context = graph.context, context
     try:
@@ -173,7 +173,7 @@ def while_loop(
     if maximum_iterations is not None:
         packed = while_loop(
             lambda n, v: make("LogicalAnd", [n < maximum_iterations, convert(cond(*v))]),
-            lambda n, v: (n + 1, as_given(loop_vars, body(*v))),
+            lambda n, v: (n + 1, in_form(loop_vars, body(*v))),
             (constant(0, int32, name="iteration_counter"), loop_vars),
             None if shape_invariants is None else (TensorShape([]), shape_invariants),
             name=name,
@@ -181,7 +181,7 @@ def while_loop(
     else:
         with get_default_graph().name_scope(name or "while") as scope:
             shapes = None if shape_invariants is None else [as_shape(s) for s in leaves(shape_invariants)]
-            packed = refilled(loop_vars, iter(build_loop(scope, cond, body, loop_vars, shapes)))
+            packed = fill_structure(loop_vars, iter(build_loop(scope, cond, body, loop_vars, shapes)))
     return packed[0] if len(loop_vars) == 1 and not return_same_structure else packed
 
 
@@ -202,15 +202,15 @@ def build_loop(
         starts = [inside.outer.bring_in(t, loop.name) for t in starts]
     loop.starts, loop.merges = starts, inside.begin(starts, shapes)
     variables = [merge.outputs[0] for merge in loop.merges]
-    with opened(graph, inside):
+    with build_inside(graph, inside):
         loop.condition = make(
-            "LoopCond", [of_dtype("LoopCond", "input", cond(*refilled(form, iter(variables))), bool_)]
+            "LoopCond", [of_dtype("LoopCond", "input", cond(*fill_structure(form, iter(variables))), bool_)]
         )
     loop.switches = [inside.add("Switch", [v, loop.condition]) for v in variables]
     loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in loop.switches]
     inside.pivot = loop.bodies[0].op
-    with opened(graph, inside):
-        given = as_given(form, body(*refilled(form, iter(loop.bodies))))
+    with build_inside(graph, inside):
+        given = in_form(form, body(*fill_structure(form, iter(loop.bodies))))
         if nesting(given) != nesting(form):
             raise ValueError(
                 f"The two structures don't have the same nested structure.\n\n"
@@ -225,7 +225,7 @@ def build_loop(
     return loop.outputs
 
 
-def as_given(form: Sequence[object], given: object) -> object:
+def in_form(form: Sequence[object], given: object) -> object:
     """Return the result of a body; that of one variable may come without its list."""
     return [given] if len(form) == 1 and nesting(given) != nesting(form) else given
 
@@ -238,7 +238,7 @@ def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
             f"Input tensor '{start.name}' "
             f"enters the loop with dtype {before}, but has dtype {after} after one iteration."
         )
-    if relaxed(dims, result._dims) != dims:
+    if common_dims(dims, result._dims) != dims:
         raise ValueError(
             f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
             "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop "
@@ -291,16 +291,18 @@ def cond(pred: TensorLike, true_fn: Any, false_fn: Any, strict: bool = False, na
         given: dict[int, object] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
-            with opened(graph, sides[side]):
+            with build_inside(graph, sides[side]):
                 given[side] = (false_fn, true_fn)[side]()
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
         pairs = zip(*unit.results, strict=True)
-        merges = [sides[0].add("Merge", [one, other], shape=relaxed(one._dims, other._dims)) for one, other in pairs]
+        merges = [
+            sides[0].add("Merge", [one, other], shape=common_dims(one._dims, other._dims)) for one, other in pairs
+        ]
     if merges:
         unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])
-    packed = refilled(given[1], iter(unit.outputs))
+    packed = fill_structure(given[1], iter(unit.outputs))
     return packed[0] if isinstance(packed, (list, tuple)) and len(packed) == 1 and not strict else packed
 
 
@@ -314,7 +316,7 @@ def branch_result(value: TensorLike | Operation | None, side: Context, inner: Te
 
 def check_results(given: dict[int, object], unit: Branches) -> None:
     """Raise ValueError for branches that return different structures or different dtypes."""
-    if refilled(given[0], repeat(0)) != refilled(given[1], repeat(0)):
+    if fill_structure(given[0], repeat(0)) != fill_structure(given[1], repeat(0)):
         raise ValueError(
             f"Outputs of true_fn and false_fn must have the same structure: "
             f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'."

@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gviz.static.build import add, alike, apply, cast, constant, convert, graph_of, is_tensor, make, named
+from gviz.static.build import (
+    add_operation,
+    alike,
+    apply,
+    cast,
+    constant,
+    convert,
+    graph_of,
+    is_symbolic,
+    make,
+    operation_scope,
+)
 from gviz.static.dtypes import ArrayLike, DTypeLike, as_dtype, float32, int32
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
@@ -42,18 +53,18 @@ and ``label=number`` if it may be left out.
 """
 
 
-def declared(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
+def declare_functions(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
     """Return the functions that a table declares."""
     functions = {}
     for spec, names in table.items():
         for entry in names.split():
             name, _, rest = entry.partition(":")
             type, _, default = (rest or "".join(part.capitalize() for part in name.split("_"))).partition(":")
-            functions[name] = generated(name, type, spec, default or type)
+            functions[name] = generate_function(name, type, spec, default or type)
     return functions
 
 
-def generated(function: str, type: str, spec: str, default: str) -> Callable[..., Tensor]:
+def generate_function(function: str, type: str, spec: str, default: str) -> Callable[..., Tensor]:
     """Return the function of one operation."""
     entries = [entry.partition("=") for entry in spec.split()]
     defaults = {re.sub("^.*/|[:~].*", "", entry): number for entry, _, number in entries}
@@ -91,11 +102,13 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
     return make("Placeholder", (), name, dtype=as_dtype(dtype), shape=as_shape(shape))
 
 
-def filled(default: str, number: int, shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
+def _filled(
+    default: str, number: int, shape: TensorLike, dtype: DTypeLike = float32, name: str | None = None
+) -> Tensor:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
     dims: Any = getattr(shape, "dims", shape)
-    with named(graph_of(shape), name, default) as scope:
-        if any(map(is_tensor, leaves(dims))):
+    with operation_scope(graph_of(shape), name, default) as scope:
+        if any(map(is_symbolic, leaves(dims))):
             size = convert(shape, int32)
         elif np.prod(dims) < LARGE:
             return constant(number, dtype, np.ravel(dims), scope)
@@ -109,7 +122,7 @@ def like(
     optimize: bool = True,
 ) -> Tensor:  # fmt: skip
     """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
-    with named(graph_of(tensor), name, default) as scope:
+    with operation_scope(graph_of(tensor), name, default) as scope:
         x = convert(tensor, name="tensor")
         own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
         if fill is zeros and dtype in (None, own) and not is_known:
@@ -119,7 +132,7 @@ def like(
         return result
 
 
-zeros, ones = partial(filled, "zeros", 0), partial(filled, "ones", 1)
+zeros, ones = partial(_filled, "zeros", 0), partial(_filled, "ones", 1)
 zeros_like = partial(like, "zeros_like", zeros)
 
 
@@ -129,7 +142,7 @@ def range_(
 ) -> Tensor:  # fmt: skip
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
-    with named(graph_of(*ends), name, "range") as scope:
+    with operation_scope(graph_of(*ends), name, "range") as scope:
         tensors = [convert(v, dtype, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
         widths = ("int32", "int64", "float16", "float32", "float64")
         widest = max((t.dtype.base_dtype for t in tensors), key=lambda own: widths.index(own.name))
@@ -141,7 +154,7 @@ def random_normal(
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""
-    with named(graph_of(shape), name, "random_normal") as scope:
+    with operation_scope(graph_of(shape), name, "random_normal") as scope:
         size = convert(shape, None, "shape", int32)
         centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
         numbers = make("RandomStandardNormal", [size], dtype=as_dtype(dtype), seed=seed)
@@ -156,7 +169,7 @@ def random_uniform(
     dtype = as_dtype(dtype)
     if maxval is None and dtype.is_integer:
         raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-    with named(graph_of(shape), name, "random_uniform") as scope:
+    with operation_scope(graph_of(shape), name, "random_uniform") as scope:
         size = convert(shape, None, "shape", int32)
         low, high = convert(minval, dtype, "min"), convert(1 if maxval is None else maxval, dtype, "max")
         if dtype.is_integer:
@@ -170,7 +183,7 @@ def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False
 ) -> Tensor:
     """Return a tensor with its dimensions in another order, reversed if none is given."""
-    with named(graph_of(a), name, "transpose") as scope:
+    with operation_scope(graph_of(a), name, "transpose") as scope:
         x = convert(a, name="a")
         if perm is None and x.shape.rank is None:
             perm = range_(make("Rank", [x]) - 1, -1, -1, name="Range")
@@ -181,7 +194,7 @@ def transpose(
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
     """Return tensors one after the other along an axis; of one tensor, itself below the operation's name."""
     parts = list(values) if isinstance(values, (list, tuple)) else [values]
-    with named(graph_of(*parts), name, "concat") as scope:
+    with operation_scope(graph_of(*parts), name, "concat") as scope:
         if len(parts) == 1:
             convert(axis, int32, "concat_dim")
             return make("Identity", [convert(parts[0], name="input")], "concat")
@@ -192,7 +205,7 @@ def list_of(type: str, parts: Sequence[TensorLike]) -> list[Tensor]:
     """Return the tensors of a list, ValueError if there are none; numbers take the dtype of the first tensor."""
     if not parts:
         raise ValueError(f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.")
-    hint = next((convert(p).dtype.base_dtype for p in parts if is_tensor(p)), None)
+    hint = next((convert(p).dtype.base_dtype for p in parts if is_symbolic(p)), None)
     return list(alike(type, "values", [convert(p, None, f"values_{i}", hint) for i, p in enumerate(parts)]))
 
 
@@ -207,7 +220,7 @@ def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) 
     name = name or "stack"
     if axis == 0 and not any(isinstance(v, Tensor) and v.dtype != convert(values[0]).dtype for v in values):
         return convert(list(values), name=name)
-    with named(graph_of(*values), name, "stack") as scope:
+    with operation_scope(graph_of(*values), name, "stack") as scope:
         tensors = list_of("Pack", values)
         check_axis(axis, tensors[0].shape.rank and tensors[0].shape.rank + 1)
         return make("Pack", tensors, scope, axis=axis)
@@ -220,7 +233,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     count = num if num is not None or x.shape.rank is None else x.shape[axis]
     if count is None:
         raise ValueError(f"Cannot infer argument `num` from shape {x.shape}")
-    return list(add(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
+    return list(add_operation(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
 
 
 def fact(
@@ -228,7 +241,7 @@ def fact(
     out_type: DTypeLike = int32,
 ) -> Tensor:  # fmt: skip
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
-    with named(graph_of(input), name, type) as scope:
+    with operation_scope(graph_of(input), name, type) as scope:
         x, dtype = convert(input), as_dtype(out_type)
         value = known(x.shape)
         return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
@@ -260,7 +273,7 @@ def getitem(self: TensorLike, index: object) -> Tensor:
                 "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
                 f"valid indices, got {entry!r}"
             )
-    with named(x.graph, None, "strided_slice") as scope:
+    with operation_scope(x.graph, None, "strided_slice") as scope:
         ends = [convert([row[i] for row in rows], int32, n) for i, n in enumerate(("stack", "stack_1", "stack_2"))]
         return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
 
@@ -269,11 +282,11 @@ def is_index(entry: TensorLike) -> bool:
     """Return whether it picks one element: an integer or an integer tensor."""
     if isinstance(entry, (int, np.integer)):
         return not isinstance(entry, bool)
-    return is_tensor(entry) and convert(entry).dtype.is_integer and convert(entry).shape.rank in (0, None)
+    return is_symbolic(entry) and convert(entry).dtype.is_integer and convert(entry).shape.rank in (0, None)
 
 
 # ------------------------------------------------------------------ numbers
-def reduced(
+def _reduction(
     type: str, input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool | None = None, name: str | None = None,
     reduction_indices: TensorLike | None = None, keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
@@ -281,7 +294,7 @@ def reduced(
     along = reduction_indices if axis is None else axis
     with graph_of(input_tensor).as_default():
         if along is None:
-            known = convert(input_tensor).shape.rank if is_tensor(input_tensor) else None
+            known = convert(input_tensor).shape.rank if is_symbolic(input_tensor) else None
             along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
         keep = bool(keep_dims if keepdims is None else keepdims)
         return apply(type, "input reduction_indices:int", [input_tensor, along], name, keep_dims=keep)
@@ -296,7 +309,7 @@ def matmul(
     **_: object,
 ) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
-    with named(graph_of(a, b), name, "MatMul") as scope:
+    with operation_scope(graph_of(a, b), name, "MatMul") as scope:
         left = convert(a, name="a")
         right = convert(b, None, "b", left.dtype.base_dtype)
         type = "BatchMatMulV2" if any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right)) else "MatMul"
@@ -309,7 +322,7 @@ QUOTIENTS = dict.fromkeys(("uint8", "int8", "int16"), "float32") | dict.fromkeys
 
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y``; integers become floating. TypeError if the dtypes differ."""
-    with named(graph_of(x, y), name, "truediv") as scope:
+    with operation_scope(graph_of(x, y), name, "truediv") as scope:
         one = convert(x, name="x")
         two = convert(y, None, "y", one.dtype.base_dtype)
         own, other = one.dtype.base_dtype, two.dtype.base_dtype
@@ -336,7 +349,7 @@ def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
     """Return values kept between two bounds."""
-    with named(graph_of(t), name, "clip_by_value") as scope:
+    with operation_scope(graph_of(t), name, "clip_by_value") as scope:
         kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
         return apply("Maximum", "x y", [kept, clip_value_min], scope)
 
@@ -362,7 +375,7 @@ def group(*inputs: object, name: str | None = None) -> Operation:
                 f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'."
             )
         before[op] = None
-    return add(graph_of(*before), "NoOp", name=name or "group_deps", control=list(before))
+    return add_operation(graph_of(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
 HERE = (
@@ -370,8 +383,8 @@ HERE = (
     clip_by_value, add_n, cast, group,
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **declared(DECLARED),
-    **{f"reduce_{type.lower()}": partial(reduced, type) for type in REDUCTIONS},
+    **declare_functions(DECLARED),
+    **{f"reduce_{type.lower()}": partial(_reduction, type) for type in REDUCTIONS},
     **{function.__name__: function for function in HERE},
     "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,
@@ -386,15 +399,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "round": lambda x, name=None: x if convert(x).dtype.is_integer else make("Round", [convert(x, name="x")], name),
     **dict.fromkeys(("divide", "div"), lambda x, y, name=None: (
-        truediv(x if is_tensor(x) else convert(x, getattr(getattr(y, "_read", y), "dtype", None)), y, name)
+        truediv(x if is_symbolic(x) else convert(x, getattr(getattr(y, "_read", y), "dtype", None)), y, name)
     )),
-    "no_op": lambda name=None: add(get_default_graph(), "NoOp", name=name),
+    "no_op": lambda name=None: add_operation(get_default_graph(), "NoOp", name=name),
     "control_dependencies": lambda control_inputs: get_default_graph().control_dependencies(control_inputs),
     "name_scope": lambda name, default_name=None, values=None: get_default_graph().name_scope(name or default_name),
 }  # fmt: skip
 CROSS_ENTROPY = "softmax_cross_entropy_with_logits"
 NN: dict[str, Callable[..., Tensor]] = {
-    **declared({"features": "relu elu softplus", "value bias": "bias_add"}),
+    **declare_functions({"features": "relu elu softplus", "value bias": "bias_add"}),
     "softmax": partial(along_the_last, "Softmax"), "log_softmax": partial(along_the_last, "LogSoftmax"),
     "sigmoid": FUNCTIONS["sigmoid"], "tanh": FUNCTIONS["tanh"],
     "leaky_relu": lambda features, alpha=0.2, name=None: apply("LeakyRelu", "features", [features], name, alpha=alpha),
@@ -413,25 +426,25 @@ ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal
 OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
-def operated(self: TensorLike, type: str, default: str, swapped: bool, other: TensorLike) -> Tensor:
+def apply_operator(self: TensorLike, type: str, default: str, swapped: bool, other: TensorLike) -> Tensor:
     """Return what Python's operator means: the tensor decides the dtype, on whichever side it is."""
     me = convert(self)
-    with named(me.graph, None, default) as scope:
+    with operation_scope(me.graph, None, default) as scope:
         pair = [convert(other, me.dtype.base_dtype, "x"), me] if swapped else [me, other]
         if type in OWN_RULES:
             return OWN_RULES[type](*pair, name=scope)
         return apply(type, "x y~" if type == "AddV2" else "x y", pair, scope)
 
 
-def install(cls: Any) -> None:
+def install_operators(cls: Any) -> None:
     """Give a class of tensors Python's operators."""
     for python, type in OPERATORS.items():
-        setattr(cls, f"__{python}__", partialmethod(operated, type, python, False))
-        setattr(cls, f"__r{python}__", partialmethod(operated, type, python, True))
+        setattr(cls, f"__{python}__", partialmethod(apply_operator, type, python, False))
+        setattr(cls, f"__r{python}__", partialmethod(apply_operator, type, python, True))
     for python, name in ORDER.items():
         setattr(cls, f"__{python}__", FUNCTIONS[name])
     cls.__neg__, cls.__abs__, cls.__invert__ = (FUNCTIONS[name] for name in ("negative", "abs", "logical_not"))
     cls.__getitem__ = getitem
 
 
-install(Tensor)
+install_operators(Tensor)

@@ -19,10 +19,10 @@ from typing import Any, NoReturn, TypeAlias
 from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
-from gviz.static.build import add, cast, convert, make
-from gviz.static.control import Branches, Context, Loop, Unit, cond, opened, unit_of
-from gviz.static.graph import Graph, Operation, Tensor, TensorLike, refill, tensors_in
-from gviz.static.kernels import KERNELS, function_of
+from gviz.static.build import add_operation, cast, convert, make
+from gviz.static.control import Branches, Context, Loop, Unit, build_inside, cond, unit_of
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, tensors_in
+from gviz.static.kernels import KERNELS, array_function
 from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
 
@@ -51,20 +51,20 @@ def gradients(
     Raises:
         LookupError: an operation on the way has no derivative.
     """
-    roots = [convert(y) for y in listed(ys)]
-    wanted, stopped = ([getattr(x, "_ref", x) for x in listed(values)] for values in (xs, stop_gradients))
+    roots = [convert(y) for y in _as_list(ys)]
+    wanted, stopped = ([getattr(x, "_ref", x) for x in _as_list(values)] for values in (xs, stop_gradients))
     graph: Graph = (roots or wanted)[0].graph
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
     with graph.as_default(), graph.name_scope(name):
-        grads = carried(
-            graph, roots, wanted, list(first_gradients(roots, listed(grad_ys) or [None] * len(roots))), stopped
+        grads = carry_back(
+            graph, roots, wanted, list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots))), stopped
         )
-        return list(or_zeros(grads, wanted)) if unconnected == "zero" else grads
+        return list(fill_with_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 
-def listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     """Return one value or several as a list."""
     return [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
 
@@ -81,12 +81,12 @@ def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) 
             yield tf.ones(y.shape, dtype, label) if y.shape.is_fully_defined() else make("OnesLike", [y], label)
 
 
-def or_zeros(grads: Sequence[Tensor | None], tensors: Sequence[Tensor]) -> Iterator[Tensor]:
+def fill_with_zeros(grads: Sequence[Tensor | None], tensors: Sequence[Tensor]) -> Iterator[Tensor]:
     """Return gradients with zeros for those that are None."""
     return (make("ZerosLike", [t]) if g is None else g for g, t in zip(grads, tensors, strict=True))
 
 
-def carried(
+def carry_back(
     graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], weights: Sequence[Tensor], stopped: Sequence[Tensor]
 ) -> list[Tensor | None]:
     """Carry gradients back from ys to xs, one operation after the other, the last first."""
@@ -155,14 +155,18 @@ def of_operation(op: Operation, grads: Sequence[Tensor | None]) -> Iterator[tupl
             # what a formula asks of a tensor, its sizes or dtype, is there when the graph runs: the tensor stands for
             # it
             needs = [values[name.partition("_sym_")[0]] for name in parameters(formula)[1:]]
-            parts = bind(formula, symbols())(list(or_zeros(grads, op.outputs)) if row.outputs else grads[0], *needs)
+            parts = bind(formula, symbols())(
+                list(fill_with_zeros(grads, op.outputs)) if row.outputs else grads[0], *needs
+            )
             parts = parts if isinstance(parts, (list, tuple)) else [parts]
-            yield from ((t, fitted(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor))
+            yield from (
+                (t, _unbroadcast(part, t)) for t, part in zip(into, parts, strict=True) if isinstance(t, Tensor)
+            )
 
 
-def fitted(grad: Tensor, into: Tensor) -> Tensor:
+def _unbroadcast(grad: Tensor, into: Tensor) -> Tensor:
     """Return the gradient summed back if the input was broadcast."""
-    return grad if grad.shape.is_fully_defined() and grad.shape == into.shape else call("spread_sum", grad, into)
+    return grad if grad.shape.is_fully_defined() and grad.shape == into.shape else add_call("spread_sum", grad, into)
 
 
 # ------------------------------------------------------------------ formulas that write graphs
@@ -180,21 +184,21 @@ WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward", "sum_back
 @cache
 def symbols() -> dict[str, Any]:
     """Return the namespace in which a formula's names add operations; made at the first derivative."""
-    names: dict[str, Any] = {key: partial(call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
+    names: dict[str, Any] = {key: partial(add_call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
     names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
     names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT} | IN_OPERATIONS
     return names
 
 
-def call(key: str, *args: Any) -> Any:
+def add_call(key: str, *args: Any) -> Any:
     """Add an operation for a call of a function of the table; call it if there are no tensors among its arguments."""
     tensors, type = list(tensors_in(args)), TYPE_OF.get(key, "SymbolicGradient")
     if not tensors:
-        return function_of(key)(*args)
+        return array_function(key)(*args)
     is_plain = all(isinstance(arg, Tensor) for arg in args)
     if is_plain and type in FAMILY:
         return make(type, tensors)
-    return make(type, tensors, call=lambda op: (key, op.inputs if is_plain else refill(args, iter(op.inputs))))
+    return make(type, tensors, call=lambda op: (key, op.inputs if is_plain else replace_tensors(args, iter(op.inputs))))
 
 
 # ------------------------------------------------------------------ as TensorFlow writes them
@@ -210,17 +214,19 @@ def reduced_count(x: Tensor, axes: Axes) -> TensorLike:
 
 IN_OPERATIONS: dict[str, Callable[..., Any]] = {
     "cast_like": lambda x, other: cast(x, other.dtype),
-    "cat_backward": lambda grad, axis, parts: [call("piece", grad, parts, i, axis) for i in range(len(parts))],
-    "expand": lambda part, x: call("spread_like", part, x),
+    "cat_backward": lambda grad, axis, parts: [add_call("piece", grad, parts, i, axis) for i in range(len(parts))],
+    "expand": lambda part, x: add_call("spread_like", part, x),
     "mm": lambda x, y, left, right: make(
         "MatMul" if x.shape.rank == y.shape.rank == 2 else "BatchMatMulV2", [x, y], transpose_a=left, transpose_b=right
     ),
     "reduced_count": reduced_count,
-    "reshape": lambda part, x: call("shape_like", part, x),
-    "stack_backward": lambda grad, axis, count: add(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs,
+    "reshape": lambda part, x: add_call("shape_like", part, x),
+    "stack_backward": lambda grad, axis, count: (
+        add_operation(grad.graph, "Unpack", [grad], {"axis": axis, "num": count}).outputs
+    ),
     "to_dtype": lambda x, dtype: cast(x, dtype.dtype if isinstance(dtype, Tensor) else dtype),
     "unbind_backward": lambda grads, axis, x: make("Pack", grads, axis=axis),
-    "unsqueeze_reduced": lambda part, axes, x, keep: part if keep else call("unreduced", part, x, axes),
+    "unsqueeze_reduced": lambda part, axes, x, keep: part if keep else add_call("unreduced", part, x, axes),
 }
 """What formulas call and TensorFlow writes in operations of its own. For sizes they take the tensor that has them."""
 
@@ -237,15 +243,19 @@ class BackLoop(Unit):
         raise TypeError("Second-order gradient for while loops not supported.")
 
 
-def copied(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
+def copies_of(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
     """Return results built again in the context that is open, for tensors of ``inside``; ``given`` stands for some tensors."""
     new = dict(given)
     for unit in units_before(results, lambda t: t in given or t.op.context is not inside):
         name = unit.name.rsplit("/", 1)[-1]
         if isinstance(unit, Operation):
-            outputs = add(inside.graph, unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name).outputs
+            outputs = add_operation(
+                inside.graph, unit.type, [new.get(t, t) for t in unit.inputs], unit.attrs, name
+            ).outputs
         else:
-            outputs = unit.built_again(name, lambda tensors, context, known: copied(tensors, context, new | known), new)
+            outputs = unit.built_again(
+                name, lambda tensors, context, known: copies_of(tensors, context, new | known), new
+            )
         new.update(zip(unit.outputs, outputs, strict=True))
     return [new.get(t, t) for t in results]
 
@@ -255,9 +265,9 @@ def of_branches(unit: Branches, grads: Sequence[Tensor | None]) -> Iterator[tupl
     outside = [t for t in unit.sides[0].captures | unit.sides[1].captures if t.dtype.is_floating]
 
     def derivative(side: Context, results: Sequence[Tensor]) -> list[Tensor]:
-        copies = copied(results, side, {inside: t for t, inside in side.captures.items()})
+        copies = copies_of(results, side, {inside: t for t, inside in side.captures.items()})
         ys, weights = zip(*((c, g) for c, g in zip(copies, grads, strict=True) if g is not None), strict=True)
-        return list(or_zeros(carried(side.graph, ys, outside, weights, outside), outside))
+        return list(fill_with_zeros(carry_back(side.graph, ys, outside, weights, outside), outside))
 
     if outside:
         false, true = (partial(derivative, *side) for side in zip(unit.sides, unit.results, strict=True))
@@ -273,7 +283,7 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
     real = [i for i, t in enumerate(loop.starts) if t.dtype.is_floating]
     outside = [t for t in loop.context.captures if t.dtype.is_floating]
     back.starts = [
-        *or_zeros([grads[i] for i in real], [loop.outputs[i] for i in real]),
+        *fill_with_zeros([grads[i] for i in real], [loop.outputs[i] for i in real]),
         *(make("ZerosLike", [t]) for t in outside),
     ]
     back.merges = inside.begin(back.starts, [t._dims for t in back.starts])
@@ -285,11 +295,11 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         inner: t for t, inner in loop.context.captures.items()
     }
 
-    with opened(graph, inside):
-        copies = copied([loop.results[i] for i in real], loop.context, given)
+    with build_inside(graph, inside):
+        copies = copies_of([loop.results[i] for i in real], loop.context, given)
         wanted = [*(back.variables[i] for i in real), *outside]
-        parts = carried(graph, copies, wanted, running[: len(real)], wanted)
-        before = or_zeros(parts[: len(real)], wanted[: len(real)])
+        parts = carry_back(graph, copies, wanted, running[: len(real)], wanted)
+        before = fill_with_zeros(parts[: len(real)], wanted[: len(real)])
         sums = zip(running[len(real) :], parts[len(real) :], strict=True)
         results = [*before, *(t if g is None else make("AddV2", [t, g]) for t, g in sums)]
     back.results = inside.turn(back.merges, results, back.name)

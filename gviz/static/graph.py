@@ -1,7 +1,7 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
 A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session`
-computes one when it is asked. All operations are made by :func:`gviz.static.build.add`, under names that the graph
+computes one when it is asked. All operations are made by :func:`gviz.static.build.add_operation`, under names that the graph
 gives.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from gviz.static.dtypes import ArrayLike, DType
 from gviz.static.errors import OperatorNotAllowedInGraphError
-from gviz.static.shapes import Dims, TensorShape, as_shape, leaves, merged, refilled
+from gviz.static.shapes import Dims, TensorShape, as_shape, fill_structure, leaves, merge_dims
 
 
 class HasTensor(Protocol):
@@ -75,7 +75,7 @@ class Tensor:
 
     def set_shape(self, shape: TensorShape | Sequence[int | None] | None) -> None:
         """Add to what is known of the shape; ValueError if the two do not fit."""
-        self._dims = merged(self._dims, as_shape(shape))
+        self._dims = merge_dims(self._dims, as_shape(shape))
 
     def consumers(self) -> list[Operation]:
         """Return the operations that use it."""
@@ -112,7 +112,7 @@ class Tensor:
 
 
 class Operation:
-    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :func:`gviz.static.build.add` makes it."""
+    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :func:`gviz.static.build.add_operation` makes it."""
 
     run: Callable[..., None]  # session.py has it
 
@@ -133,9 +133,9 @@ def tensors_in(args: object) -> Iterator[Tensor]:
     return (item for item in leaves(args) if isinstance(item, Tensor))
 
 
-def refill(args: Any, tensors: Iterator[Any]) -> Any:
+def replace_tensors(args: Any, tensors: Iterator[Any]) -> Any:
     """Return the same arguments with other tensors."""
-    return refilled(args, (next(tensors) if isinstance(item, Tensor) else item for item in leaves(args)))
+    return fill_structure(args, (next(tensors) if isinstance(item, Tensor) else item for item in leaves(args)))
 
 
 # ------------------------------------------------------------------ the graph

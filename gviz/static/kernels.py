@@ -14,7 +14,7 @@ from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
 from gviz.ops.rows import CALLS
 from gviz.static.dtypes import Array
-from gviz.static.shapes import listed
+from gviz.static.shapes import dims_text
 
 Index: TypeAlias = "tuple[Any, ...]"
 
@@ -26,7 +26,7 @@ def add_up(parts: Sequence[Array]) -> Array:
         if part.shape != first:
             raise ValueError(
                 f"Inputs must have the same size and shape.  "
-                f"Input 0: {listed(first)} != input {i}: {listed(part.shape)}"
+                f"Input 0: {dims_text(first)} != input {i}: {dims_text(part.shape)}"
             )
     return reduce(operator.add, parts)
 
@@ -45,7 +45,7 @@ def products(x: Array, y: Array, left: bool = False, right: bool = False) -> Arr
     return ARRAYS["matmul"](x.swapaxes(-2, -1) if left else x, y.swapaxes(-2, -1) if right else y)
 
 
-def others(x: Array, axes: tuple[int, ...] | None) -> Array:
+def product_of_others(x: Array, axes: tuple[int, ...] | None) -> Array:
     """Return for each element the product of all others along some axes (None for all)."""
     axes = tuple(range(x.ndim)) if axes is None else axes
     first = range(len(axes))
@@ -57,7 +57,7 @@ def others(x: Array, axes: tuple[int, ...] | None) -> Array:
     return np.moveaxis((before * after).reshape(moved.shape), first, axes)
 
 
-def choose(condition: Array, one: Array, other: Array) -> Array:
+def select(condition: Array, one: Array, other: Array) -> Array:
     """Return one of two, by a condition for all, for each row or for each element; ValueError if the shapes differ."""
     if np.shape(one) != np.shape(other):
         raise ValueError("'then' and 'else' must have the same size")
@@ -68,11 +68,11 @@ def choose(condition: Array, one: Array, other: Array) -> Array:
 def give_back(part: Array, x: Array, places: Array, axis: int) -> Array:
     """Return zeros, with the sums of the numbers that were taken from a place."""
     out = np.zeros_like(x)
-    np.add.at(out, along(x, axis, places), part)
+    np.add.at(out, index_along(x, axis, places), part)
     return out
 
 
-def along(x: Array, axis: int, place: Array | slice) -> Index:
+def index_along(x: Array, axis: int, place: Array | slice) -> Index:
     """Return the index of some places along an axis; ValueError if x lacks it."""
     return (*(slice(None),) * normalize_axis_index(axis, np.ndim(x)), place)
 
@@ -80,7 +80,7 @@ def along(x: Array, axis: int, place: Array | slice) -> Index:
 def part_of(parts: Sequence[Array], place: int, axis: int) -> Index:
     """Return the index of one of several parts that were joined along an axis."""
     start = sum(np.shape(p)[axis] for p in parts[:place])
-    return along(parts[place], axis, slice(start, start + np.shape(parts[place])[axis]))
+    return index_along(parts[place], axis, slice(start, start + np.shape(parts[place])[axis]))
 
 
 def index_of(kinds: Sequence[object], *ends: Array) -> Index:
@@ -133,7 +133,7 @@ KERNELS: dict[str, Row] = {
         # of two that are equal, the first
         kernel("maximum", "Maximum", self__other=CHOICE.format("greater_equal(self, other)")),
         kernel("minimum", "Minimum", self__other=CHOICE.format("less_equal(self, other)")),
-        kernel("choose", "Select", choose, one__other=CHOICE.format("condition")),
+        kernel("choose", "Select", select, one__other=CHOICE.format("condition")),
         kernel("amax", "Max", self=EXTREME),
         kernel("amin", "Min", self=EXTREME),
         kernel(
@@ -142,7 +142,7 @@ KERNELS: dict[str, Row] = {
             lambda x, axes, keep: np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype),
             x="sum_backward(grad, x_sym_sizes, axes, keep) * others(x, axes)",
         ),
-        kernel("others", "Cumprod", others, x="(sum_dim(grad * result, axes, True) - grad * result) / x"),
+        kernel("others", "Cumprod", product_of_others, x="(sum_dim(grad * result, axes, True) - grad * result) / x"),
         kernel("softmax_row", "Softmax", self=f"(grad - {ROW_SUM.format(' * result')}) * result"),
         kernel("log_softmax_row", "LogSoftmax", self=f"grad - {ROW_SUM.format('')} * exp(result)"),
         kernel(
@@ -202,7 +202,10 @@ KERNELS: dict[str, Row] = {
             part="slice_by(grad, begin, end, step, kinds)",
         ),
         kernel(
-            "take", "GatherV2", lambda x, places, axis: x[along(x, axis, places)], x="give_back(grad, x, places, axis)"
+            "take",
+            "GatherV2",
+            lambda x, places, axis: x[index_along(x, axis, places)],
+            x="give_back(grad, x, places, axis)",
         ),
         kernel("give_back", "UnsortedSegmentSum", give_back, part="take(grad, places, axis)"),
         kernel(
@@ -241,7 +244,7 @@ NUMPYS: dict[str, np.ufunc] = {
 """Rows that a Python operator is for: numpy's functions, which may write over an operand."""
 
 
-def function_of(key: str) -> Callable[..., Any]:
+def array_function(key: str) -> Callable[..., Any]:
     """Return the function of that key on arrays: the row's, or numpy's if the row only calls that."""
     if key in NUMPYS:
         return NUMPYS[key]

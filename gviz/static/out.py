@@ -26,7 +26,7 @@ KINDS = {
 }
 
 
-def picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None, title: str = "") -> Picture:
+def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None, title: str = "") -> Picture:
     """Return the whole graph as data to draw, in the order of making.
 
     A node for each operation, with its scope and the value that a run gave it; an edge for each input, with the
@@ -71,7 +71,7 @@ LARGEST = 1024
 """Bytes of a constant's value that are written; TensorBoard shows no longer ones."""
 
 
-def graph_def(graph: Graph) -> bytes:
+def as_graph_def(graph: Graph) -> bytes:
     """Return all operations of a graph, in the order of making, as a GraphDef in wire form."""
     return events.graph_def(
         events.Op(
@@ -120,7 +120,7 @@ class FileWriter(AbstractContextManager["FileWriter"]):
 
     def add_graph(self, graph: Graph, _global_step: object = None) -> None:
         """Write a graph; FileError if that cannot be done."""
-        write_events(self._folder, events.event_file(graph_def(graph)))
+        write_events(self._folder, events.event_file(as_graph_def(graph)))
 
     def flush(self) -> None:
         """Nothing is left to be written."""

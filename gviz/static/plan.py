@@ -19,9 +19,9 @@ from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
 from gviz.static.dtypes import Value
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
-from gviz.static.graph import Operation, Tensor, refill, tensors_in
-from gviz.static.kernels import function_of
-from gviz.static.shapes import listed
+from gviz.static.graph import Operation, Tensor, replace_tensors, tensors_in
+from gviz.static.kernels import array_function
+from gviz.static.shapes import dims_text
 from gviz.static.table import call_of
 
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
@@ -32,7 +32,7 @@ SHARED_SIZE = 1_000
 
 
 @dataclass(slots=True)
-class Step:
+class PlanLine:
     """One line of a plan: the name of its result, the call, its operation, the function, names and constants that it uses."""
 
     target: str
@@ -54,7 +54,7 @@ class Step:
         return (dims, dtype.name) if dims and None not in dims else None
 
 
-def lend_memory(steps: Sequence[Step], results: set[str], bind: Callable[[object, str], str]) -> None:
+def lend_memory(steps: Sequence[PlanLine], results: set[str], bind: Callable[[object, str], str]) -> None:
     """Write results over operands that nobody needs any more.
 
     Only between elementwise functions of one known shape and dtype, of operands that such a function has made and only
@@ -89,7 +89,7 @@ class Plan:
 
     def __init__(self, fetches: Sequence[Tensor | Operation], feeds: Sequence[Tensor], limit: int) -> None:
         self.limit = limit
-        self.steps: list[Step] = []
+        self.steps: list[PlanLine] = []
         self.operations, self.folded, self.shared = list[Operation](), list[Operation](), list[Operation]()
         self._names: dict[Tensor, str] = {}
         self._constants: dict[Tensor, Value] = {}
@@ -161,7 +161,7 @@ class Plan:
             known: dict[Tensor, Any] = self._names if source in self._names else self._constants
             known |= dict.fromkeys(op.outputs, known[source])
             return
-        function, tensors = function_of(key), list(tensors_in(args))
+        function, tensors = array_function(key), list(tensors_in(args))
         if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
             return
         names = [self._text(a) for a in args]
@@ -180,7 +180,7 @@ class Plan:
         if any((t.shape.num_elements() or 0) > FOLDED_SIZE for t in op.outputs):
             return False
         try:
-            value = function(*refill(args, (self._constants[t] for t in tensors)))
+            value = function(*replace_tensors(args, (self._constants[t] for t in tensors)))
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError):
             return False
         for tensor, part in zip(op.outputs, value if op.type == "Unpack" else [value], strict=True):
@@ -243,9 +243,9 @@ class Plan:
     def _line(
         self, text: str, op: Operation | Unit, target: str = "", args: Sequence[str] = (), function: Any = None
     ) -> None:  # fmt: skip
-        self.steps.append(Step(target, text, op, function, args, self._depth))
+        self.steps.append(PlanLine(target, text, op, function, args, self._depth))
 
-    def _fetched(self, tensor: Tensor, makers: dict[str, Step], results: set[str]) -> str:
+    def _fetched(self, tensor: Tensor, makers: dict[str, PlanLine], results: set[str]) -> str:
         """Return a result as an array; what lives on elsewhere, or may be a view of that, is copied."""
         name = self._text(tensor)
         step = makers.get(name)
@@ -257,7 +257,7 @@ class Plan:
 
     # -------------------------------------------------------------- operations that are no calls
     def _unfed(self, op: Operation) -> NoReturn:
-        shape = f" and shape {listed(op.attrs['shape'])}" if op.attrs["shape"] else ""
+        shape = f" and shape {dims_text(op.attrs['shape'])}" if op.attrs["shape"] else ""
         raise InvalidArgumentError(
             f"You must feed a value for placeholder tensor '{op.name}' with dtype {op.attrs['dtype'].cpp}{shape}", op
         )

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.static.dtypes import DType, as_dtype
-from gviz.static.graph import Operation, Tensor, refill, tensors_in
-from gviz.static.kernels import function_of
-from gviz.static.shapes import ClashError, Dims, listed, relaxed
+from gviz.static.graph import Operation, Tensor, replace_tensors, tensors_in
+from gviz.static.kernels import array_function
+from gviz.static.shapes import ClashError, Dims, common_dims, dims_text
 
 Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"
@@ -31,7 +31,7 @@ def constant_value(tensor: Tensor) -> Any:
     return tensor.op.attrs["value"] if tensor.op.type == "Const" else None
 
 
-def numbers(tensor: Tensor) -> list[int | None] | None:
+def integers_in(tensor: Tensor) -> list[int | None] | None:
     """Return the integers that a tensor holds, None for those that are not known while building, or for all of them."""
     value = constant_value(tensor)
     if value is not None:
@@ -63,7 +63,7 @@ def clash(op: Operation, problem: ClashError) -> ValueError:
     """Return the error for a clash of shapes, with the node and its inputs, in TensorFlow's words."""
     dtype = f"[T=DT_{op.inputs[0].dtype.base_dtype.cpp.upper()}]" if op.inputs else ""
     inputs = ", ".join(t.name.removesuffix(":0") for t in op.inputs)
-    sizes = ", ".join(listed(t._dims) for t in op.inputs)
+    sizes = ", ".join(dims_text(t._dims) for t in op.inputs)
     return ValueError(
         f"{problem} for '{{{{node {op.name}}}}} = {op.type}{dtype}({inputs})' with input shapes: {sizes}."
     )
@@ -92,7 +92,7 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
     """Return the dtypes and shapes that an operation's function gives; ClashError if it refuses all that the inputs can be."""
     forms = [(t.dtype.as_numpy_dtype, t._dims) for t in tensors_in(args)]
     is_plain = all(isinstance(arg, Tensor) for arg in args)
-    place = (key, *forms) if is_plain else (key, repr(refill(args, iter(forms))))
+    place = (key, *forms) if is_plain else (key, repr(replace_tensors(args, iter(forms))))
     if place not in _outputs:
         is_known = all(dims is not None for _, dims in forms)
         results, problem = {}, ""
@@ -108,7 +108,7 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
         if list(results) == [MOST_DIMS]:  # more might do, too
             results[0] = [(dtype, None) for dtype, _ in results[MOST_DIMS]]
         outputs = zip(*results.values(), strict=True)
-        _outputs[place] = [(one[0][0], reduce(relaxed, [dims for _, dims in one])) for one in outputs]
+        _outputs[place] = [(one[0][0], reduce(common_dims, [dims for _, dims in one])) for one in outputs]
     return _outputs[place]
 
 
@@ -132,7 +132,7 @@ def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, .
             for i in (0, 1):
                 arrays = (np.full([pair[i] for pair in dims], element, dtype) for dtype, dims in filled)
                 with np.errstate(all="ignore"):
-                    result = function_of(key)(*refill(args, arrays))
+                    result = array_function(key)(*replace_tensors(args, arrays))
                 results.append(
                     [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])]
                 )
@@ -152,7 +152,7 @@ def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, .
 # ------------------------------------------------------------------ by rule
 def reshaped(op: Operation) -> Outputs:
     """Return the shape that is asked for, with a length for -1; ClashError if the elements do not fit."""
-    wanted, have = numbers(op.inputs[1]), op.inputs[0].shape.num_elements()
+    wanted, have = integers_in(op.inputs[1]), op.inputs[0].shape.num_elements()
     if wanted is None:
         return None
     if wanted.count(-1) > 1:
@@ -161,13 +161,15 @@ def reshaped(op: Operation) -> Outputs:
         return tuple(None if n == -1 else n for n in wanted)
     known = math.prod(n for n in wanted if n not in (-1, None))
     if -1 not in wanted and have != known:
-        raise ClashError(f"Cannot reshape a tensor with {have} elements to shape {listed(wanted)} ({known} elements)")
+        raise ClashError(
+            f"Cannot reshape a tensor with {have} elements to shape {dims_text(wanted)} ({known} elements)"
+        )
     if -1 in wanted and (not known or have % known):
         raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}")
     return tuple(have // known if n == -1 else n for n in wanted)
 
 
-def unpacked(op: Operation) -> Outputs:
+def unstacked(op: Operation) -> Outputs:
     """Taken apart along an axis."""
     dims, axis = op.inputs[0]._dims, op.attrs["axis"]
     rest = None if dims is None else tuple(n for i, n in enumerate(dims) if i != axis % len(dims))
@@ -186,7 +188,7 @@ def sliced(op: Operation) -> Outputs:
         )
     out: list[int | None] = []
     rest = iter(enumerate(dims))
-    ends = zip(*(numbers(t) or [None] * len(kinds) for t in op.inputs[1:]), strict=True)
+    ends = zip(*(integers_in(t) or [None] * len(kinds) for t in op.inputs[1:]), strict=True)
     for kind, parts in zip(kinds, ends, strict=True):
         if kind is None:
             out.append(1)
@@ -206,7 +208,7 @@ def sliced(op: Operation) -> Outputs:
 
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute or that of the value that fills it."""
-    wanted = numbers(op.inputs[0])
+    wanted = integers_in(op.inputs[0])
     dtype = op.attrs["dtype"] if "dtype" in op.attrs else op.inputs[1].dtype.base_dtype
     return [(dtype, None if wanted is None else tuple(wanted))]
 

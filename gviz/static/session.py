@@ -18,7 +18,7 @@ from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.rules import constant_value
-from gviz.static.shapes import TensorShape, fits, leaves, listed, refilled
+from gviz.static.shapes import TensorShape, dims_text, fill_structure, fits, leaves
 
 Fetches: TypeAlias = "GraphElement | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"
@@ -84,7 +84,7 @@ class Session:
         results = self._call(plan, [read(value) for read, value in zip(readers, feeds.values(), strict=True)])
         if isinstance(fetches, Tensor):
             return results[0]
-        return list(results) if is_flat else refilled(fetches, iter(results))
+        return list(results) if is_flat else fill_structure(fetches, iter(results))
 
     def plan(self, fetches: Fetches, feeds: Iterable[GraphElement | str] = ()) -> Plan:
         """Return what a run of these fetches with feeds for these tensors becomes."""
@@ -244,7 +244,7 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         return InvalidArgumentError(str(error))
     op, message = step.op, str(error)
     values = [eval(name, frame.f_globals, frame.f_locals) for name in step.args]  # noqa: S307 - a name of the plan's own
-    shapes = [listed(np.shape(value)) for value in values]
+    shapes = [dims_text(np.shape(value)) for value in values]
     if op.type == "Reshape" and "call" not in op.attrs:
         known = constant_value(op.inputs[1])
         shape = values[1] if known is None else known
@@ -281,7 +281,7 @@ class Traced:
         if any(isinstance(value, Tensor) for value in values):
             return self.python_function(*args, **kwargs)
         signature = [(v.dtype.name, v.shape) if is_array(v) else (type(v).__name__, v) for v in values]
-        key = (str(refilled(given, repeat(0))), *signature)
+        key = (str(fill_structure(given, repeat(0))), *signature)
         if key not in self.traces:
             self.traces[key] = self.trace(given)
         session, inputs, outputs = self.traces[key]
@@ -291,9 +291,9 @@ class Traced:
         """Return the graph for arguments of this signature: its session, its placeholders and its results."""
         with Graph().as_default() as graph:
             symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]
-            args, kwargs = refilled(given, iter(symbolic))
+            args, kwargs = fill_structure(given, iter(symbolic))
             result = self.python_function(*args, **kwargs)
-            outputs = refilled(result, (v if v is None else convert(v) for v in leaves(result)))
+            outputs = fill_structure(result, (v if v is None else convert(v) for v in leaves(result)))
         return Session(graph=graph), [v for v in symbolic if isinstance(v, Tensor)], outputs
 
 

@@ -94,7 +94,7 @@ def as_shape(value: ShapeLike) -> Dims:
         ) from None
 
 
-def listed(dims: Sequence[int | None] | None) -> str:
+def dims_text(dims: Sequence[int | None] | None) -> str:
     """As messages of shape clashes print it: ``[?,2]``."""
     return "?" if dims is None else "[" + ",".join("?" if n is None else str(n) for n in dims) + "]"
 
@@ -106,7 +106,7 @@ def fits(one: Dims, other: Dims) -> bool:
     return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-def merged(one: Dims, other: Dims) -> Dims:
+def merge_dims(one: Dims, other: Dims) -> Dims:
     """Return all that is known of a shape from two sources."""
     if one is None or other is None:
         return other if one is None else one
@@ -116,12 +116,12 @@ def merged(one: Dims, other: Dims) -> Dims:
         if a != b and None not in (a, b):
             raise ClashError(
                 f"Dimension {i} in both shapes must be equal, but are {a} and {b}. "
-                f"Shapes are {listed(one)} and {listed(other)}."
+                f"Shapes are {dims_text(one)} and {dims_text(other)}."
             )
     return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
 
 
-def relaxed(one: Dims, other: Dims) -> Dims:
+def common_dims(one: Dims, other: Dims) -> Dims:
     """What two shapes have in common, as a branch's result or a loop's variable has it."""
     if one is None or other is None or len(one) != len(other):
         return None
@@ -141,13 +141,13 @@ def leaves(structure: object) -> Iterator[Any]:
         yield structure
 
 
-def refilled(structure: object, items: Iterator[object]) -> Any:
+def fill_structure(structure: object, items: Iterator[object]) -> Any:
     """Return the same structure with other leaves."""
     if isinstance(structure, dict):
-        filled = {key: refilled(structure[key], items) for key in sorted(structure)}
+        filled = {key: fill_structure(structure[key], items) for key in sorted(structure)}
         return {key: filled[key] for key in structure}
     if isinstance(structure, (list, tuple)):
-        parts = [refilled(item, items) for item in structure]
+        parts = [fill_structure(item, items) for item in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
     return next(items)
 

@@ -20,7 +20,7 @@ from gviz.static.dtypes import DTYPES, DType, bool_, int32
 from gviz.static.graph import Operation
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
-from gviz.static.shapes import ClashError, Dims, merged
+from gviz.static.shapes import ClashError, Dims, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -42,26 +42,26 @@ class OpType:
     infer: rule.Rule | None = None
 
 
-def reduced(key: str, op: Operation) -> Call:
+def _reduction(key: str, op: Operation) -> Call:
     """Return the call of a reduction; sums of integers are integers of the same dtype."""
     axes, dtype = axes_of(op), op.inputs[0].dtype
     into = [dtype.as_numpy_dtype] if key == "sum_dim" and dtype.is_integer else []
     return ("pass", op.inputs[:1]) if axes == () else (key, (op.inputs[0], axes, op.attrs["keep_dims"], *into))
 
 
-def product(op: Operation) -> Call:
+def _matrix_product(op: Operation) -> Call:
     """Return the call of a product of matrices, which may be transposed."""
     flags = op.attrs["transpose_a"], op.attrs["transpose_b"]
     return "mm", (*op.inputs, *flags) if any(flags) else op.inputs
 
 
-def shaped(known: str, unknown: str, op: Operation) -> Call:
+def _by_shape(known: str, unknown: str, op: Operation) -> Call:
     """Return the call of a function of a shape or an order, which may be known while building."""
     wanted = constant_value(op.inputs[1])
     return (unknown, op.inputs) if wanted is None else (known, (op.inputs[0], tuple(wanted.ravel().tolist())))
 
 
-def sliced(op: Operation) -> Call:
+def _slice(op: Operation) -> Call:
     """By an index that may be known while building."""
     ends, kinds = [constant_value(t) for t in op.inputs[1:]], op.attrs["kinds"]
     if any(e is None for e in ends):
@@ -101,24 +101,24 @@ REDUCTIONS = {
 
 TYPES: dict[str, OpType] = {
     **FAMILY,
-    **{name: OpType(partial(reduced, key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
+    **{name: OpType(partial(_reduction, key), "bool" if key.endswith("_of") else NUMBERS) for name, key in REDUCTIONS.items()},
     "ArgMax": OpType(lambda op: ("argmax", (op.inputs[0], axis_of(op))), NUMBERS),
     "LeakyRelu": OpType(lambda op: ("leaky_relu", (op.inputs[0], op.attrs["alpha"])), REALS),
     "Softmax": OpType(lambda op: ("softmax_row", (op.inputs[0], -1)), REALS),
     "LogSoftmax": OpType(lambda op: ("log_softmax_row", (op.inputs[0], -1)), REALS),
     "SoftmaxCrossEntropyWithLogits": OpType("cross_entropy", REALS),
     "AddN": OpType(lambda op: ("add_n", (op.inputs,)), NUMBERS),
-    **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(product, NUMBERS)),
+    **dict.fromkeys(("MatMul", "BatchMatMulV2"), OpType(_matrix_product, NUMBERS)),
     "Select": OpType("choose"),
     "Cast": OpType(lambda op: ("to_dtype", (op.inputs[0], np.dtype(op.attrs["DstT"].as_numpy_dtype))),
                    infer=lambda op: [(op.attrs["DstT"], op.inputs[0]._dims)]),
     # shapes and picking
-    "Reshape": OpType(partial(shaped, "unsafe_view", "reshape_to"), infer=rule.reshaped),
-    "Transpose": OpType(partial(shaped, "permute", "transpose")),
+    "Reshape": OpType(partial(_by_shape, "unsafe_view", "reshape_to"), infer=rule.reshaped),
+    "Transpose": OpType(partial(_by_shape, "permute", "transpose")),
     "ConcatV2": OpType(lambda op: ("cat", (op.inputs[:-1], axis_of(op)))),
     "Pack": OpType(lambda op: ("stack", (op.inputs, op.attrs["axis"]))),
-    "Unpack": OpType(lambda op: ("unbind", (op.inputs[0], op.attrs["axis"])), infer=rule.unpacked),
-    "StridedSlice": OpType(sliced, infer=rule.sliced),
+    "Unpack": OpType(lambda op: ("unbind", (op.inputs[0], op.attrs["axis"])), infer=rule.unstacked),
+    "StridedSlice": OpType(_slice, infer=rule.sliced),
     "GatherV2": OpType(lambda op: ("take", (*op.inputs[:2], axis_of(op)))),
     "ExpandDims": OpType(lambda op: ("unsqueeze", (op.inputs[0], axis_of(op)))),
     "Squeeze": OpType(
@@ -137,7 +137,7 @@ TYPES: dict[str, OpType] = {
     "NoOp": OpType(None, infer=lambda op: []),
     "VariableV2": OpType(None, infer=lambda op: [(op.attrs["dtype"].ref, op.attrs["shape"])]),
     **dict.fromkeys(("Assign", "AssignAdd", "AssignSub"), OpType(
-        None, infer=lambda op: [(op.inputs[0].dtype, merged(op.inputs[0]._dims, op.inputs[1]._dims))])),
+        None, infer=lambda op: [(op.inputs[0].dtype, merge_dims(op.inputs[0]._dims, op.inputs[1]._dims))])),
     "IsVariableInitialized": OpType(None, infer=lambda op: [(bool_, ())]),
     "ApplyGradientDescent": OpType(None, infer=lambda op: op.inputs[0]._dims),
     **{f"Random{name}": OpType(None, infer=rule.sized) for name in ("StandardNormal", "Uniform", "UniformInt")},
@@ -164,7 +164,7 @@ def call_of(op: Operation) -> Call:
     return (call, op.inputs) if isinstance(call, str) else call(op)
 
 
-def outputs_of(op: Operation) -> list[tuple[DType, Dims]]:
+def infer_outputs(op: Operation) -> list[tuple[DType, Dims]]:
     """Return dtypes and shapes of an operation's outputs; TypeError or ValueError for dtypes and shapes that don't go."""
     own_type = type_of(op)
     own = op.inputs[0].dtype.base_dtype if op.inputs else DTYPES["float32"]

@@ -9,7 +9,7 @@ from typing import Any
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
 from gviz.static.dtypes import ArrayLike, DTypeLike
-from gviz.static.functions import group, install
+from gviz.static.functions import group, install_operators
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.session import Session
@@ -92,7 +92,7 @@ def changing(type: str) -> Callable[..., Tensor]:
     return build
 
 
-install(Variable)
+install_operators(Variable)
 ASSIGNING = {"assign": changing("Assign"), "assign_add": changing("AssignAdd"), "assign_sub": changing("AssignSub")}
 for name, build in ASSIGNING.items():
     setattr(Variable, name, build)

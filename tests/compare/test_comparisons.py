@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gviz import engine
-from gviz.compare import Comparison, Pair, Static, compare, difference_of, distance
+from gviz.compare import Comparison, ProgramPair, Static, difference_of, distance, measure
 from gviz.compare.picture import bars, seconds
 from gviz.compare.programs import of_expression
 from gviz.sources.options import SourceOptions
@@ -53,7 +53,7 @@ def test_both_forms_agree(text: str, values: dict[str, str]) -> None:
 def test_a_wrong_number_a_wrong_shape_and_a_lost_gradient_are_found() -> None:
     def differs(theirs: Any) -> int | None:
         static = Static(None, lambda feed: [engine.tensor([1.0, 2.0]).numpy()], 1)
-        return difference_of(static, Pair("", "", lambda: static, lambda feed: [theirs], [(), ()], 1, 1))[2]
+        return difference_of(static, ProgramPair("", "", lambda: static, lambda feed: [theirs], [(), ()], 1, 1))[2]
 
     assert differs(engine.tensor([1.0, 2.0])) is None
     assert differs(engine.tensor([1.0, 2.0000001])) is None
@@ -77,13 +77,13 @@ def test_the_dynamic_form_is_built_in_each_run_and_the_static_one_is_not() -> No
         calls["run"] += 1
         return pair.run(feed)
 
-    result = compare(Pair("", "", built, run, pair.feeds, 1, 1, results=pair.results))
+    result = measure(ProgramPair("", "", built, run, pair.feeds, 1, 1, results=pair.results))
     assert calls["build"] < 20 < calls["run"]
     assert result.differs is None
 
 
 def test_when_building_has_paid() -> None:
-    pair = Pair("", "", lambda: Static(None, lambda feed: [], 0), lambda feed: [], [()], 0, 0)
+    pair = ProgramPair("", "", lambda: Static(None, lambda feed: [], 0), lambda feed: [], [()], 0, 0)
 
     def after(build_time: float, static: float, dynamic: float) -> int | None:
         return Comparison(pair, pair.build(), build_time, static, dynamic, 0, 0.0, None).paid_after
@@ -95,7 +95,7 @@ def test_when_building_has_paid() -> None:
 
 
 def test_bars_fit_their_width() -> None:
-    pair = Pair("", "", lambda: Static(None, lambda feed: [], 0), lambda feed: [], [()], 0, 0)
+    pair = ProgramPair("", "", lambda: Static(None, lambda feed: [], 0), lambda feed: [], [()], 0, 0)
     result = Comparison(pair, pair.build(), 1.0, 5e-6, 50e-6, 0, 0.0, None)
     for width in (10, 30, 80):
         short, long = bars(result, width, "#")

@@ -29,7 +29,7 @@ def graph_of(source: str, **values: float) -> Graph:
 
 def laid_out(graph: Graph, direction: str, view: str = "dataflow") -> tuple[Picture, Layout]:
     picture = picture_of(graph, RenderOptions(view=view, rankdir=direction, fit="slide"))
-    return picture, slide.laid_out(picture, dot.text_of, "auto")
+    return picture, slide.laid_out(picture, dot.dot_text, "auto")
 
 
 def rectangle(layout: Layout, name: str) -> tuple[float, float, float, float]:

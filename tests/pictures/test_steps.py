@@ -37,7 +37,7 @@ def told(graph: Graph) -> list[str]:
 
 
 def slides_of(graph: Graph, options: RenderOptions = LIGHT) -> list[Slide]:
-    return series(graph, options, PAGES["slide"], dot.text_of)
+    return series(graph, options, PAGES["slide"], dot.dot_text)
 
 
 def said(graph: Graph) -> dict[str, list[list[str]]]:
@@ -311,7 +311,7 @@ def places(svg: str) -> dict[str, list[float]]:
 )
 def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str, Any]) -> None:
     drawn = [
-        draw(dot.text_of(slide.picture), "svg", program="nop2").decode()
+        draw(dot.dot_text(slide.picture), "svg", program="nop2").decode()
         for slide in slides_of(graph_of(source, values))
     ]
     first, *others = map(places, drawn)
@@ -323,7 +323,7 @@ def test_no_box_moves_and_none_changes_its_size(source: str, values: Mapping[str
 
 def test_a_wide_graph_does_without_texts_on_its_lines() -> None:
     slides = slides_of(graph_of(chain(40), {"x": 0.5, "w": 1}))
-    texts = [dot.text_of(slide.picture) for slide in slides[-2:]]
+    texts = [dot.dot_text(slide.picture) for slide in slides[-2:]]
     assert not any(
         isinstance(one, Shape) and one.id.startswith("p") for slide in slides for one in slide.picture.statements
     )
@@ -348,7 +348,7 @@ def test_a_long_graph_goes_on_in_the_next_row_and_keeps_its_texts() -> None:
     assert sum("s," in look["pos"] for look in against) == 1
     cut = [one.look for one in backward.picture.statements if isinstance(one, Arrow) and ";" in one.look.get("pos", "")]
     assert cut
-    assert all(draw(dot.text_of(slide.picture), "svg", program="nop2") for slide in slides[:2])
+    assert all(draw(dot.dot_text(slide.picture), "svg", program="nop2") for slide in slides[:2])
 
 
 def test_from_top_to_bottom_texts_stand_beside_the_circles_where_no_line_goes() -> None:
@@ -394,7 +394,7 @@ def test_an_arrow_turns_round_for_the_gradient() -> None:
 
 
 def test_the_same_steps_make_the_same_text() -> None:
-    one, other = ([dot.text_of(slide.picture) for slide in slides_of(graph_of(FIVE, VALUES))] for _ in range(2))
+    one, other = ([dot.dot_text(slide.picture) for slide in slides_of(graph_of(FIVE, VALUES))] for _ in range(2))
     assert one == other
 
 

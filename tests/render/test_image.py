@@ -29,7 +29,7 @@ from gviz.errors import RenderError
 from gviz.graphs import Graph, Node
 from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded
 from gviz.layout.graphviz import draw
-from gviz.layout.plan import Plan, make_plan
+from gviz.layout.plan import LayoutPlan, make_plan
 from gviz.pictures.labels import boxes, text_of
 from gviz.pictures.theme import THEMES
 from gviz.render import RenderOptions, formats, image, render
@@ -472,7 +472,7 @@ def test_python_s_handler_is_back_after_the_layout() -> None:
 # Large graphs
 
 
-def plan_of(graph: Graph) -> Plan:
+def plan_of(graph: Graph) -> LayoutPlan:
     return make_plan([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
 
 

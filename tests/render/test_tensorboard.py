@@ -25,7 +25,7 @@ from gviz.errors import FileError
 from gviz.events import Op, crc32c, dtype_attr, event_file, graph_def, plain_attr, write_events
 from gviz.graphs import Edge, Graph, Node
 from gviz.render import RenderOptions, render
-from gviz.static.out import graph_def as static_graph_def
+from gviz.static.out import as_graph_def as static_graph_def
 
 tf = pytest.importorskip("gviz.static")
 

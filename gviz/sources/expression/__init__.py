@@ -23,7 +23,7 @@ from gviz.sources.expression.naming import ROOT_NAME, Names
 from gviz.sources.expression.parse import read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
-from gviz.sources.expression.values import make_leaves, make_value, normalized
+from gviz.sources.expression.values import make_leaves, make_value, normalize_name
 from gviz.sources.options import Note, SourceOptions, short
 from gviz.sources.order import derivatives
 from gviz.sources.run import Pass, Run
@@ -118,13 +118,13 @@ def _normalized(options: SourceOptions) -> SourceOptions:
     """Return the options with every name as Python reads it."""
     values: dict[str, str] = {}
     for name, text in options.values.items():
-        plain = normalized(name)
+        plain = normalize_name(name)
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
     lists = {}
     for key in ("roots", "frozen", "retain", "wrt"):  # a name such as m.values is looked up as it is
-        plain_names = (normalized(name) if name.isidentifier() else name for name in getattr(options, key))
+        plain_names = (normalize_name(name) if name.isidentifier() else name for name in getattr(options, key))
         lists[key] = tuple(dict.fromkeys(plain_names))
     return replace(options, values=values, **lists)  # type: ignore[arg-type]
 

@@ -14,15 +14,15 @@ from unicodedata import name
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, methods
+from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, tensor_methods
 from gviz.sources.expression.latex import not_read
 from gviz.sources.expression.notation import (
     JOINING,
     Token,
-    applied,
-    foreign,
+    as_calls,
+    as_product,
+    foreign_characters,
     is_right,
-    product,
     replacement,
     suggestion,
     tokens,
@@ -53,7 +53,7 @@ LATEX = {
 
 def refuse_characters(source: ExpressionText) -> None:
     """Refuse ``（x＋w）``, ``x×w``, ``x²``, ``√x``, curly quotes, and ``xᵀ``, which Python would take for a name."""
-    for line, column, character in foreign(source.code):
+    for line, column, character in foreign_characters(source.code):
         meant = "sqrt(...)" if character == "√" else replacement(character)
         use = {None: "is not part of an expression", "": "must be left out"}.get(
             meant, f"is written {meant} in an expression"
@@ -65,7 +65,7 @@ def refuse_characters(source: ExpressionText) -> None:
         )
 
 
-def answer(error: Exception, source: ExpressionText) -> SourceError:
+def answer_to(error: Exception, source: ExpressionText) -> SourceError:
     """Return the answer to a source that is refused.
 
     Args:
@@ -83,10 +83,10 @@ def refuse_glued(program: Program) -> None:
     """Refuse a name without a value that consists of names that have one, or of a function and one: ``wx``, ``sinx``."""
     known = dict.fromkeys(program.assigned) | dict(program.source.given)
     for free, node in program.free.items():
-        parts = product(free, known)
-        ways = [parts] if parts else applied(free, known | {name: None for name in program.free if name != free})
+        parts = as_product(free, known)
+        ways = [parts] if parts else as_calls(free, known | {name: None for name in program.free if name != free})
         if ways or re.search(r"Σ\w", free):
-            letters = [name[-1] for name in program.free if applied(name, name[-1])]
+            letters = [name[-1] for name in program.free if as_calls(name, name[-1])]
             written = suggestion(program.source, names=letters) or (f"write {' or '.join(ways)}" if ways else SUM)
             raise SourceError(
                 f"{free} is one name, and it has no value",
@@ -283,17 +283,21 @@ def _known(answers: dict[str, tuple[str, str]], word: str) -> tuple[str, str] | 
 def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
     """Return the answer to an attribute, or a method, that is not on the list."""
     name, plain, of = node.attr, node.attr.rstrip("_"), getattr(node.value, "id", "")
-    kind, known, otherwise = "attribute", ATTRIBUTES | FIELDS | methods(), "tensors have .T, .shape and their methods"
+    kind, known, otherwise = (
+        "attribute",
+        ATTRIBUTES | FIELDS | tensor_methods(),
+        "tensors have .T, .shape and their methods",
+    )
     if is_called:
-        kind, known, otherwise = "method", methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
+        kind, known, otherwise = "method", tensor_methods(), "tensors have PyTorch's methods, as in x.exp() or x.sum()"
     is_number = of in OTHER_MODULES and name in ("pi", "inf", "nan")
     answers = (
         (is_number and not is_called, f"{of} is not needed", f"write {name}"),
-        (name in methods() and not is_called, f"{name} is a method", f"write .{name}() with brackets"),
+        (name in tensor_methods() and not is_called, f"{name} is a method", f"write .{name}() with brackets"),
         (name in ATTRIBUTES, f"{name} is not a method", f"write .{name} without brackets"),
         (name in functions() and is_called, f"{name} is a function, not a method", f"write {name}(x, ...)"),
         (
-            name != plain and plain in methods(),
+            name != plain and plain in tensor_methods(),
             f"{name} changes a tensor in place",
             f"write .{plain}(...), which makes a new one, or use a script: {FILE}",
         ),
@@ -344,7 +348,7 @@ def _named(name: str, program: Program) -> tuple[str, str]:
         hint = suggestion(program.source) or f"write {OTHER_NAMES[name]}(...)"
     elif len(name) == 1 and (multiplied := suggestion(program.source)):
         hint = f"to multiply, {multiplied}"
-    elif name in methods():
+    elif name in tensor_methods():
         hint = f"write x.{name}(...)"
     return f"there is no function {name}", hint
 

@@ -15,21 +15,21 @@ from gviz import engine
 from gviz.autograd.names import NAMES
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
 
 
-REFUSED = words("as_strided empty empty_like new_empty from_numpy cuda")
+REFUSED = word_set("as_strided empty empty_like new_empty from_numpy cuda")
 """Names of the table that an expression may not use: what they return is not made of what they are given."""
 
-OWN_METHODS = words("detach dim item ndimension nelement numel size")
+OWN_METHODS = word_set("detach dim item ndimension nelement numel size")
 """Methods of a tensor that the table does not list, since they are not operations."""
 
-OWN_FUNCTIONS = words("detach")
+OWN_FUNCTIONS = word_set("detach")
 """Likewise its functions; the engine has them as methods."""
 
-RANDOM = words(
+RANDOM = word_set(
     """
     bernoulli dropout dropout1d dropout2d dropout3d gumbel_softmax multinomial normal rand rand_like randint randint_like randn
     randn_like randperm rrelu
@@ -38,28 +38,28 @@ RANDOM = words(
 """Functions that draw random numbers: always those of ``manual_seed(0)``, so that a picture comes out the same
 twice."""
 
-ATTRIBUTES = words("H T dtype mH mT ndim shape")
+ATTRIBUTES = word_set("H T dtype mH mT ndim shape")
 """Every attribute of a tensor that an expression may read."""
 
-FIELDS = words("indices logabsdet max mean min sign std values var")
+FIELDS = word_set("indices logabsdet max mean min sign std values var")
 """Fields of the results that hold several tensors, as in ``max(x, dim=0).values``."""
 
-KEYWORDS_REFUSED = words("inplace out")
+KEYWORDS_REFUSED = word_set("inplace out")
 """Keyword arguments that would write into a tensor."""
 
 CONSTANTS = {"pi": 3.141592653589793, "π": 3.141592653589793, "inf": float("inf"), "nan": float("nan")}
 """Numbers that have a name of their own, unless a value or an assignment takes it."""
 
-DTYPES = words("bfloat16 float16 float32 float64 int16 int32 int64 int8 uint8")
+DTYPES = word_set("bfloat16 float16 float32 float64 int16 int32 int64 int8 uint8")
 """Names of dtypes, for arguments such as ``dtype=float64``."""
 
-TORCHS_DTYPES = DTYPES | words("bool double float half int long short")
+TORCHS_DTYPES = DTYPES | word_set("bool double float half int long short")
 """Those that ``torch.long`` and the like name."""
 
 MODULES = ("torch", "F", "torch.nn.functional", "nn.functional")
 """Prefixes that people paste; ``torch.log(d)`` is ``log(d)``."""
 
-OTHER_MODULES = words("jnp math np numpy tf")
+OTHER_MODULES = word_set("jnp math np numpy tf")
 """Prefixes of other libraries; their functions are not these."""
 
 OTHER_NAMES = {
@@ -89,7 +89,7 @@ def is_function(name: str) -> bool:
 
 
 @cache
-def methods() -> frozenset[str]:
+def tensor_methods() -> frozenset[str]:
     """Return every method of a tensor that an expression may call."""
     return _pure(*(name.method for name in NAMES.values())) | OWN_METHODS
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gviz.sources.expression.allowed import OTHER_NAMES, functions, words
+from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
 from gviz.sources.expression.notation import is_right, rewrite
 from gviz.sources.expression.program import ExpressionText
 from gviz.sources.options import Note
@@ -19,13 +19,13 @@ SIGNS = {
 }  # fmt: skip
 """Commands that are not the name of what they mean, as ``\\exp`` and ``\\alpha`` are."""
 
-GREEK = words(
+GREEK = word_set(
     """
     alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi rho tau upsilon phi varphi chi psi omega
     """
 )
 COMMAND = r"\\([a-zA-Z]+|.)"
-OTHERWISE = words("frac dot square angle")
+OTHERWISE = word_set("frac dot square angle")
 """Commands that are not the functions which are called so."""
 
 UNSEEN = re.compile(
@@ -35,7 +35,7 @@ UNSEEN = re.compile(
 )
 """What changes the look alone."""
 
-SHAPED = words("frac dfrac tfrac sqrt hat bar tilde vec intercal operatorname boldsymbol bm")
+SHAPED = word_set("frac dfrac tfrac sqrt hat bar tilde vec intercal operatorname boldsymbol bm")
 """Commands with arguments, which are read too; so are those of text and of alphabets."""
 
 STYLED = re.compile(r"\\(?:math\w+|operatorname|text\w*|boldsymbol|bm)\s*\{([^{}]*)\}")
@@ -84,7 +84,7 @@ DOUBTFUL = re.compile(r"(?<!\be)\s*\^\(\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*(?:\)|แต
 nothing."""
 
 
-def known() -> frozenset[str]:
+def known_commands() -> frozenset[str]:
     """Return the commands that become a sign, or a name."""
     return (functions() - OTHERWISE) | SIGNS.keys() | GREEK | {"ln", "min", "max"}
 
@@ -117,7 +117,7 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
         return brace, "this { is not closed" if brace[0] == "{" else "this } closes nothing"
     commands = [*re.finditer(COMMAND, UNSEEN.sub(lambda match: " " * len(match[0]), text))]
     for one in commands:
-        if one[1] not in known() | SHAPED and one[1][:4] not in ("math", "text"):
+        if one[1] not in known_commands() | SHAPED and one[1][:4] not in ("math", "text"):
             return one, f"{one[0]} has no meaning in an expression"
     for one in commands:
         if one[1] in ("sum", "prod"):
@@ -146,7 +146,7 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
         before = plain
         for pattern, new in BRACED:
             plain = pattern.sub(new, plain)
-    if DOUBTFUL.search(plain) or not known().issuperset(re.findall(COMMAND, plain)):
+    if DOUBTFUL.search(plain) or not known_commands().issuperset(re.findall(COMMAND, plain)):
         return text, ()
     plain = re.sub(COMMAND, lambda match: f" {SIGNS.get(match[1], match[1])} ", plain)
     plain = re.sub(r" *([-+*/=^(),;<>|แต€]+) *", r"\1", " ".join(plain.split()).replace(" _", "_")).strip("; .")

@@ -13,7 +13,7 @@ from itertools import chain
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.numbers.shapes import broadcast_shape
-from gviz.sources.expression.allowed import words
+from gviz.sources.expression.allowed import word_set
 
 MAX_ELEMENTS = 100_000_000
 """Elements of all tensors of an expression together: 0.4 GB of float32."""
@@ -24,15 +24,15 @@ MAX_PIECES = 10_000
 MAX_BITS = 4096
 """Binary digits of a whole number, 1233 decimal ones."""
 
-MAKERS = words("ones zeros full eye rand randn randint randperm normal new_zeros new_ones new_full")
+MAKERS = word_set("ones zeros full eye rand randn randint randperm normal new_zeros new_ones new_full")
 """Functions whose numbers are sizes, as those of any function without a tensor; in a list of sizes only the numbers
 there."""
 
-TRANSPOSED = words("linear cdist scaled_dot_product_attention")
-MATRICES = words("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOSED
+TRANSPOSED = word_set("linear cdist scaled_dot_product_attention")
+MATRICES = word_set("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOSED
 """Functions that make rows times columns of their last two tensors, or rows times rows of their first two."""
 
-PRODUCTS = words(
+PRODUCTS = word_set(
     """
     outer ger kron tensordot inner bilinear meshgrid cartesian_prod pad conv1d conv2d repeat tile unfold index_select embedding
     embedding_bag interpolate multinomial one_hot repeat_interleave bincount einsum
@@ -40,7 +40,7 @@ PRODUCTS = words(
 )
 """Functions that may put every element with every other one, as often as their numbers say."""
 
-CUTTING = words("unbind split chunk tensor_split hsplit vsplit dsplit")
+CUTTING = word_set("unbind split chunk tensor_split hsplit vsplit dsplit")
 """Functions that return many tensors, which share their elements with the first."""
 
 
@@ -60,7 +60,7 @@ class Budget:
         Raises:
             SourceError: it says the size; or a whole number is beyond 64 bits, which PyTorch refuses too.
         """
-        if any(isinstance(value, int) and value.bit_length() > 64 for value in flat([*args, *kwargs.values()])):
+        if any(isinstance(value, int) and value.bit_length() > 64 for value in flat_values([*args, *kwargs.values()])):
             raise SourceError(
                 "int too big to convert",
                 hint="write it as a decimal number, as in 1e30; sizes, dims and indices are small whole numbers",
@@ -71,7 +71,7 @@ class Budget:
         """Return a result that was made, and count its elements. SourceError: there are too many of them, or of digits."""
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise _too_large(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
-        size = sum(int(value.numel()) for value in flat([result]) if isinstance(value, Tensor))
+        size = sum(int(value.numel()) for value in flat_values([result]) if isinstance(value, Tensor))
         self._refuse_above(size)
         self.left -= size
         return result
@@ -104,8 +104,8 @@ def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object
     (1000000.0, 4.0)
     """
     values = [*args, *kwargs.values()][name.startswith("new_") :]
-    numbers = [_number(value) for value in flat(values)]
-    shapes = [value.shape for value in flat(values) if isinstance(value, Tensor)]
+    numbers = [_number(value) for value in flat_values(values)]
+    shapes = [value.shape for value in flat_values(values) if isinstance(value, Tensor)]
     lists = [value for value in values if isinstance(value, list | tuple)]
     if name in ("arange", "linspace", "logspace"):
         start, end, step = (0, *numbers, 1) if len(values) == 1 else (*numbers, 1, 1, 1)[:3]
@@ -132,7 +132,7 @@ def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object
     return sum(map(math.prod, shapes)) if args and isinstance(args[0], list | tuple) else _together(*shapes)
 
 
-def flat(values: Iterable[object]) -> Iterator[object]:
+def flat_values(values: Iterable[object]) -> Iterator[object]:
     """Return the values in nested lists and tuples, one by one."""
     todo = [*values][::-1]
     while todo:
@@ -170,7 +170,7 @@ def _picked(shape: Sequence[int], index: Sequence[object]) -> float:
     """Return the size of a part: lists and tensors pick as often as they have elements; slices and masks only leave out."""
     picked, kept = 1.0, float(math.prod(shape))
     for item, side in zip((item for item in index if item is not None and item is not ...), shape, strict=False):
-        count = len([*flat(item)]) if isinstance(item, list) else item.numel() if isinstance(item, Tensor) else 0
+        count = len([*flat_values(item)]) if isinstance(item, list) else item.numel() if isinstance(item, Tensor) else 0
         if count and not (isinstance(item, Tensor) and str(item.dtype) == "torch.bool"):
             picked, kept = max(picked, count), kept / max(side, 1)
     return picked * kept

@@ -113,7 +113,7 @@ class Names:
             "numbers have no graph: write names, and their values behind: y=x*2 x=3",
         )
         what = f"{name} must be a Tensor, not {type(value).__name__}"
-        tensors = parts_of(value, name)
+        tensors = tensors_of(value, name)
         if tensors:
             what = f"{name} is several tensors, a root is one"
             hint = f"take one of them: {' or '.join(text for _, text in tensors[:3])}"
@@ -142,7 +142,7 @@ class Names:
         self._values[name] = value
         if isinstance(value, Tensor):
             self._assign(name, value)
-        for part, text in parts_of(value, name):
+        for part, text in tensors_of(value, name):
             if id(part) not in self._by_tensor:
                 self._assign(text, part)
 
@@ -180,7 +180,7 @@ def _with(written: Mapping[ast.AST, ast.expr], node: Any) -> Any:
     return written.get(node) or type(node)(*(_with(written, value) for _, value in ast.iter_fields(node)))
 
 
-def parts_of(value: object, name: str) -> list[tuple[Tensor, str]]:
+def tensors_of(value: object, name: str) -> list[tuple[Tensor, str]]:
     """Return the tensors in a tuple or list, each as it is written: ``m.values`` if it has a field's name, else ``m[0]``."""
     if not isinstance(value, list | tuple):
         return []

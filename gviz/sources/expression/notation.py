@@ -139,7 +139,7 @@ def is_right(text: str, source: ExpressionText) -> bool:
     return bool(program.statements) and all(
         name.replace("_", "") in typed
         and (len(name) == 1 or name not in functions())
-        and not (re.search(r"[Σ∑∏]|^_+\d*$", name) or product(name, source.given) or applied(name, source.given))
+        and not (re.search(r"[Σ∑∏]|^_+\d*$", name) or as_product(name, source.given) or as_calls(name, source.given))
         for name in program.free.keys() - source.given.keys()
     )
 
@@ -184,7 +184,7 @@ def replacement(character: str) -> str | None:
     return None
 
 
-def foreign(code: str) -> Iterator[tuple[int, int, str]]:
+def foreign_characters(code: str) -> Iterator[tuple[int, int, str]]:
     """Yield line, column and character of each one that cannot be in an expression, comments left out."""
     for number, line in enumerate(code.split("\n"), start=1):
         for column, character in enumerate(line.partition("#")[0]):
@@ -194,10 +194,10 @@ def foreign(code: str) -> Iterator[tuple[int, int, str]]:
                 yield number, column, character
 
 
-def product(name: str, given: Mapping[str, object]) -> str | None:
+def as_product(name: str, given: Mapping[str, object]) -> str | None:
     """Return a name as the product of names that have a value, and of π; None if it is none, or has a value itself.
 
-    >>> product("wx", {"w": 2, "x": 1}), product("Wx", {"W": "[[1, 2]]", "x": "[3, 4]"}), product("πr", {})
+    >>> as_product("wx", {"w": 2, "x": 1}), as_product("Wx", {"W": "[[1, 2]]", "x": "[3, 4]"}), as_product("πr", {})
     ('w*x', 'W @ x', 'π*r')
     """
     if name in given or not 1 < len(name) <= MAX_GLUED:
@@ -211,10 +211,10 @@ def product(name: str, given: Mapping[str, object]) -> str | None:
     return "".join(part + sign for part, sign in zip(parts, [*signs, ""], strict=True)) if parts else None
 
 
-def applied(name: str, known: Collection[str]) -> list[str]:
+def as_calls(name: str, known: Collection[str]) -> list[str]:
     """Return the ways to read a name as a function with its argument, which is a known name, or a number of times that.
 
-    >>> applied("sinx", ["x"]), applied("log2x", ["x"]), applied("sinus", ["x"])
+    >>> as_calls("sinx", ["x"]), as_calls("log2x", ["x"]), as_calls("sinus", ["x"])
     (['sin(x)'], ['log2(x)', 'log(2*x)'], [])
     """
     ways = []
@@ -332,8 +332,8 @@ def _mathematics(code: str, known: Collection[str], given: Mapping[str, object])
 
     def split(match: re.Match[str]) -> str:
         name = match.group()
-        parts = None if name in CONSTANTS or name in known else product(name, given)
-        ways = applied(name, given)
+        parts = None if name in CONSTANTS or name in known else as_product(name, given)
+        ways = as_calls(name, given)
         if len(ways) == 1 and parts is None and name not in known:
             return ways[0]
         return (

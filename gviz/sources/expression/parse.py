@@ -50,9 +50,9 @@ def read_program(
             raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
         return Program(source, statements, given)
     except (RefusedError, SyntaxError, RecursionError, MemoryError) as error:
-        from gviz.sources.expression.advice import answer  # only an error needs it
+        from gviz.sources.expression.advice import answer_to  # only an error needs it
 
-        raise answer(error, source) from None
+        raise answer_to(error, source) from None
 
 
 def _check_characters(source: ExpressionText, limit: int) -> None:

@@ -207,7 +207,7 @@ class Program:
         if name is not None and allowed.is_function(name):
             self.names.add(name)
             self.words[node] = name
-        elif name is None and isinstance(function, ast.Attribute) and function.attr in allowed.methods():
+        elif name is None and isinstance(function, ast.Attribute) and function.attr in allowed.tensor_methods():
             receiver = [function.value]
             self.words[node] = f".{function.attr}"
         else:

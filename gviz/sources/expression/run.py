@@ -104,7 +104,7 @@ def run_program(program: Program, values: Iterable[object], budget: Budget, hook
     """
     guarded = {piece: _guarded(word, piece, program, budget) for piece, word in program.words.items()}
     try:
-        return compiled(program, guarded, hook)(*values)
+        return compile_program(program, guarded, hook)(*values)
     except ENGINE_ERRORS as error:
         raise _with_values(engine_error(error, program.source), program) from error
 
@@ -121,7 +121,7 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
     return error
 
 
-def compiled(
+def compile_program(
     program: Program, functions: Mapping[ast.expr, object], hook: Hook | None = None, root: str | None = None
 ) -> Callable[..., Any]:
     """Return a program as a function of its free names, in their order.
@@ -143,7 +143,7 @@ def compiled(
     >>> def hook(piece, value):
     ...     print(ast.unparse(piece), "is", value)
     ...     return value
-    >>> compiled(program, {piece: functions[word] for piece, word in program.words.items()}, hook)(-5, 10)
+    >>> compile_program(program, {piece: functions[word] for piece, word in program.words.items()}, hook)(-5, 10)
     x + 2 is -3
     a is -3
     abs(a) is 3
@@ -252,7 +252,7 @@ def _failed_piece(error: BaseException) -> Any:
     return SimpleNamespace(lineno=line, end_lineno=end_line, col_offset=column, end_col_offset=end_column)
 
 
-def find(word: str, piece: ast.expr) -> Any:
+def find_callee(word: str, piece: ast.expr) -> Any:
     """Return what a piece calls, or the constant that it is.
 
     Args:
@@ -290,7 +290,7 @@ def takes_number(word: str, function: Any) -> Any:
 
 def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> Any:
     """Return what a piece calls, behind a look at what it is given and at the size of its result."""
-    function, name = find(word, piece), "unbind" if word == "," else word.lstrip(".")
+    function, name = find_callee(word, piece), "unbind" if word == "," else word.lstrip(".")
 
     def call(*args: object, **kwargs: object) -> object:
         budget.check(name, args, kwargs)

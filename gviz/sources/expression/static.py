@@ -26,7 +26,14 @@ from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import read_program
 from gviz.sources.expression.program import ExpressionText, Program
-from gviz.sources.expression.run import ENGINE_ERRORS, compiled, engine_error, find, not_a_number, takes_number
+from gviz.sources.expression.run import (
+    ENGINE_ERRORS,
+    compile_program,
+    engine_error,
+    find_callee,
+    not_a_number,
+    takes_number,
+)
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.static import StaticSource, named_root
@@ -116,7 +123,7 @@ class StaticForm:
                     self.copies[target] = last
         self.root = roots[0] if roots else last
         is_name = self.root in program.free or self.root in program.assigned
-        self.forward = compiled(
+        self.forward = compile_program(
             program,
             {piece: self.find(word, piece) for piece, word in program.words.items()},
             self.assign,
@@ -167,7 +174,7 @@ class StaticForm:
                 raise self.refusal(piece, f"{name} is not there in gviz's static graphs")
             return takes_number(word, partial(self._call, name, named))
         if isinstance(piece, ast.UnaryOp | ast.BinOp | ast.Compare) and word not in ("~", "&", "|", "<<", ">>"):
-            return partial(self._operator, find(word, piece), named, self.program.parts[piece])
+            return partial(self._operator, find_callee(word, piece), named, self.program.parts[piece])
         if word in (".T", ".mT"):
             return partial(tf.transpose, **named)
         if word in CONSTANTS:
@@ -212,7 +219,7 @@ class StaticForm:
             name += "imum"
         word = FUNCTIONS[name]
         if word == "transpose":
-            args = (args[0], *swapped(args[0].shape.rank, args[1:]))
+            args = (args[0], *swap_axes(args[0].shape.rank, args[1:]))
         elif word == "reshape" and len(args) > 2:
             args = (args[0], args[1:])
         elif word in ("concat", "stack") and len(args) == 1 and "axis" not in options:
@@ -256,10 +263,10 @@ def in_ascii(name: str) -> str:
     return "".join(words).lstrip("_") or "x"
 
 
-def swapped(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
+def swap_axes(rank: int | None, axes: Sequence[int]) -> list[list[int]]:
     """Return TensorFlow's argument for PyTorch's two dimensions that change places; none for ``t()``.
 
-    >>> swapped(3, [0, -1]), swapped(2, [])
+    >>> swap_axes(3, [0, -1]), swap_axes(2, [])
     ([[2, 1, 0]], [])
     """
     if rank is None or len(axes) != 2:

@@ -15,8 +15,8 @@ from typing import Any
 from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.sources.expression.limits import Budget, flat
-from gviz.sources.expression.naming import parts_of
+from gviz.sources.expression.limits import Budget, flat_values
+from gviz.sources.expression.naming import tensors_of
 from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, read_program
 from gviz.sources.expression.program import ExpressionText
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
@@ -38,13 +38,13 @@ OTHER_DTYPES = {
 """Other names of theirs."""
 
 
-def normalized(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return the name as Python reads it (NFKC), so that full-width or composed letters name the same value.
 
     Raises:
         SourceError: it is not a name.
 
-    >>> normalized("\N{FULLWIDTH LATIN SMALL LETTER X}")
+    >>> normalize_name("\N{FULLWIDTH LATIN SMALL LETTER X}")
     'x'
     """
     if name.isascii() and name.isidentifier() and not iskeyword(name):
@@ -153,7 +153,7 @@ def _check_numbers(value: object, source: ExpressionText, node: ast.expr) -> Non
     """Refuse what is neither a tensor, nor a number, nor a list of numbers."""
     place = source.place(node)
     if isinstance(value, list | tuple):
-        tensors = parts_of(value, source.segment(node))
+        tensors = tensors_of(value, source.segment(node))
         if tensors:
             written = isinstance(node, ast.List | ast.Tuple)
             raise SourceError(
@@ -161,7 +161,7 @@ def _check_numbers(value: object, source: ExpressionText, node: ast.expr) -> Non
                 place=place,
                 hint="join them: stack([...]) or cat([...])" if written else f"take one of them: {tensors[0][1]}",
             )
-    if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat([value])):
+    if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat_values([value])):
         raise SourceError(
             f"{excerpt(source.segment(node))} is not a value",
             place=place,

@@ -65,7 +65,9 @@ def formula(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
             "({0[0]} {0[1]} {0[2]})".format
         ),
         st.tuples(st.sampled_from(sorted(names.functions())), arguments).map("{0[0]}({0[1]})".format),
-        st.tuples(part, st.sampled_from(sorted(names.methods())), arguments).map("({0[0]}).{0[1]}({0[2]})".format),
+        st.tuples(part, st.sampled_from(sorted(names.tensor_methods())), arguments).map(
+            "({0[0]}).{0[1]}({0[2]})".format
+        ),
         st.tuples(part, part).map("({0[0]})[{0[1]}]".format),
         st.tuples(part, part).map("({0[0]})[{0[1]}:, None]".format),
         st.tuples(part, st.sampled_from(["T", "shape", "values", "indices", "dtype"])).map("({0[0]}).{0[1]}".format),

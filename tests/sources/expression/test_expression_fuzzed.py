@@ -152,7 +152,9 @@ def called(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(
             st.sampled_from(("", "", "torch.", "F.")), st.sampled_from(sorted(allowed.functions())), arguments
         ).map("{0[0]}{0[1]}({0[2]})".format),
-        st.tuples(part, st.sampled_from(sorted(allowed.methods())), arguments).map("({0[0]}).{0[1]}({0[2]})".format),
+        st.tuples(part, st.sampled_from(sorted(allowed.tensor_methods())), arguments).map(
+            "({0[0]}).{0[1]}({0[2]})".format
+        ),
         st.tuples(part, st.sampled_from(sorted(allowed.ATTRIBUTES | allowed.FIELDS))).map("({0[0]}).{0[1]}".format),
         st.tuples(part, part, part).map("({0[0]})[{0[1]}:{0[2]}]".format),
         part.map("-({0})".format),
@@ -167,7 +169,7 @@ def computed(part: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
             "({0[0]} {0[1]} {0[2]})".format
         ),
         st.tuples(st.sampled_from(sorted(allowed.functions())), part).map("{0[0]}({0[1]})".format),
-        st.tuples(part, st.sampled_from(sorted(allowed.methods()))).map("({0[0]}).{0[1]}()".format),
+        st.tuples(part, st.sampled_from(sorted(allowed.tensor_methods()))).map("({0[0]}).{0[1]}()".format),
         st.tuples(part, st.sampled_from(("[0]", "[..., :1]", ".T", "[None]", ".sum(0)", ".detach()"))).map("".join),
     )
 

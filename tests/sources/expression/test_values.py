@@ -10,7 +10,7 @@ import pytest
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.values import make_value, normalized
+from gviz.sources.expression.values import make_value, normalize_name
 from gviz.sources.options import SourceOptions
 
 
@@ -152,7 +152,7 @@ def test_a_corrected_value_is_suggested_with_its_name() -> None:
 
 def test_what_a_terminal_cannot_show_is_not_shown() -> None:
     with pytest.raises(SourceError) as error:
-        normalized("x\x1b[31m\udc80")
+        normalize_name("x\x1b[31m\udc80")
     assert all(character.isprintable() or character == "\n" for character in str(error.value))
 
 
