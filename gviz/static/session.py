@@ -55,7 +55,7 @@ class Session:
         self.loop_limit = loop_limit
         self._values = State()
         self._plans: dict[Hashable, tuple[Plan, list[Reader]]] = {}
-        self._random: dict[Operation, np.random.Generator] = {}
+        self._random = functools.cache(lambda op: np.random.default_rng(op.attrs["seed"]))  # of each operation
         self._closed = False
         self._entered = ExitStack()
 
@@ -107,15 +107,9 @@ class Session:
         """Run a plan; InvalidArgumentError, with the operation that was running, for what numpy raises."""
         try:
             with np.errstate(all="ignore"):
-                return plan.call(self._values, self._drawing, *values)
+                return plan.call(self._values, self._random, *values)
         except (ValueError, RuntimeError, TypeError, IndexError, ArithmeticError) as error:
             raise failure(plan, error) from error
-
-    def _drawing(self, op: Operation) -> np.random.Generator:
-        """Return the random numbers of an operation."""
-        if op not in self._random:
-            self._random[op] = np.random.default_rng(op.attrs["seed"])
-        return self._random[op]
 
     def _feed(self, key: GraphElement | str) -> Tensor:
         """Return the tensor that a key of ``feed_dict`` means."""

@@ -241,17 +241,22 @@ def _unknown(option: str, noun: str, name: str, names: Iterable[str], there: str
 def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Tensor]) -> SourceError:
     """Return the error for a root that has no graph: why, and which other tensor has one."""
     tensor, frozen = tensors[name], [free for free in program.free if free in options.frozen]
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    if "float" not in dtype:
-        why = f"it has {dtype} values, and only floating-point ones have gradients"
-        hint = "a comparison, or the place of a maximum, has no derivative"
-    elif frozen and len(frozen) == len(program.free):
-        why, hint = f"all values are frozen ({', '.join(frozen)})", "take one out of --frozen"
-    elif not program.free:
-        why, hint = "it is made of constants only", "write a name and give it a value: y=x*2 x=3"
-    else:
-        cut = f"frozen values ({', '.join(frozen)}) and " if frozen else ""
-        why, hint = f"it is made from {cut}numbers outside the graph", "detach() and comparisons cut the graph"
+    dtype, names = str(tensor.dtype).removeprefix("torch."), ", ".join(frozen)
+    reasons = (
+        (
+            "float" not in dtype,
+            f"it has {dtype} values, and only floating-point ones have gradients",
+            "a comparison, or the place of a maximum, has no derivative",
+        ),
+        (frozen and len(frozen) == len(program.free), f"all values are frozen ({names})", "take one out of --frozen"),
+        (not program.free, "it is made of constants only", "write a name and give it a value: y=x*2 x=3"),
+        (
+            True,
+            f"it is made from {f'frozen values ({names}) and ' if frozen else ''}numbers outside the graph",
+            "detach() and comparisons cut the graph",
+        ),
+    )
+    why, hint = next((why, hint) for applies, why, hint in reasons if applies)
     others = [other for other, value in tensors.items() if value.requires_grad and not value.is_leaf]
     if others:
         hint = f"{hint}; --root {others[-1]} has a graph"

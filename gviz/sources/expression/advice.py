@@ -341,16 +341,15 @@ def _named(name: str, program: Program) -> tuple[str, str]:
         return CALLED[name]
     if hasattr(builtins, name):
         return f"{name} is not allowed in an expression", PYTHONS.get(name, f"a script can do it: {FILE}")
-    hint = did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")
-    if name[0] == "Σ":
-        hint = suggestion(program.source) or SUM
-    elif name in OTHER_NAMES:
-        hint = suggestion(program.source) or f"write {OTHER_NAMES[name]}(...)"
-    elif len(name) == 1 and (multiplied := suggestion(program.source)):
-        hint = f"to multiply, {multiplied}"
-    elif name in tensor_methods():
-        hint = f"write x.{name}(...)"
-    return f"there is no function {name}", hint
+    written = suggestion(program.source)
+    hints = (
+        (name[0] == "Σ", written or SUM),
+        (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
+        (len(name) == 1 and written is not None, f"to multiply, {written}"),
+        (name in tensor_methods(), f"write x.{name}(...)"),
+        (True, did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")),
+    )
+    return f"there is no function {name}", next(hint for applies, hint in hints if applies)
 
 
 def _module(function: ast.expr, program: Program) -> ast.expr | None:
