@@ -101,7 +101,7 @@ def _shape(dims: Dims) -> bytes:
     return b"".join(_field(2, _field(1, -1 if size is None else size)) for size in dims)
 
 
-def plain_attr(value: Any) -> bytes | None:
+def plain_attr(value: object) -> bytes | None:
     """Return an attribute that is a truth value, a number, a text or a list of such; None for anything else."""
     if isinstance(value, bool):
         return _field(5, int(value))

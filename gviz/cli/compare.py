@@ -33,9 +33,15 @@ WIDEST = 80
 @takes_source("values", "frozen", "dtype", "no_backward", required=False)
 @makes_picture(by_name="")
 def compare(
-    *, source: Source | None, options: SourceOptions, root: str | None, runs: int | None, feeds: str | None, as_json: bool,
+    *,
+    source: Source | None,
+    options: SourceOptions,
+    root: str | None,
+    runs: int | None,
+    feeds: str | None,
+    as_json: bool,
     picture: Output | None,
-) -> int:  # fmt: skip
+) -> int:
     """Run an expression as one static graph and as dynamic ones.
 
     The static graph of SOURCE is built once and fed in each run; the dynamic engine builds a new graph in each run.

@@ -35,9 +35,16 @@ if TYPE_CHECKING:
 @click.option("--plan", "as_plan", is_flag=True, help="Print the numpy function that a run of the root becomes.")
 @click.option("--table", "as_table", is_flag=True, help="Print the table of operations.")
 def static(
-    *, source: Source, options: SourceOptions, picture: Output, gradients: bool, collapse: tuple[str, ...], graph_name: str,
-    as_plan: bool, as_table: bool,
-) -> int:  # fmt: skip
+    *,
+    source: Source,
+    options: SourceOptions,
+    picture: Output,
+    gradients: bool,
+    collapse: tuple[str, ...],
+    graph_name: str,
+    as_plan: bool,
+    as_table: bool,
+) -> int:
     """Draw SOURCE as a static graph, as TensorFlow 1 builds it.
 
     Operations are boxes, tensors are arrows with their shapes. SOURCE is an expression (its names become placeholders),

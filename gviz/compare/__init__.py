@@ -17,6 +17,7 @@ from typing import Any
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.graphs import Graph
+from gviz.static.dtypes import Value
 from gviz.static.errors import OpError
 from gviz.text import excerpt
 
@@ -179,7 +180,7 @@ def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | 
     return count, largest, differs, where
 
 
-def distance(ours: Any, theirs: Any) -> tuple[int, float, bool]:
+def distance(ours: Value | None, theirs: engine.Tensor | None) -> tuple[int, float, bool]:
     """Return the count of the numbers of two tensors, the largest difference, and whether that is within rounding.
 
     A missing derivative (None) counts as zeros: ``floor`` has none in TensorFlow, and zeros in PyTorch.

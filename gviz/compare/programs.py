@@ -167,7 +167,7 @@ def dynamic(
     return run
 
 
-def jitter(value: Any) -> Any:
+def jitter(value: engine.Tensor) -> Any:
     """Return a tensor near another one: each number up to a tenth larger or smaller; whole numbers stay."""
     if not value.is_floating_point():
         return value

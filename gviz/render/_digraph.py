@@ -38,7 +38,12 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         gviz.errors.RenderError: from ``render``, ``pipe`` and ``view``, where Graphviz fails or cannot be had at all.
     """
 
-    def save(self, filename: Any = None, directory: Any = None, **how: Any) -> str:
+    def save(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        **how: Any,
+    ) -> str:
         """Save the DOT text, as the package does; a path as Windows has them is remarked on elsewhere."""
         name = os.fspath(filename if filename is not None else self.filename)
         if os.sep == "/" and "\\" in name:
@@ -54,9 +59,9 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         self,
         engine: str,
         output: str | None = None,
-        filepath: Any = None,
+        filepath: str | os.PathLike[str] = "",
         *,
-        outfile: Any = None,
+        outfile: str | os.PathLike[str] | None = None,
         raise_if_result_exists: bool = False,
         overwrite_filepath: bool = False,
         **how: Any,
@@ -87,7 +92,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         """Draw DOT lines; text."""
         return _draw(list(lines), engine, output, **how).decode(encoding)
 
-    def _view(self, filepath: Any, *, format: str, quiet: bool) -> None:
+    def _view(self, filepath: str | os.PathLike[str], *, format: str, quiet: bool) -> None:
         """Open a file in the viewer of this machine; where there is none, the file is there all the same."""
         try:
             super()._view(filepath, format=format, quiet=quiet)

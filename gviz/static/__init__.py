@@ -52,7 +52,7 @@ double, half = dtypes.DTYPES["float64"], dtypes.DTYPES["float16"]
 convert_to_tensor = convert
 
 
-def _part(name: str, **members: Any) -> Any:
+def _part(name: str, **members: object) -> Any:
     """Return a part of ``tf.``, as ``tf.nn``; what it lacks is missing in TensorFlow's words, which are Python's."""
     module = ModuleType(f"tensorflow.{name}")
     vars(module).update(members)

@@ -37,9 +37,13 @@ def operation_scope(graph: Graph, name: str | None, default: str) -> Iterator[st
 
 
 def add_operation(
-    graph: Graph, type: str, inputs: Sequence[Tensor] = (), attrs: dict[str, Any] | None = None, name: str | None = None,
+    graph: Graph,
+    type: str,
+    inputs: Sequence[Tensor] = (),
+    attrs: dict[str, Any] | None = None,
+    name: str | None = None,
     control: Sequence[Operation] = (),
-) -> Operation:  # fmt: skip
+) -> Operation:
     """Add an operation to a graph: the one door through which all come in.
 
     Args:
@@ -67,7 +71,7 @@ def add_operation(
     return op
 
 
-def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Tensor:
+def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Tensor:
     """Add an operation and return its first output."""
     return add_operation(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
 
@@ -128,7 +132,7 @@ def apply(
     values: Sequence[TensorLike],
     name: str | None = None,
     default: str | None = None,
-    **attrs: Any,
+    **attrs: object,
 ) -> Tensor:
     """Add an operation on values as TensorFlow's generated functions do.
 

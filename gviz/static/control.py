@@ -50,7 +50,7 @@ class Context:
             self.captures[tensor] = op.outputs[self.side]
         return self.captures[tensor]
 
-    def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: Any) -> Operation:
+    def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
         scope = self.graph.scope if name is None or "/" not in name else ""
         with build_inside(self.graph, None), self.graph.name_scope(scope):
@@ -155,10 +155,17 @@ class Loop(Unit):
 
 
 def while_loop(
-    cond: Callable[..., TensorLike], body: Callable[..., object], loop_vars: Any, shape_invariants: object = None,
-    parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
-    name: str | None = None, return_same_structure: bool = False,
-) -> Any:  # fmt: skip
+    cond: Callable[..., TensorLike],
+    body: Callable[..., object],
+    loop_vars: object,
+    shape_invariants: object = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: object = None,
+    name: str | None = None,
+    return_same_structure: bool = False,
+) -> Any:
     """Repeat ``body`` while ``cond`` holds, inside the graph; return the variables after the loop.
 
     Both are called with the loop's variables: ``cond`` returns a boolean tensor, ``body`` their next values. A variable
@@ -270,7 +277,7 @@ class Branches(Unit):
         return cond(new.get(self.predicate, self.predicate), true, false, strict=True, name=name)
 
 
-def cond(pred: TensorLike, true_fn: Any, false_fn: Any, strict: bool = False, name: str | None = None) -> Any:
+def cond(pred: TensorLike, true_fn: object, false_fn: object, strict: bool = False, name: str | None = None) -> Any:
     """Return one of two functions' tensors, chosen by a boolean scalar tensor when the graph runs.
 
     With ``strict`` one tensor in a list stays in it. TypeError for what is not a function and for a Python bool;

@@ -71,7 +71,7 @@ def generate_function(function: str, type: str, spec: str, default: str) -> Call
     others = {entry.partition("/")[0]: name for (entry, *_), name in zip(entries, defaults, strict=True)}
     labels = re.sub("/[a-z]+|=[0-9]+", "", spec)
 
-    def build(*args: Any, **kwargs: Any) -> Tensor:
+    def build(*args: object, **kwargs: object) -> Tensor:
         values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number}
         placed = dict(zip([*defaults, "name"], args, strict=False))
         worded = {others.get(name, name): value for name, value in kwargs.items()}
@@ -118,9 +118,13 @@ def _filled(
 
 
 def like(
-    default: str, fill: Callable[..., Tensor], tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None,
+    default: str,
+    fill: Callable[..., Tensor],
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
     optimize: bool = True,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
     with operation_scope(graph_of(tensor), name, default) as scope:
         x = convert(tensor, name="tensor")
@@ -137,9 +141,12 @@ zeros_like = partial(like, "zeros_like", zeros)
 
 
 def range_(
-    start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None,
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
     with operation_scope(graph_of(*ends), name, "range") as scope:
@@ -150,9 +157,13 @@ def range_(
 
 
 def random_normal(
-    shape: TensorLike, mean: TensorLike = 0, stddev: TensorLike = 1, dtype: DTypeLike = float32, seed: int | None = None,
+    shape: TensorLike,
+    mean: TensorLike = 0,
+    stddev: TensorLike = 1,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""
     with operation_scope(graph_of(shape), name, "random_normal") as scope:
         size = convert(shape, None, "shape", int32)
@@ -162,9 +173,13 @@ def random_normal(
 
 
 def random_uniform(
-    shape: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = float32,
-    seed: int | None = None, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    shape: TensorLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Return uniformly distributed numbers, drawn anew each run (numpy's); ValueError for integers without an upper bound."""
     dtype = as_dtype(dtype)
     if maxval is None and dtype.is_integer:
@@ -237,9 +252,12 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
 
 
 def fact(
-    type: str, known: Callable[[TensorShape], ArrayLike | None], input: TensorLike, name: str | None = None,
+    type: str,
+    known: Callable[[TensorShape], ArrayLike | None],
+    input: TensorLike,
+    name: str | None = None,
     out_type: DTypeLike = int32,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
     with operation_scope(graph_of(input), name, type) as scope:
         x, dtype = convert(input), as_dtype(out_type)
@@ -287,9 +305,14 @@ def is_index(entry: TensorLike) -> bool:
 
 # ------------------------------------------------------------------ numbers
 def _reduction(
-    type: str, input_tensor: TensorLike, axis: TensorLike | None = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: TensorLike | None = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    type: str,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: TensorLike | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """Return a reduction over some axes, or over all."""
     along = reduction_indices if axis is None else axis
     with graph_of(input_tensor).as_default():

@@ -30,10 +30,16 @@ Axes: TypeAlias = "tuple[int, ...] | None"
 
 
 def gradients(
-    ys: TensorLike, xs: TensorLike, grad_ys: TensorLike | None = None, name: str = "gradients",
-    colocate_gradients_with_ops: bool = False, gate_gradients: bool = False, aggregation_method: object = None,
-    stop_gradients: TensorLike | None = None, unconnected_gradients: object = "none",
-) -> list[Tensor | None]:  # fmt: skip
+    ys: TensorLike,
+    xs: TensorLike,
+    grad_ys: TensorLike | None = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: object = None,
+    stop_gradients: TensorLike | None = None,
+    unconnected_gradients: object = "none",
+) -> list[Tensor | None]:
     """Return the derivatives of the sum of ys with respect to each of xs, a tensor or None for each.
 
     Args:
@@ -64,7 +70,7 @@ def gradients(
         return list(fill_with_zeros(grads, wanted)) if unconnected == "zero" else grads
 
 
-def _as_list(values: Any) -> list[Any]:
+def _as_list(values: object) -> list[Any]:
     """Return one value or several as a list."""
     return [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
 
@@ -190,7 +196,7 @@ def symbols() -> dict[str, Any]:
     return names
 
 
-def add_call(key: str, *args: Any) -> Any:
+def add_call(key: str, *args: object) -> Any:
     """Add an operation for a call of a function of the table; call it if there are no tensors among its arguments."""
     tensors, type = list(tensors_in(args)), TYPE_OF.get(key, "SymbolicGradient")
     if not tensors:

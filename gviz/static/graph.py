@@ -133,7 +133,7 @@ def tensors_in(args: object) -> Iterator[Tensor]:
     return (item for item in leaves(args) if isinstance(item, Tensor))
 
 
-def replace_tensors(args: Any, tensors: Iterator[Any]) -> Any:
+def replace_tensors(args: object, tensors: Iterator[Any]) -> Any:
     """Return the same arguments with other tensors."""
     return fill_structure(args, (next(tensors) if isinstance(item, Tensor) else item for item in leaves(args)))
 

@@ -94,7 +94,7 @@ def index_of(kinds: Sequence[object], *ends: Array) -> Index:
     return tuple(index)
 
 
-def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: Any) -> Row:
+def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: object) -> Row:
     """Return a row, declared as the engine's are (``gviz/autograd/row.py``) but for TensorFlow's type in place of the node.
 
     The forward is the engine's if none is given.

@@ -224,8 +224,8 @@ class Plan:
         return self._bind(value)
 
     def _write(
-        self, op: Operation, text: str, function: Any = None, args: Sequence[str] = (), *, shared: bool = False
-    ) -> str:  # fmt: skip
+        self, op: Operation, text: str, function: object = None, args: Sequence[str] = (), *, shared: bool = False
+    ) -> str:
         """Write a line for an operation, unless an equal one is there; return the name of its result."""
         if shared and text in self._calls:
             name = self._calls[text]
@@ -241,8 +241,8 @@ class Plan:
         return name
 
     def _line(
-        self, text: str, op: Operation | Unit, target: str = "", args: Sequence[str] = (), function: Any = None
-    ) -> None:  # fmt: skip
+        self, text: str, op: Operation | Unit, target: str = "", args: Sequence[str] = (), function: object = None
+    ) -> None:
         self.steps.append(PlanLine(target, text, op, function, args, self._depth))
 
     def _fetched(self, tensor: Tensor, makers: dict[str, PlanLine], results: set[str]) -> str:

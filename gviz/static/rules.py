@@ -88,7 +88,7 @@ TRIALS, MOST_DIMS = 3000, 6
 _outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
 
 
-def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
+def by_example(op: Operation, key: str, args: Sequence[object]) -> list[tuple[DType, Dims]]:
     """Return the dtypes and shapes that an operation's function gives; ClashError if it refuses all that the inputs can be."""
     forms = [(t.dtype.as_numpy_dtype, t._dims) for t in tensors_in(args)]
     is_plain = all(isinstance(arg, Tensor) for arg in args)
@@ -112,7 +112,7 @@ def by_example(op: Operation, key: str, args: Any) -> list[tuple[DType, Dims]]:
     return _outputs[place]
 
 
-def examples(key: str, args: Any, forms: Sequence[tuple[Any, tuple[int | None, ...]]]) -> list[tuple[DType, Dims]]:
+def examples(key: str, args: object, forms: Sequence[tuple[Any, tuple[int | None, ...]]]) -> list[tuple[DType, Dims]]:
     """Call a function with two arrays for each tensor and tell by the results which length is which.
 
     A known length (but one) and an unknown one are two small numbers each; where those clash, an unknown length may be

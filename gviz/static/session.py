@@ -268,7 +268,7 @@ class Traced:
         self.python_function = python_function
         self.traces: dict[Hashable, tuple[Session, list[Tensor], Any]] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Return its results: arrays for arrays, tensors for tensors."""
         given = [list(args), kwargs]
         values = list(leaves(given))
@@ -281,7 +281,7 @@ class Traced:
         session, inputs, outputs = self.traces[key]
         return session.run(outputs, dict(zip(inputs, filter(is_array, values), strict=True)))
 
-    def trace(self, given: Any) -> tuple[Session, list[Tensor], Any]:
+    def trace(self, given: object) -> tuple[Session, list[Tensor], Any]:
         """Return the graph for arguments of this signature: its session, its placeholders and its results."""
         with Graph().as_default() as graph:
             symbolic = [placeholder(as_dtype(v.dtype), v.shape) if is_array(v) else v for v in leaves(given)]

@@ -54,7 +54,7 @@ class TensorShape:
     def __len__(self) -> int:
         return len(self.as_list())
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: int | slice) -> Any:
         if self.dims is None:
             return None if isinstance(place, int) else TensorShape(None)
         return TensorShape(self.dims[place]) if isinstance(place, slice) else self.dims[place]

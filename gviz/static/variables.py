@@ -30,9 +30,14 @@ class Variable:
     __array_priority__ = 100
 
     def __init__(
-        self, initial_value: TensorLike | Callable[[], TensorLike], trainable: bool = True, *, name: str | None = None,
-        dtype: DTypeLike | None = None, **ignored: object,
-    ) -> None:  # fmt: skip
+        self,
+        initial_value: TensorLike | Callable[[], TensorLike],
+        trainable: bool = True,
+        *,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        **ignored: object,
+    ) -> None:
         graph = get_default_graph()
         with graph.name_scope(name or "Variable") as scope:
             self._initial = convert(
@@ -99,9 +104,13 @@ for name, build in ASSIGNING.items():
 
 
 def get_variable(
-    name: str, shape: Sequence[int] | None = None, dtype: DTypeLike | None = None, initializer: Any = None,
-    trainable: bool = True, **ignored: object,
-) -> Variable:  # fmt: skip
+    name: str,
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: Callable[..., TensorLike] | TensorLike = None,
+    trainable: bool = True,
+    **ignored: object,
+) -> Variable:
     """Return a new variable of that name; ValueError if there is one, or no first value."""
     whole = get_default_graph().scope + name
     if any(v.op.name == whole for v in variables_of(GLOBAL)):
@@ -137,9 +146,15 @@ class GradientDescentOptimizer:
         self._rate, self._name = learning_rate, name
 
     def minimize(
-        self, loss: Tensor, global_step: Variable | None = None, var_list: Iterable[Variable] | None = None, *,
-        name: str | None = None, grad_loss: TensorLike = None, **ignored: object,
-    ) -> Operation:  # fmt: skip
+        self,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Iterable[Variable] | None = None,
+        *,
+        name: str | None = None,
+        grad_loss: TensorLike = None,
+        **ignored: object,
+    ) -> Operation:
         """Return an operation that takes one step down; ValueError if no variable has a gradient."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, grad_loss=grad_loss), global_step, name)
 
@@ -157,9 +172,11 @@ class GradientDescentOptimizer:
         return list(zip(gradients(loss, variables, grad_loss), variables, strict=True))
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Tensor | None, Variable]], global_step: Variable | None = None,
+        self,
+        grads_and_vars: Iterable[tuple[Tensor | None, Variable]],
+        global_step: Variable | None = None,
         name: str | None = None,
-    ) -> Operation:  # fmt: skip
+    ) -> Operation:
         """Return an operation that changes each variable by its gradient; ValueError if none has one."""
         pairs = list(grads_and_vars)
         changes = [(grad, variable) for grad, variable in pairs if grad is not None]

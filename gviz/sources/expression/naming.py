@@ -171,7 +171,7 @@ def _without_plus(node: ast.expr) -> ast.expr:
     return node
 
 
-def _with(written: Mapping[ast.AST, ast.expr], node: Any) -> Any:
+def _with(written: Mapping[ast.AST, ast.expr], node: object) -> Any:
     """Return syntax with what is written for some of its pieces."""
     if isinstance(node, list):
         return [_with(written, part) for part in node]

@@ -271,7 +271,7 @@ def find_callee(word: str, piece: ast.expr) -> Any:
     return OPERATORS.get(word) or CONSTANTS.get(word) or getattr(engine, word)
 
 
-def takes_number(word: str, function: Any) -> Any:
+def takes_number(word: str, function: Callable[..., object]) -> Any:
     """Return a function that leaves a number to Python, if people write it of numbers.
 
     >>> takes_number("sqrt", None)(4)

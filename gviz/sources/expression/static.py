@@ -208,7 +208,7 @@ class StaticForm:
             both = zip(values, is_tensor, "xy", strict=True)
             return function(*(v if is_there else constant(v, dtype, name=n) for v, is_there, n in both), name=scope)
 
-    def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: Any) -> object:
+    def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: object) -> object:
         """Return the result of a function, or of a method as a function of its tensor."""
         check_call(name, args, kwargs)
         called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
@@ -239,7 +239,7 @@ def check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
     TypeError: abs() takes 1 positional argument but 2 were given
     """
 
-    def stand_in(value: Any) -> Any:
+    def stand_in(value: object) -> Any:
         """Return an empty tensor for one without a value; static graphs take a number where PyTorch wants a tensor."""
         if isinstance(value, list | tuple):
             return type(value)(map(stand_in, value))

@@ -89,7 +89,9 @@ def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> 
     return {name: leaves[name] for name in free}
 
 
-def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, budget: Budget | None = None) -> Tensor:
+def make_value(
+    name: str, text: Any, dtype: object, *, requires_grad: bool = True, budget: Budget | None = None
+) -> Tensor:
     """Return the leaf tensor for a value.
 
     Args:
@@ -114,7 +116,7 @@ def make_value(name: str, text: Any, dtype: Any, *, requires_grad: bool = True, 
     return leaf
 
 
-def _computed(source: ExpressionText, dtype: Any, budget: Budget) -> Any:
+def _computed(source: ExpressionText, dtype: object, budget: Budget) -> Any:
     """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
