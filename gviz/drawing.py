@@ -114,9 +114,9 @@ def graph(
     first = tensors[0] if isinstance(tensors, list | tuple) and tensors else tensors
     owner = getattr(first, "graph", first)
     if (static := sys.modules.get("gviz.static")) is not None and isinstance(owner, static.Graph):
-        from gviz.static.out import picture  # TensorFlow's face is loaded if the program has used it
+        from gviz.static.out import static_picture  # TensorFlow's face is loaded if the program has used it
 
-        return drawn(picture(owner, title=getattr(first, "name", "").partition(":")[0]))
+        return drawn(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
     names = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
     if isinstance(tensors, dict):
         roots: dict[str, Any] = tensors

@@ -21,7 +21,7 @@ from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add_operation, cast, convert, make
 from gviz.static.control import Branches, Context, Loop, Unit, build_inside, cond, unit_of
-from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, tensors_in
+from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, symbolic_tensors
 from gviz.static.kernels import KERNELS, array_function
 from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
@@ -198,7 +198,7 @@ def symbols() -> dict[str, Any]:
 
 def add_call(key: str, *args: object) -> Any:
     """Add an operation for a call of a function of the table; call it if there are no tensors among its arguments."""
-    tensors, type = list(tensors_in(args)), TYPE_OF.get(key, "SymbolicGradient")
+    tensors, type = list(symbolic_tensors(args)), TYPE_OF.get(key, "SymbolicGradient")
     if not tensors:
         return array_function(key)(*args)
     is_plain = all(isinstance(arg, Tensor) for arg in args)

@@ -128,7 +128,7 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
-def tensors_in(args: object) -> Iterator[Tensor]:
+def symbolic_tensors(args: object) -> Iterator[Tensor]:
     """Return tensors among nested arguments."""
     return (item for item in leaves(args) if isinstance(item, Tensor))
 

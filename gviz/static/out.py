@@ -44,7 +44,7 @@ def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None
         edges += [Edge(ids[before], ids[op], slot, kind="control") for slot, before in enumerate(op.control_inputs)]
     used = {edge.source for edge in edges}
     return Picture(
-        tuple(node(op, ids[op], values or {}) for op in operations),
+        tuple(static_node(op, ids[op], values or {}) for op in operations),
         tuple(edges),
         tuple(ids[op] for op in operations if ids[op] not in used),
         title=title,
@@ -52,7 +52,7 @@ def static_picture(graph: Graph, *, values: Mapping[Tensor, Value] | None = None
     )
 
 
-def node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Node:
+def static_node(op: Operation, name: str, values: Mapping[Tensor, Value]) -> Node:
     """Return an operation's box; large values are left out."""
     kind, scope, numbers = KINDS.get(op.type, "operation"), op.name.rpartition("/")[0], None
     if op.outputs:

@@ -19,7 +19,7 @@ from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
 from gviz.static.dtypes import Value
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
-from gviz.static.graph import Operation, Tensor, replace_tensors, tensors_in
+from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
 from gviz.static.shapes import dims_text
 from gviz.static.table import call_of
@@ -161,7 +161,7 @@ class Plan:
             known: dict[Tensor, Any] = self._names if source in self._names else self._constants
             known |= dict.fromkeys(op.outputs, known[source])
             return
-        function, tensors = array_function(key), list(tensors_in(args))
+        function, tensors = array_function(key), list(symbolic_tensors(args))
         if all(t in self._constants for t in tensors) and self._fold(op, function, args, tensors):
             return
         names = [self._text(a) for a in args]

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.static.dtypes import DType, as_dtype
-from gviz.static.graph import Operation, Tensor, replace_tensors, tensors_in
+from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
 from gviz.static.shapes import ClashError, Dims, common_dims, dims_text
 
@@ -90,7 +90,7 @@ _outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
 
 def by_example(op: Operation, key: str, args: Sequence[object]) -> list[tuple[DType, Dims]]:
     """Return the dtypes and shapes that an operation's function gives; ClashError if it refuses all that the inputs can be."""
-    forms = [(t.dtype.as_numpy_dtype, t._dims) for t in tensors_in(args)]
+    forms = [(t.dtype.as_numpy_dtype, t._dims) for t in symbolic_tensors(args)]
     is_plain = all(isinstance(arg, Tensor) for arg in args)
     place = (key, *forms) if is_plain else (key, repr(replace_tensors(args, iter(forms))))
     if place not in _outputs:
@@ -104,7 +104,7 @@ def by_example(op: Operation, key: str, args: Sequence[object]) -> list[tuple[DT
             except ClashError as error:
                 problem = str(error)
         if not results:
-            raise ClashError(problem if key == "cat" else unequal(op, tensors_in(args)) or problem)
+            raise ClashError(problem if key == "cat" else unequal(op, symbolic_tensors(args)) or problem)
         if list(results) == [MOST_DIMS]:  # more might do, too
             results[0] = [(dtype, None) for dtype, _ in results[MOST_DIMS]]
         outputs = zip(*results.values(), strict=True)
