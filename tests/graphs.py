@@ -16,7 +16,7 @@ def numbers(value: Any, shape: Sizes | None = None, dtype: str = "float32") -> N
     return of_value if shape is None or not isinstance(shape, tuple) else of_value._replace(shape=shape)
 
 
-def node(
+def node(  # noqa: PLR0917 - the facts that most tests give come first, as in the record
     node_id: str,
     kind: str,
     label: str = "",
