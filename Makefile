@@ -38,7 +38,7 @@ endef
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | awk '{ name = $$1; sub(/^[^ ]+ /, ""); printf "make %-16s %s\n", name, $$0 }'
 
-demo: ## install gviz into .venv, draw the samples into out/ and print a table
+demo: ## install gviz into .venv, draw into out/, print a table and the paths of the pictures
 	$(call environment,.venv,-e .)
 	@mkdir -p out
 	@set -eux; for suffix in pdf svg; do \
@@ -47,7 +47,7 @@ demo: ## install gviz into .venv, draw the samples into out/ and print a table
 	  .venv/bin/gviz render 'h=w*x+b' x=1 w=4 b=0.5 -o out/h.$$suffix; \
 	done; \
 	.venv/bin/gviz inspect 'y=(x+w)*(w+1)' x=2 w=1
-	@ls out/*
+	@echo; echo 'The pictures are here:'; ls "$$(pwd)"/out/*
 
 test: ## install what tests need into .venv and run all tests; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])

@@ -171,7 +171,19 @@ def test_every_target_of_make_is_explained() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert README.stat().st_size <= 6000
+    assert README.stat().st_size <= 6500
+
+
+def test_the_first_screen_names_the_demo_and_the_tests_which_ci_runs() -> None:
+    screen = README.read_text(encoding="utf-8").splitlines()[:12]
+    assert [line.split("#")[0].strip() for line in screen if line.startswith("    ")] == ["make demo", "make test"]
+    assert re.search(r"^make test\b(?!-)", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_demo_ends_with_the_paths_of_its_pictures() -> None:
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert recipe is not None
+    assert recipe[1].splitlines()[-1].endswith('ls "$$(pwd)"/out/*')
 
 
 @pytest.mark.parametrize("command", COMMANDS)
