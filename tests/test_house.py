@@ -203,7 +203,7 @@ def test_few_public_names_stand_in_two_files() -> None:
 
 def test_few_lines_are_long() -> None:
     long = {
-        path.name: sum(len(line) > 120 for line in text.splitlines()) for path, text in texts_outside("ops").items()
+        str(path): sum(len(line) > 120 for line in text.splitlines()) for path, text in texts_outside("ops").items()
     }
     assert sum(long.values()) <= LONG_LINES, {name: count for name, count in long.items() if count}
 

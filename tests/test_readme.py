@@ -8,11 +8,9 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from forks import Forks
-from graphs import article
 from program import ROOT, Program, clean_environment
 from test_house import FLOORS
 
@@ -21,6 +19,9 @@ from gviz.cli import COMMANDS
 README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "reference.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+EXAMPLES = {"gviz/render/csv.py", "gviz/pictures/views/values.py", "gviz/cli/size.py"}
+"""The files that CONTRIBUTING.md shows how to add."""
+
 PAGES = [README, CONTRIBUTING, ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WRITE = os.environ.get("GVIZ_GOLD") == "write"
 RENEW = "`make docs` writes what commands print, and the pictures, anew"
@@ -139,22 +140,12 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     named = set(re.findall(r"`((?:gviz|tests|samples|docs|benchmarks)/[\w./-]+)`", page.read_text(encoding="utf-8")))
-    assert {name for name in named if not (ROOT / name).exists()} <= {"gviz/render/csv.py", "gviz/cli/size.py"}
+    assert {name for name in named if not (ROOT / name).exists()} <= EXAMPLES
 
 
 def test_contributing_has_the_floors_of_the_house() -> None:
     rows = re.findall(r"^\| (\d) \| (.*?) \|", CONTRIBUTING.read_text(encoding="utf-8"), re.MULTILINE)
     assert {part: int(floor) for floor, parts in rows for part in re.findall(r"`(\w+)`", parts)} == FLOORS
-
-
-def test_the_format_and_the_command_of_contributing_work(capsys: pytest.CaptureFixture[str]) -> None:
-    (_, made), (_, asked) = fences("py", CONTRIBUTING)
-    space: dict[str, Any] = {}
-    exec(made, space)  # noqa: S102 - the page's own
-    assert space["render"](article(), None).endswith("n1,n0\n")
-    exec(asked, space)  # noqa: S102
-    assert space["size"].main(["y=x*w", "x=2", "w=1"], standalone_mode=False) == 0
-    assert capsys.readouterr().out == "6 boxes, 5 arrows\n"
 
 
 def test_every_make_target_of_the_pages_is_there() -> None:

@@ -7,12 +7,14 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Any, TextIO, TypeGuard
+from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 
 from gviz.errors import FileError
 from gviz.files import write_all
-from gviz.sources.options import Level, Note
 from gviz.text import legible
+
+if TYPE_CHECKING:  # help loads nothing of a source
+    from gviz.sources.options import Level, Note
 
 _STYLES = {"error": "31;1", "warning": "33", "dim": "2"}
 

@@ -94,18 +94,20 @@ class Picture:
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph, in the view that the options name."""
-    if options.unused:
+    view = import_module(f"gviz.pictures.views.{options.view}")
+    unused = options.unused(view.IGNORES)
+    if unused:
         where = f"the view {options.view}" if options.show else "TorchViz's own picture"
-        warnings.warn(f"{where} has no use for {' and '.join(options.unused)}", RenderWarning, stacklevel=2)
+        warnings.warn(f"{where} has no use for {' and '.join(unused)}", RenderWarning, stacklevel=2)
     if options.needs_flow and graph.kind == "static":
         if options.view != "torchviz":
             warnings.warn(
                 "a static graph has no gradients on its lines: it is drawn as it is", RenderWarning, stacklevel=2
             )
+            view = import_module("gviz.pictures.views.torchviz")
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
         graph = with_derivatives(graph)
-    view = import_module(f"gviz.pictures.views.{options.view}")
     picture: Picture = view.picture(graph, options)
     if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)

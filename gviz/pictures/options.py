@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gviz.errors import RenderError
@@ -120,8 +121,6 @@ class RenderOptions:
     """Whether it shows lines of the program."""
     needs_costs: bool = field(init=False, repr=False, default=False)
     """Whether it shows how long operations took, or what they keep."""
-    unused: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
-    """Options that were given and that the view has no use for."""
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
@@ -138,13 +137,6 @@ class RenderOptions:
         object.__setattr__(
             self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm"
         )
-        is_bare = self.view == "torchviz" and not self.show
-        names = ("theme", "transparent", "font_size", *(("title",) if self.fit == "none" else ())) if is_bare else ()
-        names += ("repeat_leaves",) if is_bare or self.view == "autograd" else ()
-        names += ("ghosts",) if is_bare or self.view != "torchviz" else ()
-        names += ("show",) if self.view in ("micrograd", "autograd") and "line" not in self.show else ()
-        names += ("path", "by", "symbols") if self.view != "dataflow" else ()
-        object.__setattr__(self, "unused", self.differs(*names))
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
@@ -162,6 +154,13 @@ class RenderOptions:
                 if word not in known:
                     hint = did_you_mean(word, known) or None
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
+
+    def unused(self, ignored: Sequence[str]) -> tuple[str, ...]:
+        """Return the options that were given and have no effect; ``ignored`` are those that the view declares as such."""
+        is_bare = self.view == "torchviz" and not self.show
+        title = ("title",) if self.fit == "none" else ()
+        names = ("theme", "transparent", "font_size", *title, "repeat_leaves", "ghosts") if is_bare else ()
+        return self.differs(*names, *(name for name in ignored if name != "show" or "line" not in self.show))
 
     def differs(self, *names: str) -> tuple[str, ...]:
         """Return those of these options that are not as they are if nobody says anything.

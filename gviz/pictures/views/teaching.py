@@ -35,6 +35,8 @@ from gviz.pictures.saved import saved_text
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
+IGNORES = ("ghosts", "path", "by", "symbols")
+
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 LONGEST = 50
 """Characters of a product on a line, and of the parts of a sum; a longer one would make the picture too broad."""

@@ -15,6 +15,8 @@ from gviz.pictures.repeat import with_repeats
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
+IGNORES = ("path", "by", "symbols")
+
 LEGEND = {
     "leaf": "leaf: made by you, keeps its grad",
     "operation": "operation (its grad_fn)",
