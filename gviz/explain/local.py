@@ -71,6 +71,10 @@ class NotSymbolicError(Exception):
     """A formula asks more of a symbol than a name can say: a size, an element, whether it is true."""
 
 
+REFUSALS = (NotSymbolicError, RuntimeError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""How a formula fails on symbols, and on the options of a node, which are any text in a graph that was saved."""
+
+
 class Symbol:
     """An expression over the names of a program, to be computed with as numpy computes with arrays."""
 
@@ -229,7 +233,7 @@ def local_derivative(
         return None
     try:
         return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}))
-    except Exception:  # noqa: BLE001 - a formula computes with arrays; what it does to a symbol instead may be any error
+    except REFUSALS:
         return None
 
 
@@ -238,9 +242,8 @@ def _known(
 ) -> dict[str, Any]:
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()} | {
-        "result": symbol_of(result)
-    }
+    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()}
+    known = {name: value for name, value in known.items() if value != "freed"} | {"result": symbol_of(result)}
     return known | {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gold import assert_gold
 from table_samples import sample
 
 import gviz
@@ -159,14 +160,29 @@ def test_powers_and_products_are_written_as_mathematics_does() -> None:
 SAMPLED = [key for key, row in ROWS.items() if row.node not in (None, "NotImplemented")]
 
 
-@pytest.mark.parametrize("label", sorted(rows()))
-def test_every_row_has_a_symbol_or_none_with_whatever_options(label: str) -> None:
-    row = rows()[label]
-    sizes = {f"{name}_sym_sizes": "(2, 3)" for name in row.parameters} | {"dim": "0", "keepdim": "False"}
-    saved = dict.fromkeys(row.parameters, "[saved tensor] (2, 3)")
-    for attributes in ({}, sizes, saved, dict.fromkeys(row.parameters, "freed")):
-        for slot in range(0 if row.listed else len(row.edges)):
-            local_derivative(label, slot, "abcdefgh"[: len(row.edges)], "y", attributes)
+def locals_of(label: str, attributes: dict[str, str]) -> list[Local | None]:
+    """Return the local derivatives of an operation whose inputs are a, b ..., and whose result is y, one for each input."""
+    count = len(rows()[label].edges)
+    return [local_derivative(label, slot, "abcdefgh"[:count], "y", attributes) for slot in range(count)]
+
+
+def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:
+    lines = []
+    for label, row in sorted(rows().items()):
+        options = {f"{name}_sym_sizes": "(2, 3)" for name in row.parameters} | {"dim": "0", "keepdim": "False"}
+        symbols = locals_of(label, options)
+        texts = [f"{'' if one.is_factor else 'not a factor: '}{one.symbol}" if one else "none" for one in symbols]
+        lines.append(f"{label}: {'; '.join(texts)}\n")
+    assert_gold("symbols.txt", "".join(lines))
+
+
+@pytest.mark.parametrize("label", sorted(label for label, row in rows().items() if not row.listed))
+def test_what_is_saved_without_a_name_or_freed_changes_no_symbol_into_another(label: str) -> None:
+    names = rows()[label].parameters
+    for one in locals_of(label, dict.fromkeys(names, "[saved tensor] (2, 3)")):
+        assert one is None or formula(one.symbol) is not None
+    for plain, freed in zip(locals_of(label, {}), locals_of(label, dict.fromkeys(names, "freed")), strict=True):
+        assert freed in (None, plain)
 
 
 @pytest.mark.parametrize("key", SAMPLED)
