@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 
+from gviz.standins import stand_ins
+
 EXIT_INTERRUPTED = 130
 
 
@@ -17,7 +19,8 @@ def main() -> None:
     ):  # if not, the program that started gviz ignores Ctrl-C
         signal.signal(signal.SIGINT, interrupt)
     gc.disable()  # loading makes little garbage, and looking for it takes 5 % of the time; a user's script gets it back
-    from gviz.cli import run
+    with stand_ins("uuid", UUID=object):  # click has a type for it, which gviz does not use
+        from gviz.cli import run
 
     try:
         leave(run(sys.argv[1:]))

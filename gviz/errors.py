@@ -7,15 +7,14 @@ the code that runs a source turns them into a :class:`GvizError`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gviz.records import record
 from gviz.text import display_width
 
 MAX_SHOWN = 76
 """Columns of source that an error shows; a longer line is cut around the caret."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Excerpt:
     """What a message shows of a source: a line of it, and the part that it is about.
 

@@ -81,11 +81,11 @@ def compare(
 
 def programs(source: Source | None, options: SourceOptions, runs: int, feeds: str | None) -> list[ProgramPair]:
     """Return the programs to compare; SourceError if the source is not an expression."""
-    from gviz.cli.reading import one_thread
+    from gviz.cli.reading import lean_numpy
     from gviz.cli.values import read_feeds
     from gviz.errors import SourceError
 
-    with one_thread():
+    with lean_numpy():
         from gviz.compare.programs import articles, of_expression
 
         if source is None:

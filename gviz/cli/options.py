@@ -46,6 +46,12 @@ class SourceCommand(click.Command):
         ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
 
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return the parser, which finds ``-o`` where it looks first: else it makes an error with similar words."""
+        parser = super().make_parser(ctx)
+        parser._long_opt.update(parser._short_opt)  # noqa: SLF001 - the one way to tell it
+        return parser
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the parts of the usage line, with the words after ``--``."""
         return [*super().collect_usage_pieces(ctx), "[-- ARGUMENT...]"]

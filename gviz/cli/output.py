@@ -10,7 +10,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
 from gviz.pictures.options import FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
 from gviz.pictures.theme import THEMES
+from gviz.records import record
 from gviz.render import RenderOptions, find, render, save, suffix_of
 from gviz.text import shorten
 
@@ -48,7 +49,7 @@ LOOK = (
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
 
-@dataclass(frozen=True)
+@record
 class Output:
     """A picture that was asked for.
 

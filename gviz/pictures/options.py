@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gviz.errors import RenderError
 from gviz.graphs import Stop
 from gviz.layout import ENGINES
 from gviz.pictures.theme import THEMES
+from gviz.records import record
 from gviz.text import did_you_mean
 
 SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs", "line")
@@ -46,7 +47,7 @@ LOOKS = (
 """Options that pictures alone have a use for."""
 
 
-@dataclass(frozen=True)
+@record
 class RenderOptions:
     """How to draw a graph.
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from gviz.errors import RenderError
@@ -29,6 +29,7 @@ from gviz.files import explained, write
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
+from gviz.records import record
 from gviz.text import closest
 
 __all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save", "suffix_of"]
@@ -53,7 +54,7 @@ class HasGraph(Protocol):
         """Its graph."""
 
 
-@dataclass(frozen=True)
+@record
 class FormatRow:
     """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and True if that works."""
 

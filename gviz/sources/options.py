@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from gviz.errors import SourceError
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
+from gviz.records import record
 from gviz.text import excerpt, joined
 
 Level: TypeAlias = Literal["note", "warning", "error", "dim"]
 """How loud a note is: ``dim`` is for a terminal only, ``error`` goes with exit status 1."""
 
 
-@dataclass(frozen=True)
+@record
 class SourceOptions:
     """How to read a source; every field has the command line's default.
 
@@ -197,7 +198,7 @@ def _typed(name: str, value: Any) -> str:
     return f"{flag} {excerpt(value if isinstance(value, str) else ','.join(value))}"
 
 
-@dataclass(frozen=True)
+@record
 class Note:
     """One line for standard error.
 

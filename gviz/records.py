@@ -1,0 +1,91 @@
+"""Frozen records: dataclasses that share their methods; to write and compile some for each takes time at each start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
+
+Some = TypeVar("Some")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(Field,))
+def record(cls: type[Some]) -> type[Some]:
+    """Make a class a frozen dataclass; ``fields``, ``replace`` and ``signature`` work as for any other.
+
+    >>> @record
+    ... class Point:
+    ...     "A place."
+    ...     x: int
+    ...     y: int = 0
+    >>> Point(1), Point(1) == Point(1, y=0), hash(Point(1)) == hash(Point(1, 0))
+    (Point(x=1, y=0), True, True)
+    """
+    kind: Any = dataclass(init=False, repr=False, eq=False)(cls)
+    kind.__init__, kind.__repr__, kind.__eq__, kind.__hash__ = _init, _repr, _eq, _hash
+    kind.__setattr__ = kind.__delattr__ = _refuse
+    kind.__signature__ = _Signature()
+    return cls
+
+
+class _Parameters(NamedTuple):
+    names: tuple[str, ...]
+    defaults: dict[str, Any]
+    makers: dict[str, Callable[[], Any]]
+
+
+@cache
+def _parameters(cls: Any) -> _Parameters:
+    """Return the arguments of a record, the defaults of its fields, and the functions that make one."""
+    defaults = {field.name: field.default for field in fields(cls) if field.default is not MISSING}
+    makers = {field.name: field.default_factory for field in fields(cls) if field.default_factory is not MISSING}
+    return _Parameters(tuple(field.name for field in fields(cls) if field.init), defaults, makers)
+
+
+@cache
+def _written(cls: Any) -> Any:
+    """Return a dataclass of the same fields with methods of its own: it has the signature, and refuses a wrong call."""
+    space = {field.name: field for field in fields(cls)}
+    names = {name: getattr(cls, name) for name in ("__module__", "__qualname__", "__doc__", "__annotations__")}
+    return dataclass(type(cls.__name__, (), {**space, **names}))
+
+
+class _Signature:
+    def __get__(self, _: object, cls: Any) -> Any:
+        from inspect import signature  # few ask
+
+        return signature(_written(cls))
+
+
+def _init(self: Any, *args: Any, **words: Any) -> None:
+    cls: Any = type(self)
+    names, defaults, makers = _parameters(cls)
+    given = dict(zip(names, args, strict=False)) | words
+    values = {**defaults, **{name: make() for name, make in makers.items() if name not in given}, **given}
+    if len(given) < len(args) + len(words) or not given.keys() <= {*names} <= values.keys():
+        _written(cls)(*args, **words)
+    vars(self).update(values)
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _compared(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, field.name) for field in fields(self) if field.compare)
+
+
+def _eq(self: Any, other: Any) -> bool:
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_compared(self))
+
+
+def _refuse(_: Any, name: str, *value: Any) -> None:
+    raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")

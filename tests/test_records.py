@@ -1,0 +1,146 @@
+"""A record is the frozen dataclass that it would be with methods of its own; a stand-in is loaded when it is asked for more."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import ROOT, python
+
+from gviz.records import record
+
+
+def declare(decorator: Any) -> Any:
+    """Return a class made with a decorator; both have one name."""
+
+    class Point:
+        """A place."""
+
+        x: int
+        y: int = 2
+        names: list[str] = field(default_factory=list)
+        length: int = field(init=False, repr=False, compare=False, default=0)
+
+        def __post_init__(self) -> None:
+            if self.x == -1:
+                raise ValueError("no such place")
+            object.__setattr__(self, "length", self.x + self.y)
+
+    return decorator(Point)
+
+
+RECORD, DATACLASS = declare(record), declare(dataclass(frozen=True))
+
+
+def outcome(make: Any) -> str:
+    try:
+        return repr(make())
+    except (TypeError, ValueError, FrozenInstanceError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda kind: kind(1),
+        lambda kind: kind(1, 3, ["a"]),
+        lambda kind: kind(y=1, x=2).length,
+        lambda kind: kind(),
+        lambda kind: kind(1, 2, [], 4),
+        lambda kind: kind(1, z=1),
+        lambda kind: kind(1, x=1),
+        lambda kind: kind(1, length=1),
+        lambda kind: kind(-1),
+        lambda kind: setattr(kind(1), "x", 2),
+        lambda kind: delattr(kind(1), "x"),
+        lambda kind: (kind(1) == kind(1, 2), kind(1) == kind(2), kind(1) == 1, kind(1) != kind(1)),
+        lambda kind: hash(kind(1, names=())) == hash(kind(1, 2, ())),
+        lambda kind: hash(kind(1)),
+        lambda kind: kind(1).names is kind(1).names,
+        lambda kind: replace(kind(1, 5), x=3),
+        lambda kind: replace(kind(1), length=3),
+        lambda kind: asdict(kind(1)),
+        lambda kind: [(each.name, each.type, each.init) for each in fields(kind)],
+        inspect.signature,
+        lambda kind: copy.deepcopy(kind(1, 3)),
+    ],
+)
+def test_a_record_does_what_a_frozen_dataclass_does(use: Any) -> None:
+    assert outcome(lambda: use(RECORD)) == outcome(lambda: use(DATACLASS))
+
+
+def test_a_record_is_pickled_and_shows_its_signature() -> None:
+    from gviz.errors import Excerpt
+
+    place = Excerpt("y=2x", 3)
+    assert pickle.loads(pickle.dumps(place)) == place  # noqa: S301 - written here
+    assert list(inspect.signature(Excerpt).parameters) == ["text", "column", "length", "file", "line", "cell"]
+
+
+NUMPY = """
+import sys
+from importlib import import_module
+sys.path[:0] = {paths!r}
+from gviz.cli.reading import SPARED, as_a_script, lean_numpy
+before = {{*sys.modules}}
+with lean_numpy():
+    import numpy as np
+assert not {{*SPARED}} & {{*sys.modules}} - before, {{*SPARED}} & {{*sys.modules}} - before
+assert np.ndarray.__doc__ is None or "ndarray" not in (np.ndarray.__doc__ or "")
+with as_a_script():  # a script gets the whole of it
+    assert {{*SPARED}} <= {{*sys.modules}}
+for described in (np.ndarray, np.ndarray.sum, np.array, np.float32, np.dtype, np.exp, np.sum):
+    assert len(described.__doc__) > 100, described
+import numpy.typing, numpy.ma, numpy.random, numpy.fft, numpy.polynomial, numpy.testing
+assert numpy.typing.NDArray[np.float32] is not None
+assert np.ndarray[tuple[int], np.dtype[np.float32]] is not None
+assert np.linalg.eigh(np.eye(2)).eigenvalues.tolist() == [1, 1]
+import io, pickle, ctypes, platform, textwrap
+stream = io.BytesIO()
+np.save(stream, np.array([{{}}, None], object), allow_pickle=True)
+stream.seek(0)
+assert np.load(stream, allow_pickle=True)[1] is None
+assert pickle.loads(pickle.dumps(np.arange(3))).tolist() == [0, 1, 2]
+assert np.arange(3, dtype=np.int32).ctypes.data_as(ctypes.POINTER(ctypes.c_int32))[2] == 2
+np.show_runtime()
+help(np.ndarray.sum)
+print(np.__version__)
+"""
+
+VERSIONS = [None, *filter(None, os.environ.get("GVIZ_NUMPYS", "").split(os.pathsep))]
+"""Folders with further versions of numpy, in GVIZ_NUMPYS: pip install --target FOLDER numpy==2.0.0."""
+
+
+@pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: Path(folder).name if folder else "installed")
+def test_numpy_loads_without_its_descriptions_and_a_script_gets_them(folder: str | None) -> None:
+    paths = [path for path in (folder, str(ROOT)) if path]
+    done = subprocess.run(
+        [sys.executable, "-c", NUMPY.format(paths=paths)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "a.sum(axis=None" in done.stdout or "sum(" in done.stdout
+
+
+def test_the_command_line_loads_without_uuid_and_click_s_type_for_it_works() -> None:
+    code = """
+        import sys
+        import gviz.__main__
+        sys.argv = ["gviz", "--version"]
+        gviz.__main__.leave = lambda status: None
+        gviz.__main__.main()
+        assert "uuid" not in sys.modules
+        import click
+        one = click.UUID.convert("12345678123456781234567812345678", None, None)
+        import uuid
+        assert one == uuid.UUID(int=0x12345678123456781234567812345678)
+    """
+    done = python(code)
+    assert done.returncode == 0, done.stderr
