@@ -1,4 +1,4 @@
-"""Stand-ins for modules that libraries import and a command does not use: they are loaded when somebody asks for more."""
+"""Stand-ins for modules that libraries import and a command does not use, loaded when somebody asks for more."""
 
 from __future__ import annotations
 

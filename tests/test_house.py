@@ -99,7 +99,7 @@ SPARE = 1.03
 TWICE = 125
 """Public names of functions and classes that stand in two files or more; only ever lowered, to 60."""
 
-LONG_LINES = 584
+LONG_LINES = 582
 """Lines of more than 120 characters outside the table of operations; only ever lowered, to 200."""
 
 HELD_ROOMS = ("gviz.numbers", "gviz.autograd", "gviz.ops", "gviz.static", "gviz.compare")

@@ -27,7 +27,7 @@ SPARED = (
     "platform",
     "textwrap",
 )
-"""Modules that numpy loads to be described, or for what an expression does not do: a third of the time that it takes."""
+"""Modules that numpy loads to be described, or for what an expression does not do: a third of its loading time."""
 
 
 def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bool, rootless: bool = False) -> Reading:

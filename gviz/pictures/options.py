@@ -157,7 +157,7 @@ class RenderOptions:
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
 
     def unused(self, ignored: Sequence[str]) -> tuple[str, ...]:
-        """Return the options that were given and have no effect; ``ignored`` are those that the view declares as such."""
+        """Return the options that were given and have no effect; ``ignored`` is what the view declares."""
         is_bare = self.view == "torchviz" and not self.show
         title = ("title",) if self.fit == "none" else ()
         names = ("theme", "transparent", "font_size", *title, "repeat_leaves", "ghosts") if is_bare else ()
