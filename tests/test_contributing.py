@@ -15,7 +15,7 @@ from test_readme import CONTRIBUTING, EXAMPLES, fences
 COPIED = ("gviz", "tests", "docs", "README.md", "CONTRIBUTING.md", "pyproject.toml", "Makefile", ".ci")
 
 WORDS = {
-    "gviz/cli/__init__.py": ('COMMANDS = ("render", ', 'COMMANDS = ("render", "size", '),
+    "gviz/cli/__init__.py": ('COMMANDS = ("render", ', 'COMMANDS = ("render", "count", '),
     "gviz/pictures/options.py": ('VIEWS = {"torchviz": "TB", ', 'VIEWS = {"torchviz": "TB", "values": "LR", '),
     "tests/table_samples.py": ("]] = {\n", ']] = {\n    "entr": [("P",)],\n'),
 }
@@ -70,7 +70,7 @@ def test_the_tests_of_a_part_pass_with_the_examples_in_it(copy: Path, words: lis
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ("size y=x*w x=2 w=1", "6 boxes, 5 arrows"),
+        ("count y=x*w x=2 w=1", "6 boxes, 5 arrows"),
         ("render y=x*w x=2 w=1 -o - --format csv", "n1,n0"),
         ("render y=x*w x=2 w=1 -o - --view values", "<B>w</B> = 1"),
         ("ops entr", "SpecialEntrBackward0"),

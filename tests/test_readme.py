@@ -19,7 +19,7 @@ from gviz.cli import COMMANDS
 README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "reference.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-EXAMPLES = {"gviz/render/csv.py", "gviz/pictures/views/values.py", "gviz/cli/size.py"}
+EXAMPLES = {"gviz/render/csv.py", "gviz/pictures/views/values.py", "gviz/cli/count.py"}
 """The files that CONTRIBUTING.md shows how to add."""
 
 PAGES = [README, CONTRIBUTING, ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
