@@ -55,7 +55,7 @@ test: ## install what tests need into .venv and run all tests; ARGS='-k name' fo
 
 test-plain: ## run the engine's tests without its fast lane, gviz/engine/fast.py; ARGS='-k name' for some
 	$(call environment,.venv,-e .[test])
-	@GVIZ_FAST=0 .venv/bin/python -m pytest tests/autograd tests/ops tests/engine $(ARGS)
+	@GVIZ_FAST=0 .venv/bin/python -m pytest tests/autograd tests/signatures tests/ops tests/engine $(ARGS)
 
 test-torch: ## compare the engine with the real PyTorch, in .venv-parity; ARGS='-k name' for some
 	$(call environment,.venv-parity,-e .[test] torch==2.13.0 torchviz==0.0.3 expecttest$(if $(TORCH_INDEX), --extra-index-url $(TORCH_INDEX)))

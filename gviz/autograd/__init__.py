@@ -18,10 +18,9 @@ youngest
 
 Beside it: ``hooks.py`` (functions of the user that see gradients pass), ``views.py`` and ``inplace.py`` (memory that
 several tensors share), ``anomaly.py``, ``modes.py`` (grad mode, inference mode), ``words.py`` (PyTorch's long
-messages), ``names.py`` (from rows to the public names: functions, methods, operators, in-place forms, and the refusal
-of a wrong call).
+messages). How operations are called, by which names and with which arguments, is in ``gviz/signatures``, a floor above.
 
 Imports go down only: modes, words, formulas < node < tensor < saved, hooks, anomaly < row < call < backward < requests
-< views < inplace < names. A tensor names no operation and no module above it: those give it methods
+< views < inplace. A tensor names no operation and no module above it: those give it methods
 (``Tensor.register_hook = ...``).
 """

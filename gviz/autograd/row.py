@@ -8,7 +8,7 @@ A row says everything about an operation::
 
 - The decorated function is the forward, on numpy arrays. Its parameters that have a formula, or are named in
   ``nondiff``, are tensors; all others are options.
-- The text gives the public names, and the signature with its annotations is the call form (``names.py``).
+- The text gives the public names, and the signature with its annotations is the call form (``gviz/signatures``).
 - Each keyword is the derivative for that input, as in PyTorch's ``derivatives.yaml``: of ``grad`` (``grads`` of several
   outputs) and of what it names, which the operation saves: an input, an option, ``result`` or the name of an output, or
   a fact about an input (``self_sym_sizes``, ``self_sym_strides``, ``self_dim``). A tensor that one of several
@@ -310,7 +310,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
 
     Args:
         node: class name of the grad_fn; None for an operation that is not differentiable.
-        names: its public names (``names.py`` says how they are written).
+        names: its public names (``gviz/signatures/names.py`` says how they are written).
         key: the row's name if it is not that of the function.
         declared: the derivative of each input (``a__b`` gives those of two inputs as a tuple), and the row's other
             properties: the attributes of :class:`Row`.

@@ -8,11 +8,12 @@
     y.backward()
     w.grad                     # tensor(5.)
 
-The engine is four rooms, and imports go down only. A line belongs to the room of what it speaks of:
+The engine is five rooms, and imports go down only. A line belongs to the room of what it speaks of:
 
 - of numbers only: ``gviz/numbers`` (dtypes, promotion, shapes, data to arrays, printing, random numbers);
 - of gradients, whatever the operation: ``gviz/autograd``, the small engine itself; its first page says how a product
   flows from the call to the gradient;
+- of the call of any function, whatever it computes: ``gviz/signatures`` (names, forms, types of arguments, refusals);
 - of one operation: its row in ``gviz/ops``, which says everything about it: formula, forward, public names, call form;
 - of how PyTorch's library presents things: here. Creation, indexing, conversion, copies, random functions; what PyTorch
   composes in Python (``einsum.py``, ``matrices.py``, ``searching.py``); and, loaded when they are named,
@@ -38,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from gviz import ops as _ops
-from gviz.autograd import modes, names
+from gviz.autograd import modes
 from gviz.autograd import requests as _requests
 from gviz.autograd.tensor import Tensor
 from gviz.engine import amp, conversion, creation, einsum, elements, indexing, matrices, random, searching
@@ -48,12 +49,13 @@ from gviz.numbers import dtypes
 from gviz.numbers.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from gviz.numbers.limits import finfo, iinfo
 from gviz.numbers.printing import Size, set_printoptions
+from gviz.signatures import names
 
 __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""
 
 # numpy warns of log(-1) and 1/0; PyTorch gives nan and inf without a word. Only for what the engine itself computes.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.(numbers|autograd|ops|engine)\b")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.(numbers|autograd|signatures|ops|engine)\b")
 
 # glibc gives freed memory back to the system, page by page, and a backward pass over arrays of a megabyte spends half
 # its time on getting it again. Once it has freed a block of up to 32 MB (here one that was never touched), it keeps

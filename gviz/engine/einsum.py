@@ -6,7 +6,7 @@ from collections import Counter
 from math import prod
 from typing import Any
 
-from gviz.autograd.names import tensors
+from gviz.signatures.arguments import tensors
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor

@@ -16,7 +16,7 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.autograd import names
+from gviz.signatures import names
 from gviz.autograd.backward import Pass
 from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode, no_grad
@@ -349,17 +349,17 @@ def install(namespace: dict[str, Any]) -> None:
         maker: Any = makers.get(name.declared[0][1])
         if (
             maker is None
-            or not all(form.old for form in name.forms[1:])
+            or not all(form.deprecated for form in name.forms[1:])
             or word.endswith(("_", "="))
             or "." in word[1:]
         ):
             continue
-        method = names.operator(word) or name.short
-        for usual in (vars(Tensor)[method], name.function)[: 1 + (not word.startswith(".") and method == name.short)]:
+        method = names.operator(word) or name.base
+        for usual in (vars(Tensor)[method], name.function)[: 1 + (not word.startswith(".") and method == name.base)]:
             function = maker(name.declared[0][1], usual)
-            if method == name.short and maker is binary:
+            if method == name.base and maker is binary:
                 function = with_words(function, usual)
-            function.__name__, function.__qualname__, function.__doc__ = usual.__name__, usual.__name__, usual.__doc__
+            name.label(function, usual is not name.function)
             if usual is name.function:
                 namespace[method] = function
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gviz.autograd import names
+from gviz.signatures import names
 from gviz.numbers.words import LinAlgError, absent
 
 __all__ = ["LinAlgError"]

@@ -1,6 +1,6 @@
 """The engine's operations for people (``gviz ops``): each row of the table with its names and its formulas as text.
 
-All of it is read from the code that runs: the names from :data:`gviz.autograd.names.NAMES`, each with the rows that its
+All of it is read from the code that runs: the names from :data:`gviz.signatures.names.NAMES`, each with the rows that its
 forms call. A name that calls several rows is one of the *forms* of the rows that it is named after; it has the others
 as *parts*.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from gviz import engine, ops
 from gviz.autograd.formulas import inputs_of
-from gviz.autograd.names import NAMES, UNARY, operator
+from gviz.signatures.names import NAMES, UNARY, operator
 from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.views import CopySlices
@@ -229,8 +229,8 @@ def operations() -> tuple[Operation, ...]:
         rows = rows_in(called)
         for key in rows:
             (forms if is_form(name, called, ROWS[key], rows) else parts)[key][name] = None
-            if called is ROWS[key] and not form.old:
-                takes[key][form.told(0, False)] = None
+            if called is ROWS[key] and not form.deprecated:
+                takes[key][form.text(0, False)] = None
     return tuple(
         Operation(
             key, row.node, tuple(sorted(forms[key], key=place)), tuple(takes[key]),

@@ -10,7 +10,7 @@ from typing import Any
 
 from gviz.numbers.dtypes import of
 
-ROOMS = ("gviz.engine", "gviz.ops", "gviz.autograd", "gviz.numbers", "gviz.trace")
+ROOMS = ("gviz.engine", "gviz.ops", "gviz.signatures", "gviz.autograd", "gviz.numbers", "gviz.trace")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

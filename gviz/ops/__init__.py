@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from gviz.autograd import names
+from gviz.signatures import names
 from gviz.autograd.row import ARRAYS, ROWS, TENSORS
 
 __all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]

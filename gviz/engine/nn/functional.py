@@ -15,7 +15,7 @@ import numpy as np
 
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
-from gviz.autograd.names import NAMES, install
+from gviz.signatures.names import NAMES, install
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named, native
 from gviz.autograd.tensor import from_array

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gviz.autograd.names import NAMES
+from gviz.signatures.names import NAMES
 from gviz.engine.copying import Portable
 from gviz.engine.creation import empty
 from gviz.engine.nn.options import LAYERS
@@ -66,7 +66,7 @@ def refused(name: str) -> Any:
     return method
 
 
-METHODS = {one.method: one.short.strip("_") if one.sign else one.short for one in NAMES.values() if one.method}
+METHODS = {one.method: one.base.strip("_") if one.operator else one.base for one in NAMES.values() if one.method}
 for method, name in {**METHODS, "dim": "dim", "numel": "numel", "requires_grad_": "requires_grad_"}.items():
     if name not in {"is_complex", "is_floating_point", "half", "float", "double", "cpu", "to", "size", "detach"}:
         setattr(UninitializedParameter, method, refused(name))

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from gviz import engine
-from gviz.autograd.names import NAMES
+from gviz.signatures.names import NAMES
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -80,7 +80,7 @@ def functions(*, of_nn: bool = True) -> frozenset[str]:
     """
     if of_nn:
         import_module(f"{engine.__name__}.nn.functional")
-    return _pure(*(name.short for name in NAMES.values() if name.space in ("torch", "F"))) | OWN_FUNCTIONS
+    return _pure(*(name.base for name in NAMES.values() if name.space in ("torch", "F"))) | OWN_FUNCTIONS
 
 
 def is_function(name: str) -> bool:

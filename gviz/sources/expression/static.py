@@ -17,7 +17,7 @@ from typing import Any
 
 from gviz import engine
 from gviz import static as tf
-from gviz.autograd.names import NAMES
+from gviz.signatures.names import NAMES
 from gviz.engine import Tensor as Value
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim

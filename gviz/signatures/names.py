@@ -1,0 +1,213 @@
+"""From rows to public names: a row, or a composite, says which names it has, and its Python signature is the form of the call.
+
+A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function),
+``F.relu``, ``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators.
+Several rows may share a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The
+annotation of a parameter says what it takes (:data:`~gviz.signatures.arguments.ARG_TYPES`); a parameter without one is
+a tensor, or a number if it is an option of a row. A call that fits no form is refused here, for all names alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from typing import Any
+
+import numpy as np
+
+from gviz.autograd.call import OPERANDS
+from gviz.autograd.formulas import inputs_of
+from gviz.autograd.inplace import in_place, reshape_in_place, write_out
+from gviz.autograd.row import NAMED, Row
+from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.classes import MIXED, is_pytorchs, type_text
+from gviz.numbers.words import warn_once
+from gviz.signatures.forms import CallForm, FormSignature
+
+NATIVE_FUNCTIONS = frozenset({
+    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "gelu", "hardshrink", "linear",
+    "logsigmoid", "one_hot", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "scaled_dot_product_attention",
+    "softplus", "softshrink",
+})  # fmt: skip
+"""The functions of nn.functional that are C++ in PyTorch: its parser refuses a wrong call of theirs, not Python."""
+DEPRECATED = "This overload of {} is deprecated:\n\t{}\nConsider using one of the following signatures instead:\n\t{}"
+
+
+def sentence(function: Callable[..., Any], call: Any) -> str:
+    """Return a sentence of help on a declared function: its own, or the name of its row, and the row's derivatives."""
+    text = (function.__doc__ or "").partition("\n")[0]
+    if not isinstance(call, Row):
+        return text or f"Compute {call.__name__} out of other operations."
+    own = text or f"Compute {call.key}."
+    if call.node is None:
+        return f"{own} It has no gradient."
+    parts = [f"{' and '.join(inputs_of(name))}: {formula}" for name, formula in call.texts.items()]
+    return f"{own} Gradient of {'; of '.join(parts)}." if parts else own
+
+
+class Name:
+    """A public name: where it stands, and the forms of its rows, in their order, made when it is first called."""
+
+    def __init__(self, spec: str) -> None:
+        space, _, last = spec.rpartition(".")
+        self.spec, self.operator = spec, operator(spec)
+        self.base = self.operator.strip("_") or last
+        self.qualified = f"{space}_{last}" if space in ("linalg", "special") else self.base
+        self.method = self.operator or ("" if space else last)
+        self.space = "" if self.operator or spec.startswith(".") else space or "torch"
+        self.declared: list[tuple[Any, Any]] = []
+        self.bound = False
+
+    @cached_property
+    def forms(self) -> list[CallForm]:
+        """The forms of its rows."""
+        inplace = self.space == "F" and not self.base.endswith("_")
+        follow = self.space != "torch" or bool(self.method)
+        return [
+            CallForm(f, call, inplace=inplace and getattr(call, "inplace", False), sizes_follow_a_tensor=follow)
+            for f, call in self.declared
+        ]
+
+    @cached_property
+    def function(self) -> Any:
+        """The function that calls the first form that fits."""
+        return self.caller(0)
+
+    @cached_property
+    def as_method(self) -> Any:
+        """The method: it has no ``out``, and messages do not count its tensor."""
+        return self.caller(1)
+
+    def caller(self, own: int) -> Any:
+        """Return the function, or (``own`` is 1) the method; any number of arguments is left to Python."""
+        if self.declared[0][0].__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+            function = self.declared[0][1]
+            function.__doc__ = function.__doc__ or self.help
+            return function
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            out = kwargs.pop("out", None) if kwargs and not own else None
+            operation, values = self.chosen(args, kwargs, own)
+            return operation(*values) if out is None else write_out(self.qualified, out, operation, values)
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            # Before anything is said about the tensor that is written.
+            operation, values = self.chosen(args, kwargs, own)
+            return (reshape_in_place if getattr(operation, "reshapes", False) else in_place)(operation, *values)
+
+        function = writing if self.writes else call
+        self.label(function, own)
+        return function
+
+    def label(self, function: Any, own: int) -> None:
+        """Give a function of this name, or (``own`` is 1) a method, what ``help`` and ``inspect.signature`` show."""
+        function.__name__ = function.__qualname__ = self.operator or self.base
+        function.__doc__ = self.help
+        function.__signature__ = FormSignature(lambda: self.forms, bool(own), not own and self.space == "torch")
+        function.public = self
+
+    @cached_property
+    def help(self) -> str:
+        """A sentence, or several with the parameters that each is about."""
+        if len(self.declared) == 1:
+            return sentence(*self.declared[0])
+        codes = [f.__code__ for f, _ in self.declared]
+        forms = [", ".join(c.co_varnames[: c.co_argcount + c.co_kwonlyargcount]) for c in codes]
+        return "\n".join(
+            f"{self.base}({form}): {sentence(*one)}" for form, one in zip(forms, self.declared, strict=True)
+        )
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is a method that leaves the result in its tensor: ``add_``, ``+=``."""
+        return self.base.endswith("_") or (self.operator.startswith("__i") and self.spec not in UNARY)
+
+    def chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any], own: int = 0) -> tuple[Any, list[Any]]:
+        """Return what is called, by the first form that fits, and its arguments. TypeError: none fits."""
+        for form in self.forms:
+            if (values := form.bind(args, kwargs)) is not None:
+                if form.deprecated:
+                    forms = (f"{self.base}{one.text(own, not own)}" for one in (form, self.forms[0]))
+                    warn_once(DEPRECATED.format(self.base, *forms))
+                return form.call, values
+        raise TypeError(self.refusal(args, kwargs, own))
+
+    def refusal(self, args: tuple[Any, ...], kwargs: dict[str, Any], own: int = 0) -> str:
+        """Return the message for a call that fits no form: what is wrong with it if one form is likely, else all forms.
+
+        The first ``own`` arguments are not counted.
+        """
+        if any(is_pytorchs(type(value)) for value in (*args, *kwargs.values())):
+            return f"{self.qualified}(): {MIXED}"
+        forms, count = [form for form in self.forms if not form.deprecated], len(args) + len(kwargs)
+        in_python = self.space == "F" and self.base not in NATIVE_FUNCTIONS
+        if in_python and (mismatch := forms[0].mismatch_in_python(self.base, args, kwargs)):
+            return mismatch
+        out = not own and self.space == "torch"
+        likely = [
+            form for form in forms if form.min_args <= count <= len(form.parameters) + (len(form.parameters) > 1 > own)
+        ]
+        if len(self.forms) == 1 or len(likely) == 1:
+            return f"{self.qualified}{(likely or forms)[0].mismatch(args, kwargs, own)}"
+        texts = [form.text(own, out) for form in forms]
+        types = [*map(type_text, args[own:]), *(f"{key}={type_text(value)}" for key, value in kwargs.items())]
+        expected = "one of:\n" + "".join(f" * {text}\n" for text in texts) if len(texts) > 1 else texts[0]
+        return (
+            f"{self.qualified}() received an invalid combination of arguments - got ({', '.join(types)}), "
+            f"but expected {expected}"
+        )
+
+
+# ------------------------------------------------------------------ binding
+SIGNS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul", "&": "and",
+    "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
+}  # fmt: skip
+UNARY = {"-x": "__neg__", "+x": "__pos__", "~x": "__invert__", "abs(x)": "__abs__"}
+NAMES: dict[str, Name] = {}
+"""Every public name of the table, as rows spell it."""
+
+
+def operator(spec: str) -> str:
+    """Return ``__add__`` for ``+``, ``__radd__`` for ``r+``, ``__iadd__`` for ``+=``, ``__neg__`` for ``-x``, else ""."""
+    if spec in UNARY or spec in SIGNS:
+        return UNARY.get(spec) or f"__{SIGNS[spec]}__"
+    if spec[:1] == "r" and spec[1:] in SIGNS:
+        return f"__r{SIGNS[spec[1:]]}__"
+    return f"__i{SIGNS[spec[:-1]]}__" if spec[-1:] == "=" and spec[:-1] in SIGNS else ""
+
+
+def as_operator(name: Name) -> Any:
+    """Return an operation as Python's operator, which leaves operands it does not know to Python."""
+    method = name.as_method
+
+    def operate(self: Tensor, other: object) -> Any:
+        if not isinstance(other, OPERANDS):
+            if is_pytorchs(type(other)):
+                raise TypeError(MIXED)
+            if name.operator != "__eq__" or not isinstance(other, np.ndarray) or other.dtype.kind not in "biufc":
+                return NotImplemented
+            other = from_array(other, None)  # the one sign for which PyTorch takes an array
+        return method(self, other)
+
+    name.label(operate, 1)
+    return operate
+
+
+def install(spaces: dict[str, dict[str, Any]]) -> None:
+    """Bind the names of all new rows: methods and operators at once, functions to their module if it is in ``spaces``."""
+    while NAMED:
+        specs, function, call = NAMED.pop(0)
+        for spec in specs.split():
+            name = NAMES.setdefault(spec, Name(spec))
+            name.declared.append((function, call))
+            vars(name).pop("forms", None)
+    for spec, name in NAMES.items():
+        if name.method and "as_method" not in vars(name):
+            is_sign = name.operator and spec not in UNARY
+            setattr(Tensor, name.method, as_operator(name) if is_sign else name.as_method)
+        if name.space in spaces and not name.bound:
+            name.bound = True
+            spaces[name.space][name.base] = name.function
