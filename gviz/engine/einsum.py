@@ -6,11 +6,11 @@ from collections import Counter
 from math import prod
 from typing import Any
 
-from gviz.signatures.arguments import tensors
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named
 from gviz.autograd.tensor import Tensor
 from gviz.ops.checks import check_one_dtype, refuse
+from gviz.signatures.arguments import tensors
 
 UNNAMED = "0123456789"
 """The labels of dims without one, which come before all others."""

@@ -16,7 +16,6 @@ from weakref import ref
 
 import numpy as np
 
-from gviz.signatures import names
 from gviz.autograd.backward import Pass
 from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode, no_grad
@@ -25,6 +24,7 @@ from gviz.autograd.row import ARRAYS, ROWS, TENSORS, Row
 from gviz.autograd.saved import GONE, unpack
 from gviz.autograd.saved import keep as kept_of
 from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.signatures import names
 
 __all__ = ["install"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gviz.signatures import names
 from gviz.numbers.words import absent
+from gviz.signatures import names
 
 names.install({"special": globals()})
 

@@ -18,12 +18,12 @@ from typing import Any
 
 from gviz import engine, ops
 from gviz.autograd.formulas import inputs_of
-from gviz.signatures.names import NAMES, UNARY, operator
 from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.views import CopySlices
 from gviz.engine.nn.options import LAYERS
 from gviz.explain.symbols import formula_text, location, meaning
+from gviz.signatures.names import NAMES, UNARY, operator
 from gviz.text import joined
 
 Texts = tuple[str, ...]

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from gviz.signatures import names
 from gviz.autograd.row import ARRAYS, ROWS, TENSORS
+from gviz.signatures import names
 
 __all__ = ["ARRAYS", "FAMILIES", "ROWS", "TENSORS"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from gviz.autograd.inplace import in_place
 from gviz.autograd.row import TENSORS, Row
@@ -97,9 +97,7 @@ class CallForm:
             default = NO_VALUE if one.default is one.empty else one.default
             type_name = name or usual_type(call, place, one.name, default)
             keyword_only = one.kind is one.KEYWORD_ONLY
-            self.parameters.append(
-                Parameter(one.name, type_name, bool(none) or default is None, default, keyword_only)
-            )
+            self.parameters.append(Parameter(one.name, type_name, bool(none) or default is None, default, keyword_only))
         self.places = sum(not parameter.keyword_only for parameter in self.parameters)
         self.min_args = sum(parameter.default is NO_VALUE for parameter in self.parameters)
         self.deprecated = function.__name__.startswith("old_")
@@ -184,14 +182,23 @@ class CallForm:
         return f"({', '.join([*parts, 'Tensor out = None'] if out else parts)})"
 
 
+class _HasForms(Protocol):
+    """A public name, for the signature of its function."""
+
+    space: str
+
+    @property
+    def forms(self) -> list[CallForm]: ...
+
+
 class FormSignature(inspect.Signature):
     """What ``inspect.signature`` shows of a public name: its first form, which is read when somebody asks for it."""
 
-    __slots__ = ("_forms", "_is_method", "_takes_out")
+    __slots__ = ("_is_method", "_name")
+    _return_annotation = inspect.Signature.empty
 
-    def __init__(self, forms: Callable[[], list[CallForm]], is_method: bool, takes_out: bool) -> None:
-        self._forms, self._is_method, self._takes_out = forms, is_method, takes_out
-        self._return_annotation = inspect.Signature.empty
+    def __init__(self, name: _HasForms, is_method: int) -> None:
+        self._name, self._is_method = name, is_method
 
     @property
     def parameters(self) -> Any:
@@ -200,15 +207,13 @@ class FormSignature(inspect.Signature):
 
     def plain(self) -> inspect.Signature:
         """Return it as a plain Signature."""
-        form = next(form for form in self._forms() if not form.deprecated)
+        form = next(form for form in self._name.forms if not form.deprecated)
         shown = [one.for_inspect(one.name if self._is_method else one.public_name) for one in form.parameters]
-        return inspect.Signature([*shown, OUT] if self._takes_out else shown)
+        return inspect.Signature([*shown, OUT] if self._name.space == "torch" and not self._is_method else shown)
 
-    def replace(self, **changes: Any) -> inspect.Signature:
+    def replace(self, **changes: Any) -> Any:
         """Return a plain Signature with these changes."""
         return self.plain().replace(**changes)
-
-    __replace__ = replace
 
 
 def switched(row: Any, place: int) -> Callable[..., Any]:

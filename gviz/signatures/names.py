@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.call import OPERANDS
-from gviz.autograd.formulas import inputs_of
 from gviz.autograd.inplace import in_place, reshape_in_place, write_out
 from gviz.autograd.row import NAMED, Row
 from gviz.autograd.tensor import Tensor, from_array
@@ -43,8 +42,8 @@ def sentence(function: Callable[..., Any], call: Any) -> str:
     own = text or f"Compute {call.key}."
     if call.node is None:
         return f"{own} It has no gradient."
-    parts = [f"{' and '.join(inputs_of(name))}: {formula}" for name, formula in call.texts.items()]
-    return f"{own} Gradient of {'; of '.join(parts)}." if parts else own
+    gradients = "; of ".join([f"{name}: {formula}" for name, formula in call.texts.items()])
+    return f"{own} Gradient of {gradients}." if gradients else own
 
 
 class Name:
@@ -105,7 +104,7 @@ class Name:
         """Give a function of this name, or (``own`` is 1) a method, what ``help`` and ``inspect.signature`` show."""
         function.__name__ = function.__qualname__ = self.operator or self.base
         function.__doc__ = self.help
-        function.__signature__ = FormSignature(lambda: self.forms, bool(own), not own and self.space == "torch")
+        function.__signature__ = FormSignature(self, own)
         function.public = self
 
     @cached_property

@@ -123,7 +123,7 @@ def test_help_is_the_form_of_the_call_and_a_sentence() -> None:
     assert torch.mul.__doc__ == torch.Tensor.mul.__doc__
     assert torch.mul.__doc__ == "Compute mul. Gradient of self: grad * other; of other: grad * self."
     assert torch.full.__doc__ == "Return one value everywhere; its kind decides the dtype."
-    assert torch.eq.__doc__ == "Compute eq. It has no gradient."
+    assert torch.eq.__doc__ == "Compute equal. It has no gradient."
     assert torch.sum.__doc__.count("sum(self") == len(NAMES["sum"].forms)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
-from gviz.signatures.names import NAMES, install
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.row import named, native
 from gviz.autograd.tensor import from_array
@@ -28,6 +27,7 @@ from gviz.ops import resizing as _resizing  # noqa: F401 - stores its rows, and 
 from gviz.ops.checks import refuse
 from gviz.ops.pooling import adaptive_means
 from gviz.ops.tables import BAGS
+from gviz.signatures.names import NAMES, install
 
 
 # ------------------------------------------------------------------ tables of vectors

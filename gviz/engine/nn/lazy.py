@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gviz.signatures.names import NAMES
 from gviz.engine.copying import Portable
 from gviz.engine.creation import empty
 from gviz.engine.nn.options import LAYERS
 from gviz.engine.nn.parameter import Parameter
+from gviz.signatures.names import NAMES
 
 UNUSABLE = (
     "Attempted to use an uninitialized parameter in <method '{}' of 'torch._C.TensorBase' objects>. This error happens when "

@@ -17,10 +17,10 @@ from typing import Any
 
 from gviz import engine
 from gviz import static as tf
-from gviz.signatures.names import NAMES
 from gviz.engine import Tensor as Value
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
+from gviz.signatures.names import NAMES
 from gviz.sources.expression import notes_on_names
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
