@@ -13,8 +13,7 @@ from program import python
 from tested import leaf
 
 import gviz
-from gviz import engine
-from gviz import static as tf
+from gviz import engine, static as tf
 from gviz.static.graph import Graph
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import gviz
-from gviz import Graph, RenderOptions, SourceOptions
-from gviz import engine as torch
+from gviz import Graph, RenderOptions, SourceOptions, engine as torch
 from gviz.cli.tensors import note_of
 from gviz.pictures.options import VIEWS
 from gviz.render import render

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 from parity_autograd import TOPICS as AUTOGRAD
-from parity_statements import FLOATS, INTEGERS, backward
-from parity_statements import TOPICS as COMPUTING
+from parity_statements import FLOATS, INTEGERS, TOPICS as COMPUTING, backward
 
 from gviz.numbers.words import WARNED
 

@@ -40,8 +40,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     The exit status is 1 if something is wrong, or the script failed.
     """
     from gviz.cli.reading import read_source
-    from gviz.explain.why import why as cause_of
-    from gviz.explain.why import why_all
+    from gviz.explain.why import why as cause_of, why_all
 
     reading = read_source(source, replace(options, diagnose=True), product_on_stdout=True, rootless=True)
     if name is not None:

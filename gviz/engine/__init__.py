@@ -39,8 +39,7 @@ from typing import Any
 import numpy as np
 
 from gviz import ops as _ops
-from gviz.autograd import modes
-from gviz.autograd import requests as _requests
+from gviz.autograd import modes, requests as _requests
 from gviz.autograd.tensor import Tensor
 from gviz.engine import amp, conversion, creation, einsum, elements, indexing, matrices, random, searching
 from gviz.engine.autograd import packing as _packing

@@ -7,8 +7,7 @@ from typing import Any, Self
 
 from gviz.engine.device import Device, cuda, module
 from gviz.numbers.dtypes import bfloat16, float16
-from gviz.numbers.words import absent, warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse, warn
 
 OFF = "{} is not in gviz's engine: say enabled=False for device 'cpu', or run with --engine torch"
 NARROW = (

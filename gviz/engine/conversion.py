@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.autograd.row import TENSORS as call
-from gviz.autograd.row import named
+from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor
 from gviz.engine.device import check_device
 from gviz.numbers import dtypes

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 from gviz.ops.shape import flat_memory
 
 UNPICKLED = (
@@ -47,12 +47,12 @@ def shallow(tensor: Any) -> Any:
 
 def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
     """Return a leaf with its own memory, shared with the copies of those that share it now. RuntimeError: it is not a leaf."""
-    if not tensor.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
-        )
+    refuse(
+        not tensor.is_leaf,
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+        "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+        "https://github.com/pytorch/pytorch/pull/103001",
+    )
     if id(tensor) in memo:
         return memo[id(tensor)]
     flat, *rest = parts(tensor)

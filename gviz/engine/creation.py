@@ -20,7 +20,7 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import get_default_dtype, number, number_type
 from gviz.numbers.printing import Size as Shape
 from gviz.numbers.unpack import check_numpy, infer
-from gviz.numbers.words import no_memory, warn, warn_once
+from gviz.numbers.words import no_memory, refuse, warn, warn_once
 
 MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
@@ -32,8 +32,7 @@ def finish(array: Any, device: Any = None, requires_grad: bool = False) -> Tenso
         check_device(device)
     tensor = from_array(array, None)
     if requires_grad:
-        if array.dtype.kind not in "fc":
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        refuse(array.dtype.kind not in "fc", "Only Tensors of floating point and complex dtype can require gradients")
         tensor.requires_grad = True
     return tensor
 
@@ -212,10 +211,8 @@ def arange_to(end: Number, *, dtype: Dtype = None) -> Any:
 @creates("torch.arange")
 def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None) -> Any:
     """Return the numbers from start up to end, in steps; integers if all three are."""
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    refuse(step == 0, "step must be nonzero")
+    refuse((end - start) * step < 0, "upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     values = start + np.arange(*checked((count,), np.int64)) * step
@@ -238,8 +235,7 @@ def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtyp
 
 def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
     """Return numbers in equal steps of that type, counted from both ends towards the middle."""
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
+    refuse(steps < 0, "number of steps must be non-negative")
     exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
     low, high = exact.type(number(start, dtype)), exact.type(number(end, dtype))
     step, index = (high - low) / exact.type(max(steps - 1, 1)), np.arange(steps)

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
@@ -54,8 +54,7 @@ class Device:
             raise RuntimeError(
                 f"Expected one of {', '.join(DEVICES)} device type at start of device string: {self.type}"
             )
-        if number and (index is not None or not number.isdecimal()):
-            raise RuntimeError(f"Invalid device string: '{type}'")
+        refuse(number and (index is not None or not number.isdecimal()), f"Invalid device string: '{type}'")
         self.index = int(number) if number else index
 
     def __repr__(self) -> str:
@@ -88,10 +87,8 @@ def check_device(device: Any) -> None:
     kind = "cpu" if device is None else Device(device).type
     if kind in {"cuda", "xpu"}:
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
-    if kind == "meta":
-        raise RuntimeError("gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
-    if kind != "cpu":
-        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+    refuse(kind == "meta", "gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
+    refuse(kind != "cpu", f"PyTorch is not linked with support for {kind} devices")
 
 
 def module(name: str, **content: Any) -> ModuleType:

@@ -14,7 +14,7 @@ from gviz import engine
 from gviz.autograd.modes import enable_grad, no_grad
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.printing import Size
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["Bernoulli", "Categorical", "Distribution", "Multinomial", "Normal", "Uniform", "kl_divergence"]
 
@@ -94,8 +94,11 @@ class Distribution:
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")  # noqa: TRY004 - as PyTorch
         size, whole = value.shape, Size(self.batch_shape + self.event_shape)
-        if any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)):
-            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {size} vs {whole}.")
+        refuse(
+            any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)),
+            f"Value is not broadcastable with batch_shape+event_shape: {size} vs {whole}.",
+            ValueError,
+        )
         if not self.support.check(value).all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(size)}) to be within the "
@@ -186,8 +189,9 @@ def logarithms(probs: Any, binary: bool = False) -> Any:
 
 def one_of(probs: Any, logits: Any) -> Any:
     """Return the name and the value of what is given: probabilities, or their logarithms."""
-    if (probs is None) == (logits is None):
-        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    refuse(
+        (probs is None) == (logits is None), "Either `probs` or `logits` must be specified, but not both.", ValueError
+    )
     return ("logits", logits) if probs is None else ("probs", probs)
 
 
@@ -229,8 +233,7 @@ class Categorical(Distribution):
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         name, value = one_of(probs, logits)
-        if value.dim() < 1:
-            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        refuse(value.dim() < 1, f"`{name}` parameter must be at least one-dimensional.", ValueError)
         whole = (
             value / value.sum(-1, keepdim=True) if name == "probs" else value - value.logsumexp(dim=-1, keepdim=True)
         )

@@ -6,10 +6,10 @@ from collections import Counter
 from math import prod
 from typing import Any
 
-from gviz.autograd.row import TENSORS as call
-from gviz.autograd.row import named
+from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor
-from gviz.ops.checks import check_one_dtype, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype
 from gviz.signatures.arguments import tensors
 
 UNNAMED = "0123456789"
@@ -34,10 +34,10 @@ def einsum(equation: str, *operands: Any) -> Any:
     once = sorted(label for label in counts if counts[label] == 1 and label not in UNNAMED)
     result = output.replace("...", dots) if arrow else dots + "".join(once)
     for label in result:
-        if label not in counts:
-            raise RuntimeError(
-                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
-            )
+        refuse(
+            label not in counts,
+            f"einsum(): output subscript {label} does not appear in the equation for any input operand",
+        )
         refuse(result.count(label) > 1, f"einsum(): output subscript {label} appears more than once in the output")
     axes = result + "".join(sorted(counts.keys() - {*result}))
     aligned = [align(operand, part, axes) for operand, part in zip(given, labels, strict=True)]

@@ -15,7 +15,7 @@ from gviz.engine.device import CPU, STRIDED
 from gviz.engine.indexing import get_item, set_item
 from gviz.numbers import printing
 from gviz.numbers.shapes import steps_of, wrap_dim
-from gviz.numbers.words import warn_once
+from gviz.numbers.words import refuse, warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
 OWN = frozenset({"_array", "_edge", "_rare", "_repr_svg_", "_version_cell", "rare", "refresh", "version_cell"})
@@ -49,8 +49,7 @@ class Elements(Tensor):
     numel = nelement = asked("Return the number of elements.", lambda array: array.size)
 
     def __len__(self) -> int:
-        if not self._array.ndim:
-            raise TypeError("len() of a 0-d tensor")
+        refuse(not self._array.ndim, "len() of a 0-d tensor", TypeError)
         return len(self._array)
 
     # ---------------------------------------------------------------- elements in memory
@@ -95,8 +94,11 @@ class Elements(Tensor):
         return int(number_of(self, warned=False))
 
     def __index__(self) -> int:
-        if self._array.size != 1 or self._array.dtype.kind not in "iub":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+        refuse(
+            self._array.size != 1 or self._array.dtype.kind not in "iub",
+            "only integer tensors of a single element can be converted to an index",
+            TypeError,
+        )
         return int(self._array.item())
 
     def __contains__(self, element: Any) -> bool:
@@ -116,8 +118,7 @@ class Elements(Tensor):
 
     def __iter__(self) -> Iterator[Any]:
         """Return the slices along the first dim, as ``unbind`` gives them."""
-        if not self._array.ndim:
-            raise TypeError("iteration over a 0-d tensor")
+        refuse(not self._array.ndim, "iteration over a 0-d tensor", TypeError)
         return iter(self.unbind(0))
 
     def __reversed__(self) -> Any:
@@ -130,8 +131,10 @@ class Elements(Tensor):
     # ---------------------------------------------------------------- numpy
     def numpy(self, *, force: bool = False) -> Any:
         """Return an array on the same memory; refused if the tensor requires a gradient, unless by ``force``."""
-        if not force and mode.on and self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        refuse(
+            not force and mode.on and self.requires_grad,
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+        )
         self.version_cell()
         return self._array.view()
 
@@ -158,10 +161,10 @@ class Elements(Tensor):
     @property
     def mT(self) -> Tensor:
         """The last two dims exchanged."""
-        if self._array.ndim < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
-            )
+        refuse(
+            self._array.ndim < 2,
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.",
+        )
         return transpose(self, -2, -1)
 
     H = mH = mT
@@ -189,8 +192,7 @@ def number_of(tensor: Tensor, *, warned: bool = True) -> Any:
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
             "tensor.detach() first."
         )
-    if tensor._array.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
+    refuse(tensor._array.size != 1, "only one element tensors can be converted to Python scalars", ValueError)
     return tensor._array.item()
 
 

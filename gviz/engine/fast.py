@@ -21,8 +21,7 @@ from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.node import AccumulateGrad, next_seq
 from gviz.autograd.row import ARRAYS, ROWS, TENSORS, Row
-from gviz.autograd.saved import GONE, unpack
-from gviz.autograd.saved import keep as kept_of
+from gviz.autograd.saved import GONE, keep as kept_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.signatures import names
 

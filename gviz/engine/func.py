@@ -12,8 +12,7 @@ from typing import Any
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad as gradients
 from gviz.autograd.tensor import Tensor
-from gviz.numbers.words import absent
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["functional_call", "grad", "grad_and_value"]
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import TENSORS as call
-from gviz.autograd.row import named
+from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import wrap_dims
-from gviz.numbers.words import warn, warn_once
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, warn, warn_once
 from gviz.ops.rows import brief
 
 
@@ -23,8 +21,10 @@ def matrix_norm(
     self: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None
 ) -> Tensor:
     """Return the norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
-    if ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")}:
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    refuse(
+        ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")},
+        f"linalg.matrix_norm: Order {ord} not supported.",
+    )
     refuse(self.ndim < 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     dims = wrap_dims(dim, self.ndim)
     if ord == "fro":
@@ -55,10 +55,10 @@ def linalg_norm(
     self: Tensor, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None
 ) -> Tensor:
     """Return the norm of a vector or, where an order and two dims are given, of matrices."""
-    if ord is not None and dim is None and self.ndim not in {1, 2}:
-        raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D."
-        )
+    refuse(
+        ord is not None and dim is None and self.ndim not in {1, 2},
+        f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D.",
+    )
     if isinstance(ord, str) or (ord is not None and len(dim or self.shape) == 2):
         return matrix_norm(self, ord, dim or (-2, -1), keepdim, dtype=dtype)
     return call["vector_norm"](self, 2.0 if ord is None else ord, dim, keepdim, dtype)

@@ -12,6 +12,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
+from gviz.numbers.words import refuse
 from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
 from gviz.ops.rows import array_of
@@ -30,13 +31,11 @@ def quantile(
     self: Tensor, q: Operand, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
     """Return the values below which shares of the others lie: of everything, or along a dim."""
-    if self._array.dtype.kind != "f":
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    refuse(self._array.dtype.kind != "f", "quantile() input tensor must be either float or double dtype")
     if interpolation not in ROUNDED:
         raise RuntimeError(f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}")
     shares = np.asarray(array_of(q), self._array.dtype)
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    refuse(not ((shares >= 0) & (shares <= 1)).all(), f"quantile() q must be in the range [0, 1] but got {q}")
     values = self.reshape(-1) if dim is None and self.ndim != 1 else self
     axis = wrap_dim(dim or 0, values.ndim)
     shape = tuple(1 if i == axis else n for i, n in enumerate(values.shape) if keepdim or i != axis)
@@ -76,8 +75,9 @@ def searchsorted(
         )
         wanted = "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor"
         raise RuntimeError(f"torch.searchsorted(): boundaries tensor {wanted} {text}")
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    refuse(
+        side not in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+    )
     places = np.empty(values.shape, np.int32 if out_int32 else np.int64)
     for at in np.ndindex(rows.shape[:-1]):  # of a single row once: all values are its own
         places[at or ...] = np.searchsorted(
@@ -89,8 +89,7 @@ def searchsorted(
 @named("torch.bucketize")
 def bucketize(self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Any:
     """Return the number of the bucket that each value falls into."""
-    if boundaries.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    refuse(boundaries.ndim != 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
@@ -104,15 +103,16 @@ def isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = Fal
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Any:
     """Return the area under a line through points along a dim: all at one distance, or at places ``x``."""
     dim, told = wrap_dim(dim, y.ndim), "`y`" if x is None else "`x` or `y`"
-    if any(one is not None and one._array.dtype.kind == "b" for one in (x, y)):
-        raise RuntimeError(f"trapezoid: received a bool input for {told}, but bool is not supported")
+    refuse(
+        any(one is not None and one._array.dtype.kind == "b" for one in (x, y)),
+        f"trapezoid: received a bool input for {told}, but bool is not supported",
+    )
     if x is None:
         last = y.select(dim, -1)  # PyTorch's order of making them
         ends = TENSORS["mul_scalar"](y.select(dim, 0) + last, 0.5)
         return TENSORS["mul_scalar"](y.sum((dim,)) - ends, float(dx))
     if x.ndim == 1:
-        if len(x) != y.shape[dim]:
-            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+        refuse(len(x) != y.shape[dim], "trapezoid: There must be one `x` value for each sample point")
         x = x.view([-1 if i == dim else 1 for i in range(y.ndim)])
     x = x if x.ndim >= y.ndim else x.view((*(1,) * (y.ndim - x.ndim), *x.shape))
     slices = TENSORS["slice_row"]

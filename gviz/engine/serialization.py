@@ -28,7 +28,7 @@ from gviz.engine.nn.parameter import Parameter
 from gviz.errors import FileError
 from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["load", "save"]
 
@@ -40,11 +40,11 @@ def rebuild(
     """Return a tensor on a part of some memory. RuntimeError: it is not in there."""
     last = offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     needed = last if math.prod(size) else 0
-    if min((offset, *size, *stride)) < 0 or needed > flat.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for storage of "
-            f"{flat.size} elements"
-        )
+    refuse(
+        min((offset, *size, *stride)) < 0 or needed > flat.size,
+        f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for storage of "
+        f"{flat.size} elements",
+    )
     return made({}, flat, min(offset, flat.size), size, [step * flat.itemsize for step in stride], None, requires_grad)
 
 
@@ -138,8 +138,7 @@ def save(
     """
     is_path = isinstance(f, str | os.PathLike)
     folder, name = os.path.split(os.fspath(f)) if is_path else ("", "archive")
-    if folder and not os.path.isdir(folder):
-        raise RuntimeError(f"Parent directory {folder} does not exist.")
+    refuse(folder and not os.path.isdir(folder), f"Parent directory {folder} does not exist.")
     text, whole = io.BytesIO(), io.BytesIO()
     writer = Writer(text, pickle_protocol)
     writer.dump(obj)

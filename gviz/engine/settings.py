@@ -7,7 +7,7 @@ from typing import Any
 from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, Device, check_device
 from gviz.numbers.dtypes import ALL, set_default_dtype
-from gviz.numbers.words import type_name, warn_once
+from gviz.numbers.words import refuse, type_name, warn_once
 
 
 def set_default_device(device: Any) -> None:
@@ -30,8 +30,7 @@ def set_default_tensor_type(t: Any) -> None:
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."
     )
-    if not kind.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
+    refuse(not kind.is_floating_point, "only floating-point types are supported as the default type", TypeError)
     set_default_dtype(kind)
 
 
@@ -42,8 +41,7 @@ def get_num_threads() -> int:
 
 def set_num_threads(nthreads: int) -> None:
     """Change nothing. RuntimeError: it is not a positive number."""
-    if nthreads <= 0:
-        raise RuntimeError("set_num_threads expects a positive integer")
+    refuse(nthreads <= 0, "set_num_threads expects a positive integer")
 
 
 def set_float32_matmul_precision(precision: str) -> None:

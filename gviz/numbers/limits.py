@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gviz.numbers.dtypes import as_dtype, bool_, dtype, get_default_dtype
+from gviz.numbers.words import refuse
 
 
 class _Limits:
@@ -45,10 +46,11 @@ class finfo(_Limits):
 
     def __init__(self, type: dtype | None = None) -> None:
         of_type = as_dtype(get_default_dtype() if type is None else type).to_real()
-        if not of_type.is_floating_point:
-            raise TypeError(
-                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
-            )
+        refuse(
+            not of_type.is_floating_point,
+            "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'",
+            TypeError,
+        )
         numbers: Any = np.finfo(of_type.np)
         super().__init__(of_type, numbers, float)
         self.eps, self.tiny = float(numbers.eps), float(numbers.smallest_normal)
@@ -65,6 +67,9 @@ class iinfo(_Limits):
 
     def __init__(self, type: dtype) -> None:
         of_type = as_dtype(type)
-        if of_type is bool_ or of_type.np.kind in "fc":
-            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        refuse(
+            of_type is bool_ or of_type.np.kind in "fc",
+            "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'",
+            TypeError,
+        )
         super().__init__(of_type, np.iinfo(of_type.np), int)

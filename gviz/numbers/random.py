@@ -24,6 +24,7 @@ import numpy as np
 
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import cast, get_default_dtype, no_kernel, of
+from gviz.numbers.words import refuse
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
@@ -56,8 +57,7 @@ class Generator:
 
     def __init__(self, device: object = "cpu") -> None:
         """Begin at the seed that every new generator of PyTorch has."""
-        if str(device) != "cpu":
-            raise RuntimeError(f"gviz's engine computes on the CPU only; got a generator for device '{device}'")
+        refuse(str(device) != "cpu", f"gviz's engine computes on the CPU only; got a generator for device '{device}'")
         self.device = device
         self._begin(FIRST_SEED)
 
@@ -71,8 +71,7 @@ class Generator:
         if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type_text(seed)}")
         number = operator.index(seed)
-        if not -(1 << 63) <= number < 1 << 64:
-            raise ValueError("Overflow when unpacking long long")
+        refuse(not -(1 << 63) <= number < 1 << 64, "Overflow when unpacking long long", ValueError)
         self._begin(number % (1 << 64))
         return self
 
@@ -98,8 +97,7 @@ class Generator:
 
     @state.setter
     def state(self, state: Array) -> None:
-        if state.size != STATE.itemsize:
-            raise RuntimeError("RNG state is wrong size")
+        refuse(state.size != STATE.itemsize, "RNG state is wrong size")
         fields = np.frombuffer(state.tobytes(), STATE)[0]
         position = WORDS if fields["left"] == 1 else int(fields["next"])
         self._begin(int(fields["seed"]))
@@ -221,8 +219,7 @@ def randint(
     low: int, high: int, shape: Sequence[int], dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
     """Return integers from ``low`` up to, not including, ``high`` (``torch.randint``), int64 by default."""
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    refuse(low >= high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     source, count, span = generator or default_generator, math.prod(shape), high - low
     words = source.draw(count).astype(np.uint64) if span < WIDE_RANGE else source.draw_wide(count)
     # the sum wraps around in 64 bits, so it is right for a span beyond 2**63 too
@@ -242,8 +239,7 @@ def integers(shape: Sequence[int], dtype: DType, generator: Generator | None = N
 
 def randperm(n: int, generator: Generator | None = None) -> Array:
     """Return the integers 0 to ``n`` - 1 in random order (``torch.randperm``), int64."""
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    refuse(n < 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
     steps = max(n - 1, 0)
     offsets = (generator or default_generator).draw(steps) % np.arange(n, n - steps, -1, dtype=np.uint32)
     order = list(range(n))
@@ -261,8 +257,7 @@ def bernoulli(
     mask.
     """
     source, own = generator or default_generator, isinstance(p, np.ndarray)
-    if not np.all((p >= 0) & (p <= 1)):
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    refuse(not np.all((p >= 0) & (p <= 1)), f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     shape, wanted = (p.shape, float_type(p.dtype, "bernoulli_tensor_cpu_p_")) if own else (shape, FLOAT64)
     ones: Array = source.draw_unit(math.prod(shape), wanted).reshape(shape) < p
     return ones.astype(dtype or (wanted if own else get_default_dtype().np))

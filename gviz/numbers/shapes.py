@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from gviz.numbers.words import refuse
+
 
 def wrap_dim(dim: int, ndim: int) -> int:
     """Return a dimension counted from 0, whatever the sign it was given with; refuse one that is out of range."""
@@ -19,8 +21,7 @@ def wrap_dims(dims: Iterable[int], ndim: int) -> tuple[int, ...]:
     """Return several of them; refuse one that is named twice."""
     wrapped = [wrap_dim(dim, ndim) for dim in dims]
     for i, dim in enumerate(wrapped):
-        if dim in wrapped[:i]:
-            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+        refuse(dim in wrapped[:i], f"dim {dim} appears multiple times in the list of dims")
     return tuple(wrapped) if ndim else ()
 
 

@@ -31,6 +31,12 @@ def warn_once(message: str, kind: str = "") -> None:
         warn(message)
 
 
+def refuse(wrong: object, message: str, error: type[Exception] = RuntimeError) -> Any:
+    """Refuse a call with this message if something is wrong with it; else an expression may go on with ``or``."""
+    if wrong:
+        raise error(message)
+
+
 def no_memory(error: Any) -> Exception:
     """Return PyTorch's error for numpy's, which names the array that there was no room for; any other as it is."""
     if not hasattr(error, "shape"):

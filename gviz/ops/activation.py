@@ -11,7 +11,8 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.numbers import dtypes, random
-from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype, lacks
 from gviz.ops.joining import length_along
 from gviz.ops.rows import alike, brief, row
 
@@ -33,10 +34,10 @@ def slope(key, node, forward, formula, self=FLAT):
 
 def check_slope(name, slope, is_result):
     """Refuse to tell from the result of a function that falls below zero which input it had."""
-    if is_result and slope < 0:
-        raise RuntimeError(f"In-place {name} backward calculation is triggered with a negative slope which is not supported. "
-                           "This is caused by calling in-place forward function with a negative slope, please call "
-                           "out-of-place version instead.")
+    refuse(is_result and slope < 0,
+           f"In-place {name} backward calculation is triggered with a negative slope which is not supported. "
+           "This is caused by calling in-place forward function with a negative slope, please call "
+           "out-of-place version instead.")
 
 # ------------------------------------------------------------------ piecewise linear
 LEAKY, HARD = "leaky_relu_backward(grad, self, negative_slope, False)", "hardtanh_backward(grad, self, min_val, max_val)"
@@ -177,7 +178,8 @@ brief("F.tanhshrink", lambda input: input - tanh(input))
 
 @op("GeluBackward0", "F.gelu", check=lacks("GeluKernelImpl"), self=GELU)
 def gelu(self, *, approximate: str = "none"):
-    refuse(approximate not in ("none", "tanh"), f"gelu(): approximate argument must be either none or tanh, not {approximate}")
+    refuse(approximate not in ("none", "tanh"),
+           f"gelu(): approximate argument must be either none or tanh, not {approximate}")
     if approximate == "tanh":
         return 0.5 * self * (1 + np.tanh(ROOT * (self + 0.044715 * self**3)))
     return self * normal_below(self)

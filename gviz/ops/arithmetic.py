@@ -8,14 +8,14 @@ from gviz.autograd.modes import mode
 from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
-from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype, lacks
 from gviz.ops.rows import brief, called, fact, formula, function, row
 
 
 def check_sub(*operands):
     count, what = sum(np.asarray(v).dtype.kind == "b" for v in operands), "Negation" if len(operands) == 1 else "Subtraction"
-    if count == 2:
-        raise RuntimeError(f"{what}, the `-` operator, with two bool tensors is not supported. "
+    refuse(count == 2, f"{what}, the `-` operator, with two bool tensors is not supported. "
                            "Use the `^` or `logical_xor()` operator instead.")
     if count:
         raise RuntimeError(f"{what}, the `-` operator, {'with' if operands[1:] else 'on'} a bool tensor is not supported. "

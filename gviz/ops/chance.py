@@ -6,7 +6,8 @@ import numpy as np
 
 from gviz.autograd.row import op
 from gviz.numbers import random
-from gviz.ops.checks import lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import lacks
 from gviz.ops.rows import alike, row
 
 NONE = "zeros_like(grad)"
@@ -69,8 +70,9 @@ drawn("normal_std", "NormalBackward2", "torch.normal", lambda mean, std, *, gene
 def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator = None):
     refuse(self.ndim not in (1, 2), "multinomial(): prob_dist must be 1 or 2 dim")
     refuse(num_samples <= 0, "cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > self.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    refuse(not np.isfinite(self).all() or (self < 0).any(), "probability tensor contains either `inf`, `nan` or element < 0")
+    refuse(not replacement and num_samples > self.shape[-1],
+           "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    refuse(not np.isfinite(self).all() or (self < 0).any(),
+           "probability tensor contains either `inf`, `nan` or element < 0")
     refuse((self.sum(axis=-1) <= 0).any(), "invalid multinomial distribution (sum of probabilities <= 0)")
     return random.multinomial(self, num_samples, replacement, generator)

@@ -8,13 +8,9 @@ import numpy as np
 
 from gviz.autograd.row import everywhere
 from gviz.numbers import dtypes
+from gviz.numbers.words import refuse
 
-
-@everywhere
-def refuse(wrong: Any, message: str, error: Any = RuntimeError) -> None:
-    """Refuse a call with this message if something is wrong with it."""
-    if wrong:
-        raise error(message)
+everywhere(refuse)
 
 def check_one_dtype(first: Any, second: Any, message: str) -> None:
     """Refuse two dtypes that differ, by a message with places for their names."""

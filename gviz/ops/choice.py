@@ -7,8 +7,8 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import warn
-from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.numbers.words import refuse, warn
+from gviz.ops.checks import check_one_dtype, lacks
 from gviz.ops.rows import brief, formula, row
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from gviz.autograd.row import TENSORS, composite, everywhere, named, op
-from gviz.numbers.words import warn_once
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, warn_once
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
 
@@ -112,7 +111,8 @@ def check(x, weight, bias, padding, dilation, transposed, groups):
     """Refuse sizes that do not fit."""
     held, across = f"weight of size {list(weight.shape)}", weight.shape[1] * groups
     wanted, outs = (weight.shape[0], across) if transposed else (across, weight.shape[0])
-    refuse(weight.shape[0] % groups, f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+    refuse(weight.shape[0] % groups,
+           f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
            f"but got weight of size [{list(weight.shape)}] instead")
     if x.shape[1] != wanted:
         raise RuntimeError(f"Given {'transposed=1' if transposed else f'groups={groups}'}, {held}, expected "
@@ -145,7 +145,8 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     "transposed, output_padding, groups)")
 def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
                          mask):
-    refuse(not transposed and any(output_padding), "output_padding is not supported for non-transposed convolutions; got: "
+    refuse(not transposed and any(output_padding),
+           "output_padding is not supported for non-transposed convolutions; got: "
            + " ".join(map(str, output_padding)))
     space, options = input.shape[2:], (stride, each_way(padding, input.ndim - 2), dilation, groups)
     grad_output = np.ascontiguousarray(grad_output)  # that of a sum is one number everywhere, with which products are slow
@@ -221,9 +222,9 @@ def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, paddin
     refuse(isinstance(padding, str) and padding != "valid", f"Invalid padding string: '{padding}'")
     padding = (0,) if padding == "valid" else each_way(padding, dims)
     more = each_way(output_padding or 0, len(padding))
-    if transposed and any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)):
-        raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
-                           f"output_padding={more}, stride={stride} and dilation={dilation}")
+    refuse(transposed and any(m >= s and m >= d for m, s, d in zip(more, stride, dilation, strict=True)),
+           "output padding must be smaller than either stride or dilation, but got "
+           f"output_padding={more}, stride={stride} and dilation={dilation}")
     return TENSORS["convolution"](input, weight, bias, stride, padding, dilation, transposed, more, groups)
 
 def convolve_transposed(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
@@ -237,10 +238,11 @@ def name_over(dims, name, function):
     @named(f"F.{name}{dims}d torch.{name}{dims}d")
     @wraps(function)
     def run(input, weight, *rest: Any):
-        if input.ndim not in (dims + 1, dims + 2):
-            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}{dims}d, but got "
-                               f"input of size: {list(input.shape)}")
-        refuse(weight.ndim != dims + 2, f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
+        refuse(input.ndim not in (dims + 1, dims + 2),
+               f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}{dims}d, but got "
+               f"input of size: {list(input.shape)}")
+        refuse(weight.ndim != dims + 2,
+               f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
                f"{list(weight.shape)}, but got {dims + 2}-dimensional input of size {list(input.shape)} instead")
         return function(input, weight, *rest)
 

@@ -8,8 +8,7 @@ from gviz.autograd.inplace import in_place
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import warn_once
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, warn_once
 from gviz.ops.rows import row
 
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")

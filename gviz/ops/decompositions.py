@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import composite, op
-from gviz.numbers.words import LinAlgError
-from gviz.ops.checks import refuse
+from gviz.numbers.words import LinAlgError, refuse
 from gviz.ops.rows import brief, formula
 from gviz.ops.solving import by_columns, check_matrix, of_batch
 
@@ -93,7 +92,8 @@ formula("antisymmetric", lambda value: value - transpose(value, -2, -1))
 @op("LinalgQrBackward0", "linalg.qr", promote="none", outputs=("Q", "R"), A="qr_backward(grad[0], grad[1], Q, R, mode)")
 def linalg_qr(A, mode: str = "reduced"):
     check_matrix(A, "linalg.qr", square=False)
-    refuse(mode not in ("reduced", "r", "complete"), f"qr received unrecognized mode '{mode}' but expected one of 'reduced' "
+    refuse(mode not in ("reduced", "r", "complete"),
+           f"qr received unrecognized mode '{mode}' but expected one of 'reduced' "
            "(default), 'r', or 'complete'")
     if mode == "r":
         return np.zeros((0,), A.dtype), by_columns(np.linalg.qr(A, "r"))

@@ -6,6 +6,7 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.numbers.shapes import broadcast_shape
+from gviz.numbers.words import refuse
 from gviz.ops.checks import check_one_dtype
 from gviz.ops.convolution import portions
 from gviz.ops.rows import formula, row
@@ -14,8 +15,8 @@ from gviz.ops.rows import formula, row
 @composite("torch.cdist")
 def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
     """Return the distance of each row to each row of another matrix, or batch of matrices."""
-    if min(len(x1.shape), len(x2.shape)) < 2:
-        raise RuntimeError(f"cdist only supports at least 2D tensors, got: {len(x1.shape)}D and {len(x2.shape)}D")
+    refuse(min(len(x1.shape), len(x2.shape)) < 2,
+           f"cdist only supports at least 2D tensors, got: {len(x1.shape)}D and {len(x2.shape)}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     refuse(p < 0, f"cdist only supports non-negative p values, but got p = {p}")

@@ -9,7 +9,8 @@ import numpy as np
 
 from gviz.autograd.row import composite, named, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import check_one_dtype, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype
 from gviz.ops.rows import alike, formula, row
 
 

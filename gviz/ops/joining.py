@@ -8,7 +8,7 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse
 from gviz.ops.rows import brief, formula
 
 
@@ -16,15 +16,13 @@ from gviz.ops.rows import brief, formula
 @op("CatBackward0", "torch.cat torch.concat torch.concatenate", lists=("tensors",), hidden=("tensors_sym_sizes",),
     tensors="cat_backward(grad, dim, tensors_sym_sizes)")
 def cat(tensors: Tensors, dim: int = 0):
-    if not tensors:
-        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    refuse(not tensors, "torch.cat(): expected a non-empty list of Tensors", ValueError)
     kept = [a for a in tensors if a.shape != (0,)]  # empty vectors are left out, whatever the dims of the others
     if not kept:
         return tensors[0].copy()
     first, axis = kept[0], wrap_dim(dim, kept[0].ndim)
     for i, a in enumerate(tensors):
-        if not a.ndim:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+        refuse(not a.ndim, f"zero-dimensional tensor (at position {i}) cannot be concatenated")
         if a.shape == (0,):
             continue
         if a.ndim != first.ndim:
@@ -65,8 +63,8 @@ def listed(tensors, name):
     """Return the tensors of a call that takes several, or a list of them; refuse anything else."""
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
     for i, one in enumerate(several):
-        if not hasattr(one, "shape"):
-            raise TypeError(f"{name}(): expected Tensor as element {i} in argument 0, but got {type(one).__name__}")
+        refuse(not hasattr(one, "shape"),
+               f"{name}(): expected Tensor as element {i} in argument 0, but got {type(one).__name__}", TypeError)
     return several
 @composite
 def widened(tensors, count):
@@ -115,15 +113,15 @@ SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
 @op("SplitBackward0", view=True, outputs=("...",), self=SPLIT.format("split_size"))
 def split_size(self, split_size, dim=0):
     length, dim = length_along(self, dim, "split"), wrap_dim(dim, self.ndim)
-    if split_size < 0 or (split_size == 0 and length):
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    refuse(split_size < 0 or (split_size == 0 and length),
+           f"split expects split_size be non-negative, but got split_size={split_size}")
     return pieces(self, piece_sizes(split_size, length), dim)
 @op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     length, given, dim = length_along(self, dim, "split"), dim, wrap_dim(dim, self.ndim)
-    if sum(split_sizes) != length or min(split_sizes, default=0) < 0:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
-                           f"dimension {given}), but got split_sizes={list(split_sizes)}")
+    refuse(sum(split_sizes) != length or min(split_sizes, default=0) < 0,
+           f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+           f"dimension {given}), but got split_sizes={list(split_sizes)}")
     return pieces(self, split_sizes, dim)
 
 
@@ -165,7 +163,8 @@ def tensor_split(self, indices_or_sections: Any, dim: int = 0):
 @composite
 def evenly_split(self, cuts, name, dim, rank):
     """Return the pieces along a dim (or the last one) of a tensor with so many dims at least."""
-    refuse(len(self.shape) < rank, f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
+    refuse(len(self.shape) < rank,
+           f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
            f"{len(self.shape)} dimensions!")
     dim = min(dim, len(self.shape) - 1)
     if isinstance(cuts, int) and (cuts <= 0 or self.shape[dim] % cuts):

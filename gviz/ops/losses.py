@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import ARRAYS, TENSORS, composite, op
-from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype, lacks
 from gviz.ops.reduction import add_up, average
 from gviz.ops.rows import formula, row
 
@@ -144,7 +145,8 @@ def picked(self, target, weight, ignore_index):
     """Return each example's class as an index along the classes, what it weighs, and the dimension of the classes."""
     axis = 0 if self.ndim == 1 else 1
     if self.ndim == 1:  # the class of one example may be a list of one
-        refuse(target.size != 1, f"nll_loss(): 1D target must have size 1, but got target size: {target.size}", ValueError)
+        refuse(target.size != 1,
+               f"nll_loss(): 1D target must have size 1, but got target size: {target.size}", ValueError)
         target = target.reshape(())
     index = np.where(ignored := target == ignore_index, 0, target)
     if (wrong := index[(index < 0) | (index >= self.shape[axis])]).size:

@@ -7,7 +7,8 @@ import numpy as np
 from gviz.autograd.row import ARRAYS, composite, everywhere, op
 from gviz.numbers.dtypes import of
 from gviz.numbers.shapes import broadcast_shape
-from gviz.ops.checks import check_one_dtype, lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype, lacks
 from gviz.ops.rows import array_of, brief, fact, formula, row
 
 everywhere(broadcast_shape)

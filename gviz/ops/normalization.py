@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import composite, op
-from gviz.ops.checks import lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import lacks
 
 
 def one_dtype(kernel):

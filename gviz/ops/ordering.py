@@ -6,7 +6,8 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import lacks
 from gviz.ops.reduction import PLACES, SELECTED, SHARED, axes_of, refuse_nothing, searched
 from gviz.ops.rows import brief
 

@@ -9,7 +9,8 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number, of
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
-from gviz.ops.checks import check_one_dtype, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype
 from gviz.ops.indexing import add_at, at
 from gviz.ops.rows import formula, row
 
@@ -41,10 +42,11 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
     check_index(self, dim, index, "index_add_")
     check_one_dtype(self, source, "index_add_(): self ({}) and source ({}) must have the same scalar type")
     axis = wrap_dim(dim, self.ndim)
-    if source.ndim and self.ndim and np.delete(self.shape, axis).tolist() != np.delete(source.shape, axis).tolist():
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. "
-                           f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
-    refuse(index.size != (count := source.shape[axis] if source.ndim else 1), f"index_add_(): Number of indices ({index.size}) "
+    refuse(source.ndim and self.ndim and np.delete(self.shape, axis).tolist() != np.delete(source.shape, axis).tolist(),
+           "source tensor shape must match self tensor shape, excluding the specified dimension. "
+           f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
+    refuse(index.size != (count := source.shape[axis] if source.ndim else 1),
+           f"index_add_(): Number of indices ({index.size}) "
            f"should be equal to source.size(dim): ({count}), for dim: {axis}")
     return written(self, dim, index, source if alpha == 1 else source * number(alpha, source.dtype), add_at)
 

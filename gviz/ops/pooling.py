@@ -10,7 +10,8 @@ import numpy as np
 
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import TENSORS, composite, named, op
-from gviz.ops.checks import lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import lacks
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.indexing import add_at, at
 from gviz.ops.rows import row
@@ -28,11 +29,11 @@ def seen_in(array, kernel, stride, padding, dilation, ceil_mode, fill):
     """Return all windows of an array (..., c, *space) as (n, c, *out, *kernel), with ``fill`` (None: its edge) around it."""
     sizes = array.shape[-len(kernel) :]
     for p, k, d, s in zip(padding, kernel, dilation, stride, strict=True):
-        if min(k, d, s) < 1 or p < 0:
-            raise RuntimeError(f"kernel_size={k}, stride={s} and dilation={d} should be greater than zero, pad={p} not less")
-        if p * 2 > (k - 1) * d + 1:
-            raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
-                               f"dilation={d}")
+        refuse(min(k, d, s) < 1 or p < 0,
+               f"kernel_size={k}, stride={s} and dilation={d} should be greater than zero, pad={p} not less")
+        refuse(p * 2 > (k - 1) * d + 1,
+               f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+               f"dilation={d}")
     out = [pooled_size(*facts, ceil_mode) for facts in zip(sizes, kernel, stride, padding, dilation, strict=True)]
     if min(out) < 1:
         given, small = ("x".join(map(str, (array.shape[-len(kernel) - 1], *lengths))) for lengths in (sizes, out))
@@ -180,8 +181,8 @@ stored("adaptive_max_pool2d", "AdaptiveMaxPool2D", largest_of_shares,
 # ------------------------------------------------------------------ public forms: over one, two or three dimensions
 def pooled(key, dims, input, *sizes: Any, options=()):
     """Return what a row gives, for sizes with what they are along a height: over one dimension, that of an image one high."""
-    if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    refuse(input.ndim not in (dims + 1, dims + 2),
+           f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     if dims > 1:
         return TENSORS[key](input, *(each_way(size, dims) for size, _ in sizes), *options)
     result = TENSORS[key](input.unsqueeze(-2), *((flat, *each_way(size, 1)) for size, flat in sizes), *options)
@@ -189,8 +190,8 @@ def pooled(key, dims, input, *sizes: Any, options=()):
 
 def filled(name, dims, input, output_size):
     """Return the sizes of an adaptive pooling along the last dimensions; where one is None it is the input's."""
-    if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}{dims}d(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}")
+    refuse(input.ndim not in (dims + 1, dims + 2),
+           f"{name}{dims}d(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input.shape)}")
     sizes = each_way(output_size, dims)
     return tuple(have if size is None else size for size, have in zip(sizes, input.shape[-dims:], strict=True))
 
@@ -241,7 +242,7 @@ for dims in (1, 2, 3):
 @op("ConstantPadNdBackward0", self="constant_pad_nd(grad, negated(pad), 0)")
 def constant_pad_nd(self, pad, value=0):
     pairs = [(0, 0)] * (self.ndim - len(pad) // 2) + [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
-    if any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)):
-        raise RuntimeError("narrow(): length must be non-negative.")
+    refuse(any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)),
+           "narrow(): length must be non-negative.")
     cut = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
     return np.pad(np.asarray(cut, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)

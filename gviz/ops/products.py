@@ -6,7 +6,8 @@ import numpy as np
 
 from gviz.autograd.row import composite, op
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import check_one_dtype, check_square, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import check_one_dtype, check_square
 from gviz.ops.rows import row
 
 
@@ -16,7 +17,8 @@ def linalg_cross(self, other, *, dim: int = -1):
     axis = wrap_dim(dim, self.ndim)
     refuse(self.ndim != other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     ours, theirs = self.shape[axis], other.shape[axis]
-    refuse((ours, theirs) != (3, 3), f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
+    refuse((ours, theirs) != (3, 3),
+           f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     (a, b, c), (x, y, z) = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
 

@@ -7,8 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gviz.autograd.row import ARRAYS, composite, everywhere, named, op
 from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
-from gviz.numbers.words import warn
-from gviz.ops.checks import lacks, refuse
+from gviz.numbers.words import refuse, warn
+from gviz.ops.checks import lacks
 from gviz.ops.joining import listed
 from gviz.ops.reduction import summed
 from gviz.ops.rows import alike, array_of, brief, fact, row
@@ -19,8 +19,8 @@ everywhere(broadcast_shape)
 # ------------------------------------------------------------------ copies side by side
 @op("RepeatBackward0", ".repeat", self="repeat_backward(grad, repeats, self_sym_sizes)")
 def repeat(self, repeats: Size):
-    if len(repeats) < self.ndim:
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    refuse(len(repeats) < self.ndim,
+           "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return np.tile(self, repeats)
 @composite
 def repeat_backward(grad, repeats, sizes):
@@ -39,7 +39,8 @@ def repeat_backward(grad, repeats, sizes):
 brief(".tile torch.tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
 @composite(".repeat_interleave torch.repeat_interleave")
 def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
-    refuse(isinstance(repeats, float), "repeat_interleave(): argument 'repeats' must be int or Tensor, not float", TypeError)
+    refuse(isinstance(repeats, float),
+           "repeat_interleave(): argument 'repeats' must be int or Tensor, not float", TypeError)
     if dim is None:
         self, dim = self if len(self.shape) == 1 else reshape(self, (-1,)), 0
     shape, dim = tuple(self.shape), wrap_dim(dim, len(self.shape))
@@ -60,7 +61,8 @@ brief("flipud", lambda self: refuse(not self.ndim, "Input must be >= 1-d.") or f
 fact("negated", lambda numbers: tuple(-n for n in numbers))
 @op("RollBackward0", "roll", self="roll(grad, negated(reversed(shifts)), tuple(reversed(dims)))")
 def roll(self, shifts: Ints, dims: Ints = ()):
-    refuse(len(shifts) != (len(dims) or 1), f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    refuse(len(shifts) != (len(dims) or 1),
+           f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     return np.asarray(np.roll(self, shifts, [wrap_dim(d, self.ndim) for d in dims] if dims else None), order="C")
 @op("Rot90Backward0", "rot90", self="rot90(grad, -k, dims)")
 def rot90(self, k: int = 1, dims: Size = (0, 1)):
@@ -118,7 +120,8 @@ row("diagonal_places", None, lambda self, sizes: np.arange(0, sizes[0] * sizes[1
 def unfold(self, dimension: int, size: int, step: int):
     dim = wrap_dim(dimension, self.ndim)
     refuse(step <= 0, f"step is {step} but must be > 0")
-    refuse(size > self.shape[dim], f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
+    refuse(size > self.shape[dim],
+           f"maximum size for tensor at dimension {dim} is {self.shape[dim]} but size is {size}")
     return sliding_window_view(self, size, dim, writeable=True)[(slice(None),) * dim + (slice(None, None, step),)]
 @op("UnfoldBackwardBackward0", grad_in="unfold(grad, dim, size, step)")
 def unfold_backward(grad_in, input_sizes, dim, size, step):
@@ -134,9 +137,10 @@ def broadcast_tensors(*tensors: Any):
 @named("torch.meshgrid")
 def meshgrid(*tensors, indexing: str | None = None):
     vectors = listed(tensors, "meshgrid")
-    if not vectors or any(len(one.shape) > 1 or one.dtype != vectors[0].dtype for one in vectors):
-        raise RuntimeError("torch.meshgrid: expected 0D or 1D tensors of one dtype, at least one")
-    refuse(indexing not in (None, "ij", "xy"), f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}")
+    refuse(not vectors or any(len(one.shape) > 1 or one.dtype != vectors[0].dtype for one in vectors),
+           "torch.meshgrid: expected 0D or 1D tensors of one dtype, at least one")
+    refuse(indexing not in (None, "ij", "xy"),
+           f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}")
     if indexing is None:
         warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     order = (1, 0, *range(2, len(vectors))) if indexing == "xy" and vectors[1:] else range(len(vectors))
@@ -146,7 +150,8 @@ def meshgrid(*tensors, indexing: str | None = None):
 
 @composite("diff")
 def diff(self, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
-    refuse(n < 0 or not self.shape, f"diff(): order must be non-negative and input at least one-dimensional, but got n = {n}")
+    refuse(n < 0 or not self.shape,
+           f"diff(): order must be non-negative and input at least one-dimensional, but got n = {n}")
     if not n:
         return copy_into(zeros_like(self), self)
     if not prepend is append is None:

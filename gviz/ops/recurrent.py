@@ -10,7 +10,7 @@ import numpy as np
 from gviz.autograd.modes import mode
 from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, op
 from gviz.autograd.tensor import from_array
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse
 from gviz.ops.rows import array_of
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
@@ -109,7 +109,8 @@ def pack_padded_sequence(input, lengths, batch_first):
     refuse(len(lengths) != steps.shape[1], f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} "
            f"(batch_size={steps.shape[1]})")
     refuse((np.diff(lengths) > 0).any(), UNSORTED)
-    refuse(lengths[-1] <= 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+    refuse(lengths[-1] <= 0,
+           "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     sizes = (lengths > np.arange(lengths[0])[:, None]).sum(1)
     return np.concatenate([step[:size] for step, size in zip(steps, sizes, strict=False)]), sizes
 

@@ -9,7 +9,7 @@ import numpy as np
 from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.dtypes import no_kernel, of
 from gviz.numbers.shapes import wrap_dim, wrap_dims
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse
 from gviz.ops.rows import brief, formula, row
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.row import TENSORS, named, op
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse
 from gviz.ops.convolution import each_way, folded, padded, windows
 from gviz.ops.indexing import at
 from gviz.ops.rows import row
@@ -91,9 +91,11 @@ def im2col(self, kernel_size, dilation, padding, stride):
 @op("Col2ImBackward0", self="im2col(grad, kernel_size, dilation, padding, stride)")
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     area, (rows, cols) = kernel_size[0] * kernel_size[1], blocks_of(output_size, kernel_size, dilation, padding, stride)
-    refuse(self.shape[-2] % area, "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+    refuse(self.shape[-2] % area,
+           "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
            f"input.size(1)={self.shape[-2]} and kernel_size={kernel_size}.")
-    refuse(self.shape[-1] != rows * cols, f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, "
+    refuse(self.shape[-1] != rows * cols,
+           f"Given output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, "
            f"padding={padding}, stride={stride}, expected size of input's dimension 2 to match the calculated "
            f"number of sliding blocks {rows} * {cols} = {rows * cols}, but got input.size(2)={self.shape[-1]}.")
     parts = self.reshape(*self.shape[:-2], self.shape[-2] // area, *kernel_size, rows, cols)
@@ -102,7 +104,8 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 def blocks_of(space, *sizes: Any):
     """Return how many windows there are along each dimension."""
     high, wide = sizes[-1]
-    refuse(min(high, wide) < 1, f"stride should be greater than zero, but got stride_height: {high} stride_width: {wide}")
+    refuse(min(high, wide) < 1,
+           f"stride should be greater than zero, but got stride_height: {high} stride_width: {wide}")
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(space, *sizes, strict=True))
 
 @named("F.unfold")
@@ -128,7 +131,8 @@ def pixel_shuffle(self, upscale_factor: int):
 
 @op("PixelUnshuffleBackward0", "F.pixel_unshuffle torch.pixel_unshuffle", self="pixel_shuffle(grad, downscale_factor)")
 def pixel_unshuffle(self, downscale_factor: int):
-    refuse(self.ndim < 3, f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} "
+    refuse(self.ndim < 3,
+           f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} "
            "dimension(s)")
     r, (channels, height, width) = downscale_factor, self.shape[-3:]
     for side, size, place in (("height", height, 2), ("width", width, 1)):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.checks import lacks, refuse
+from gviz.numbers.words import refuse
+from gviz.ops.checks import lacks
 from gviz.ops.resampling import given_back, taken
 from gviz.ops.rows import row
 
@@ -40,7 +41,8 @@ def cubic(size, out, scale, align_corners, kind):
 
 def taps_of(sizes, output_size, scales, rule, kind, align_corners=False):
     """Return the taps of each dimension; what keeps its size is taken as it is, but by a cubic."""
-    refuse(min(output_size) < 1, f"Input and output sizes should be greater than 0, but got output size {list(output_size)}")
+    refuse(min(output_size) < 1,
+           f"Input and output sizes should be greater than 0, but got output size {list(output_size)}")
     facts = zip(sizes[-len(scales) :], output_size, scales, strict=True)
     return [[(np.arange(o), None)] if n == o and rule is not cubic else rule(n, o, s, align_corners, kind) for n, o, s in facts]
 

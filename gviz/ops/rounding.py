@@ -6,8 +6,9 @@ import numpy as np
 
 from gviz.autograd.row import ARRAYS, composite, op
 from gviz.numbers.dtypes import no_kernel
+from gviz.numbers.words import refuse
 from gviz.ops.arithmetic import alike
-from gviz.ops.checks import lacks, refuse
+from gviz.ops.checks import lacks
 from gviz.ops.rows import brief, row
 
 FLAT = "zeros_like(grad)"
@@ -27,8 +28,8 @@ def round_decimals(self, *, decimals: int = 0):
     self="grad / other if rounding_mode is None else zeros_like(grad)",
     other="div_backward_other(grad, self, other) if rounding_mode is None else zeros_like(grad)")
 def div_mode(self, other, *, rounding_mode: str | None):
-    if rounding_mode not in (None, "trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    refuse(rounding_mode not in (None, "trunc", "floor"),
+           f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     if rounding_mode is None:
         return np.true_divide(self, other)
     check_divisor(f"div_{rounding_mode}_cpu", self, other)

@@ -10,7 +10,7 @@ import numpy as np
 from gviz.autograd.row import composite, op
 from gviz.numbers.dtypes import number
 from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse
 
 
 def places(self, dim, index, src=None, name="scatter"):

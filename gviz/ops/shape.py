@@ -11,8 +11,7 @@ from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim, wrap_dims
-from gviz.numbers.words import type_name
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, type_name
 from gviz.ops.rows import alike, array_of, brief, fact, row
 
 everywhere(wrap_dim)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.row import composite, op
-from gviz.numbers.words import type_name
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, type_name
 from gviz.ops.indexing import add_at
 
 BAGS = ("sum", "mean", "max")
@@ -26,7 +25,8 @@ def check_indices(indices, function):
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     refuse(weight.ndim != 2, "'weight' must be 2-D")
     check_indices(indices, "embedding")
-    refuse(indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]), "index out of range in self", IndexError)
+    refuse(indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]),
+           "index out of range in self", IndexError)
     return weight[indices]
 
 @op("EmbeddingDenseBackwardBackward0", nondiff=("indices",), promote="none",
@@ -56,7 +56,8 @@ def bags_of(offsets, count):
 def check_bags(weight, indices, offsets, weights):
     """Refuse bags that begin nowhere, rows that are not there, and weights of another type."""
     count, (first, last) = len(indices), (offsets[0], offsets[-1]) if len(offsets) else (0, 0)
-    refuse(first != 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+    refuse(first != 0,
+           "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
            f"However, got {first}")
     refuse(last > count, f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {last}")
     refuse((np.diff(offsets) < 0).any(), "Expected i < index_size to be true, but got false.")

@@ -12,8 +12,7 @@ from gviz.autograd.call import OPERANDS, plain_number
 from gviz.autograd.row import NUMBERS
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import OF_PYTHON, as_dtype
-from gviz.numbers.dtypes import dtype as DtypeClass
+from gviz.numbers.dtypes import OF_PYTHON, as_dtype, dtype as DtypeClass
 from gviz.numbers.random import Generator
 
 NO_VALUE: Any = object()

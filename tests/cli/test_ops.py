@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from names_of_torch import FILE, MODULES
-from names_of_torch import text as names_of_this_torch
+from names_of_torch import FILE, MODULES, text as names_of_this_torch
 from program import SAMPLES, Program
 
 from gviz import engine

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gviz import SourceOptions, read
-from gviz import engine as torch
+from gviz import SourceOptions, engine as torch, read
 from gviz.errors import SourceError
 from gviz.explain.local import with_formula
 from gviz.explain.paths import Chain, find_paths

@@ -19,8 +19,7 @@ from gviz.autograd.row import ROWS
 from gviz.explain.local import Local, local_derivative, with_formula, with_symbols
 from gviz.flow import flow_of
 from gviz.graphs import Edge, Graph, Node
-from gviz.passes.formulas import read as formula
-from gviz.passes.formulas import written
+from gviz.passes.formulas import read as formula, written
 from gviz.passes.operands import rows
 from gviz.sources import SourceOptions
 from gviz.walk import walk

@@ -8,8 +8,7 @@ import time
 import pytest
 from gold import assert_gold
 from graphs import article, chain, every_kind
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from gviz.errors import RenderError
 from gviz.graphs import Edge, Graph, Node, Value

@@ -12,8 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from fuzzing import guarded, relaxed
 from graphs import article, chain, every_kind
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from program import SAMPLES
 from scripts import Folder
 

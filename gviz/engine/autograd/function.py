@@ -18,7 +18,7 @@ from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import FREED
 from gviz.engine.autograd.packing import raw_saved_tensors
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import absent, warn
+from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -65,8 +65,7 @@ class BackwardCFunction(FunctionCtx, Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What ``save_for_backward`` kept, unless backward has freed it, or it was modified in place since."""
-        if self._kept is GONE:
-            raise RuntimeError(FREED)
+        refuse(self._kept is GONE, FREED)
         return tuple(unpack(self, one) for one in self._kept or ())
 
     @property
@@ -94,10 +93,10 @@ class BackwardCFunction(FunctionCtx, Node):
         )
         if len(results) > count and all(one is None for one in results[count:]):
             results = results[:count]
-        if len(results) != count:
-            raise RuntimeError(
-                f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})"
-            )
+        refuse(
+            len(results) != count,
+            f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})",
+        )
         for i, one in enumerate(results):
             if one is not None and i not in self._input_places:
                 raise RuntimeError(
@@ -221,11 +220,11 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
     )
     for one in node.dirty_tensors:
         one.version_cell().count += 1
-        if all(one is not o for o in outputs):
-            raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-                "modified inplace must all be outputs of the Function."
-            )
+        refuse(
+            all(one is not o for o in outputs),
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "modified inplace must all be outputs of the Function.",
+        )
     made: list[Any] = []
     for i, one in enumerate(outputs):
         flows = wanted and isinstance(one, Tensor) and one._array.dtype.kind in "fc"
@@ -280,11 +279,12 @@ def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
 
 def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
     """Refuse an input that a Function must not write: a leaf, or a view that must not be written."""
-    if one.requires_grad and one._edge.__class__ is not tuple:
-        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    refuse(
+        one.requires_grad and one._edge.__class__ is not tuple,
+        "a leaf Variable that requires grad has been used in an in-place operation.",
+    )
     if one._is_view():
-        if len(outputs) > 1:
-            raise RuntimeError(WRITTEN_VIEW)
+        refuse(len(outputs) > 1, WRITTEN_VIEW)
         refuse_view(one)
 
 

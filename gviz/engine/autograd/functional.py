@@ -13,7 +13,7 @@ from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -62,10 +62,11 @@ def run(func: Callable[..., Any], leaves: tuple[Any, ...], name: str, *, strict:
     several, outputs = as_tuple(func(*leaves), "outputs of the user-provided function", name)
     refuse_independent(outputs, "outputs", strict=strict)
     if name in ("hessian", "hvp", "vhp"):
-        if several:
-            raise RuntimeError(f"The function given to {name} should return a single Tensor")
-        if outputs[0]._array.size != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+        refuse(several, f"The function given to {name} should return a single Tensor")
+        refuse(
+            outputs[0]._array.size != 1,
+            f"The Tensor returned by the function given to {name} should contain a single element",
+        )
     return several, outputs
 
 
@@ -133,8 +134,11 @@ def jacobian(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.jacobian.html
     """
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    refuse(
+        strategy not in ("forward-mode", "reverse-mode"),
+        'Expected strategy to be either "forward-mode" or "reverse-mode".',
+        AssertionError,
+    )
     several_in, given = as_tuple(inputs, "inputs", "jacobian")
     rows = []
     with enable_grad():

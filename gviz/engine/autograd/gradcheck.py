@@ -10,7 +10,7 @@ import numpy as np
 from gviz.autograd.requests import grad
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -33,10 +33,16 @@ def gradcheck(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
     """
-    if check_forward_ad:
-        raise NotImplementedError("gviz has no forward mode of differentiation; gviz render --engine torch has")
-    if not check_backward_ad:
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    refuse(
+        check_forward_ad,
+        "gviz has no forward mode of differentiation; gviz render --engine torch has",
+        NotImplementedError,
+    )
+    refuse(
+        not check_backward_ad,
+        "Expected at least one of check_forward_ad or check_backward_ad to be True",
+        AssertionError,
+    )
     given = as_tuple(inputs)
     wanted = checked(given)
     try:
@@ -71,17 +77,18 @@ def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
                 f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. "
             )
-        if any(step <= 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
-            raise RuntimeError(
-                f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
-                "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
-                "passing it to gradcheck."
-            )
-        tensor._array = array if array.flags.writeable else array.copy()
-    if not wanted:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        refuse(
+            any(step <= 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)),
+            f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
+            "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+            "passing it to gradcheck.",
         )
+        tensor._array = array if array.flags.writeable else array.copy()
+    refuse(
+        not wanted,
+        "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.",
+        ValueError,
+    )
     return [tensor for _, tensor in wanted]
 
 
@@ -92,16 +99,20 @@ def compare(
     given = as_tuple(func(*inputs))
     flowing = [(place, one) for place, one in enumerate(given) if one.requires_grad]
     slopes = [differences(func, inputs, given, tensor, eps) for tensor in wanted]
-    if not flowing and any(slope.any() for rows in slopes for slope in rows):
-        raise GradcheckError("Numerical gradient for function expected to be zero")
+    refuse(
+        not flowing and any(slope.any() for rows in slopes for slope in rows),
+        "Numerical gradient for function expected to be zero",
+        GradcheckError,
+    )
     for number, (place, out) in enumerate(flowing):
         found, again = (derivatives(out, wanted) for _ in range(2))
-        if any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(found, again, strict=True)):
-            raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
-                f"was {twice}."
-            )
+        refuse(
+            any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(found, again, strict=True)),
+            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+            "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
+            f"was {twice}.",
+            GradcheckError,
+        )
         for position, (rows, by_backward) in enumerate(zip(slopes, found, strict=True)):
             if not np.allclose(by_backward, rows[place], *close):
                 raise GradcheckError(
@@ -148,8 +159,11 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
     """Refuse a backward that gives something for a gradient of zero."""
     zeros = [from_array(np.zeros_like(o._array), None) for o in outputs]
     for one in grad(outputs, wanted, zeros, allow_unused=True) if outputs else ():
-        if one is not None and not (np.allclose(one._array, 0) if masked else not one._array.any()):
-            raise GradcheckError("backward not multiplied by grad_output")
+        refuse(
+            one is not None and not (np.allclose(one._array, 0) if masked else not one._array.any()),
+            "backward not multiplied by grad_output",
+            GradcheckError,
+        )
 
 
 def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
@@ -177,8 +191,11 @@ def gradgradcheck(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradgradcheck.html
     """
-    if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    refuse(
+        not (check_fwd_over_rev or check_rev_over_rev),
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
+        AssertionError,
+    )
     given = as_tuple(inputs)
     if grad_outputs is None:
         likes: list[Any] = [from_array(np.zeros_like(o._array), None) for o in differentiable(func(*given))]

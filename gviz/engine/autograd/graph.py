@@ -17,7 +17,7 @@ from gviz.engine.autograd.packing import (
     disable_saved_tensors_hooks,
     saved_tensors_hooks,
 )
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
@@ -33,8 +33,10 @@ Node.register(node.Node)
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Return the edge of a tensor that requires a gradient."""
-    if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    refuse(
+        not tensor.requires_grad,
+        "It is not possible to get the gradient edge for a Tensor that does not require gradients",
+    )
     edge = edge_of(tensor)
     if edge is None:  # a view that was made where nothing is recorded
         raise AssertionError("Expected gradient function to be set")
@@ -72,8 +74,7 @@ def register_multi_grad_hook(
 
     Source: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.register_multi_grad_hook
     """
-    if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    refuse(mode not in ("all", "any"), f"Expects mode to be one of ('all', 'any') but got {mode}", ValueError)
     if mode == "any":
         ran: list[Any] = [None]
 
@@ -85,8 +86,7 @@ def register_multi_grad_hook(
         return _MultiHandle(
             *(place for one in tensors if one.requires_grad for place in one.register_hook(first).places)
         )
-    if not all(tensor.requires_grad for tensor in tensors):
-        raise AssertionError("Expected gradient function to be set")
+    refuse(not all(tensor.requires_grad for tensor in tensors), "Expected gradient function to be set", AssertionError)
     nodes = [place_of(tensor)[0] for tensor in tensors]
     arrived: dict[int, dict[int, Any]] = {}
 

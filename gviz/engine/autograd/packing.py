@@ -13,6 +13,7 @@ from gviz.autograd.node import Node
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
+from gviz.numbers.words import refuse
 
 __all__ = [
     "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",
@@ -65,8 +66,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self.tid_to_weakhandle: WeakValueDictionary[int, Handle] = WeakValueDictionary()
 
     def __enter__(self) -> Self:
-        if mode.writing is not None:
-            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        refuse(mode.writing is not None, "allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
         mode.writing = self.copy
         return self
@@ -92,8 +92,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         tensor = self.cloned.get(handle, self.original.get(handle))
         if tensor is None:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
-                "recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
             )
         return tensor
 
@@ -162,8 +162,7 @@ class SavedTensor:
         if value is GONE:
             reason = FREED.partition(". ")[2].replace("saved tensors", "saved variables")
             raise RuntimeError(f"Calling register_hooks on a saved tensor after it has been freed. {reason}")
-        if value is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        refuse(value is None, "Calling register_hooks on a saved tensor with value None is forbidden")
         self.pack(pack_hook, unpack_hook, bare=True)
 
     def pack(self, pack_hook: Any, unpack_hook: Any, *, bare: bool = False) -> None:
@@ -189,12 +188,12 @@ class SavedTensor:
         before = value._version
         with no_grad():
             content = pack_hook(value)
-        if value._version != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
-                "to perform in-place operations on the input to a pack hook."
-            )
+        refuse(
+            value._version != before,
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
+            "to perform in-place operations on the input to a pack hook.",
+        )
         self.value = Packed(content, unpack_hook, edge, number)
 
 
@@ -207,8 +206,7 @@ def raw_saved(node: Any, position: int) -> Any:
 
 def raw_saved_tensors(node: Any) -> tuple[SavedTensor, ...]:
     """Return ``node._raw_saved_tensors`` of a custom Function. RuntimeError: they are freed."""
-    if node._kept is GONE:
-        raise RuntimeError(FREED)
+    refuse(node._kept is GONE, FREED)
     return tuple(places(node))
 
 
@@ -221,8 +219,7 @@ class disable_saved_tensors_hooks:
         self.message = error_message
 
     def __enter__(self) -> None:
-        if any(packs(note) for note in mode.notes):
-            raise RuntimeError(self.message)
+        refuse(any(packs(note) for note in mode.notes), self.message)
         self.messages.append(self.message)
 
     def __exit__(self, *_: object) -> None:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
-from gviz.numbers.words import type_name
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, type_name
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

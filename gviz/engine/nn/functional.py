@@ -15,16 +15,16 @@ import numpy as np
 
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
-from gviz.autograd.row import TENSORS as call
-from gviz.autograd.row import named, native
+from gviz.autograd.row import TENSORS as call, named, native
 from gviz.autograd.tensor import from_array
 from gviz.engine.nn.loss_functions import refuse_gradient
 from gviz.numbers import random
-from gviz.numbers.words import absent, warn
-from gviz.ops import attention as _attention  # noqa: F401 - stores its rows
-from gviz.ops import normalization
-from gviz.ops import resizing as _resizing  # noqa: F401 - stores its rows, and those of resampling
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse, warn
+from gviz.ops import (
+    attention as _attention,  # noqa: F401 - stores its rows
+    normalization,
+    resizing as _resizing,  # noqa: F401 - stores its rows, and those of resampling
+)
 from gviz.ops.pooling import adaptive_means
 from gviz.ops.tables import BAGS
 from gviz.signatures.names import NAMES, install
@@ -114,8 +114,11 @@ def embedding_bag(
 
 def prepare(input: Any, weight: Any, max_norm: float | None, norm_type: float, sparse: bool) -> None:
     """Bring the rows that are looked up within a norm, in place, if one is given; refuse gradients that are sparse."""
-    if sparse and weight.requires_grad:
-        raise NotImplementedError("sparse gradients are not in gviz's engine; run with --engine torch")
+    refuse(
+        sparse and weight.requires_grad,
+        "sparse gradients are not in gviz's engine; run with --engine torch",
+        NotImplementedError,
+    )
     if max_norm is not None:
         with no_grad():
             rows = input.unique()
@@ -180,8 +183,9 @@ def batch_norm(
         "weight": weight,
         "bias": bias,
     }.items():
-        if given is None and not training and name.startswith("running"):
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
+        refuse(
+            given is None and not training and name.startswith("running"), f"{name} must be defined in evaluation mode"
+        )
         if given is not None and given.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {given.numel()}")
     refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
@@ -294,10 +298,11 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ):
     """Return values mixed by how well their keys fit each query: of heads (4 dimensions) in one operation, as in PyTorch."""
-    if attn_mask is not None and is_causal:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if enable_gqa:
-        raise NotImplementedError("enable_gqa is not in gviz's engine; run with --engine torch")
+    refuse(
+        attn_mask is not None and is_causal,
+        "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+    )
+    refuse(enable_gqa, "enable_gqa is not in gviz's engine; run with --engine torch", NotImplementedError)
     q, k, v = (t._array for t in (query, key, value))
     if attn_mask is not None and attn_mask._array.dtype.kind == "b":
         attn_mask = from_array(np.where(attn_mask._array, 0, -np.inf).astype(q.dtype), None)
@@ -337,8 +342,10 @@ def dropped(input, p: float, training: bool, inplace: bool, shape: Any):
     refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
     if not training or p == 0 or not input.numel():
         return input
-    if input._array.dtype.kind not in "fc":
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}")
+    refuse(
+        input._array.dtype.kind not in "fc",
+        f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}",
+    )
     dtype = input._array.dtype
     steps = input._array.strides
     order = sorted(range(input.ndim), key=lambda axis: -steps[axis])  # noise falls as the input lies in memory
@@ -391,8 +398,11 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
         return call["constant_pad_nd"](input, sizes, 0 if value is None else value)
     refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
     refuse(mode not in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
-    if rank not in (dims + 1, dims + 2):
-        raise NotImplementedError(f"Padding size {len(sizes)} is not supported for {rank}D input tensor.")
+    refuse(
+        rank not in (dims + 1, dims + 2),
+        f"Padding size {len(sizes)} is not supported for {rank}D input tensor.",
+        NotImplementedError,
+    )
     refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode == "circular":
         return around(input, sizes)
@@ -456,10 +466,11 @@ def interpolate(
     need = {"linear": 1, "bilinear": 2, "trilinear": 3}.get(mode, dims)
     refuse(dims != need, f"Got {dims + 2}D input, but {mode} mode needs {need + 2}D input", NotImplementedError)
     row = f"upsample_{mode}{dims}d"
-    if antialias or row not in call:
-        raise NotImplementedError(
-            f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine"
-        )
+    refuse(
+        antialias or row not in call,
+        f"interpolate() of {dims + 2}D inputs with {mode=}, {antialias=} is not in gviz's engine",
+        NotImplementedError,
+    )
     return call[row](input, told, *([bool(align_corners)] if smooth else []), *scales)
 
 

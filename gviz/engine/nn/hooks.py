@@ -13,7 +13,7 @@ from gviz.autograd.hooks import RemovableHandle, append
 from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 
 NO_INPUTS = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
@@ -124,8 +124,7 @@ class BackwardHook:
         self.grads = grads
         if self.blank is not None:  # no gradient will go through the module
             warn(NO_INPUTS)
-            if any(one is not None for one in self.after(self.blank)):
-                raise RuntimeError(NO_GRADIENT)
+            refuse(any(one is not None for one in self.after(self.blank)), NO_GRADIENT)
         return grads
 
     def after(self, grads: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import random
-from gviz.numbers.words import absent, warn
+from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
     "calculate_gain",
@@ -70,15 +70,15 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 def eye_(tensor: Tensor) -> Tensor:
     """Write the identity matrix."""
-    if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+    refuse(tensor.dim() != 2, "Only tensors with 2 dimensions are supported", ValueError)
     return write(tensor, np.eye(*tensor.shape))
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
     """Return how many inputs and outputs each unit has."""
-    if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    refuse(
+        tensor.dim() < 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions", ValueError
+    )
     outputs, inputs, *field = tensor.shape
     return inputs * math.prod(field), outputs * math.prod(field)
 
@@ -96,8 +96,7 @@ GAINS = {
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """Return the factor recommended for a nonlinearity."""
-    if nonlinearity not in GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    refuse(nonlinearity not in GAINS, f"Unsupported nonlinearity {nonlinearity}", ValueError)
     return (
         math.sqrt(2.0 / (1 + param**2)) if nonlinearity == "leaky_relu" and param is not None else GAINS[nonlinearity]
     )

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
-from gviz.engine.nn import functional as F
-from gviz.engine.nn import init
+from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.options import MADE, Layer, each
 from gviz.engine.nn.parameter import Parameter
+from gviz.numbers.words import refuse
 
 
 class Identity(Layer, home="linear"):
@@ -129,8 +129,7 @@ class Embedding(
     @classmethod
     def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: Any, **options: Any) -> Any:
         """Make a table of given vectors."""
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        refuse(embeddings.dim() != 2, "Embeddings parameter is expected to be 2-dimensional", AssertionError)
         made = cls(*embeddings.shape, *args, _weight=embeddings, **options)
         made.weight.requires_grad_(not freeze)
         return made

@@ -11,6 +11,7 @@ from gviz.engine.copying import Portable
 from gviz.engine.creation import empty
 from gviz.engine.nn.options import LAYERS
 from gviz.engine.nn.parameter import Parameter
+from gviz.numbers.words import refuse
 from gviz.signatures.names import NAMES
 
 UNUSABLE = (
@@ -99,11 +100,11 @@ class LazyModuleMixin(Portable):
     def __call__(self: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
         """Become a plain layer, with the parameters that this input wants, and call that."""
         dims, kind = getattr(self, "dims", 0), self.cls_to_become
-        if dims and input.dim() not in (dims + 1, dims + 2):
-            raise RuntimeError(
-                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
-                f"got input of size: {input.shape}"
-            )
+        refuse(
+            dims and input.dim() not in (dims + 1, dims + 2),
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but "
+            f"got input of size: {input.shape}",
+        )
         count = input.shape[-dims - 1 if dims else -1 if self._counted == "in_features" else 1]
         if self.has_uninitialized_params() or self._parameters["weight"] is None:
             given = {**self._given, "dtype": next((one.dtype for one in self.parameters()), self._given["dtype"])}

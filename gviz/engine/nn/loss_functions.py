@@ -13,12 +13,11 @@ from typing import Any
 
 from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.row import NAMED, named, native
-from gviz.autograd.row import TENSORS as call
+from gviz.autograd.row import NAMED, TENSORS as call, named, native
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import warn
-from gviz.ops.checks import check_one_dtype, refuse
+from gviz.numbers.words import refuse, warn
+from gviz.ops.checks import check_one_dtype
 from gviz.ops.losses import REDUCTIONS
 
 
@@ -67,11 +66,11 @@ def reduced(losses, number, weight=None, *, share: bool = True):
 def refuse_gradient(function: str, **tensors: Any) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
     for name, tensor in tensors.items():
-        if mode.on and tensor is not None and tensor.requires_grad:
-            raise RuntimeError(
-                f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
-                "input cannot have requires_grad True."
-            )
+        refuse(
+            mode.on and tensor is not None and tensor.requires_grad,
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
+            "input cannot have requires_grad True.",
+        )
 
 
 # ------------------------------------------------------------------ differences
@@ -167,8 +166,10 @@ def binary_cross_entropy_with_logits(
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    if not target.is_floating_point():
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}")
+    refuse(
+        not target.is_floating_point(),
+        f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}",
+    )
     return call["bce_with_logits"](input, target, weight, pos_weight, reduction)
 
 
@@ -199,12 +200,13 @@ def check_classes(input, target, weight) -> None:
     if input.ndim > 1 and sizes[:1] != target.shape[:1]:
         have = target.shape[0] if target.ndim else 0
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
-    if flat and target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    refuse(flat and target.ndim > 1, "0D or 1D target tensor expected, multi-target not supported")
     if not flat and target.shape != wanted:
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
-    if target._array.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
+    refuse(
+        target._array.dtype.name not in ("int64", "uint8"),
+        f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
+    )
     if weight is not None and weight.shape != (classes := sizes[-1 if flat else 1],):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -225,10 +227,10 @@ def cross_entropy(
 ):
     """Return the cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
     soft, smoothing = target.shape == input.shape, max(0.0, label_smoothing)
-    if soft and not target.is_floating_point():
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}"
-        )
+    refuse(
+        soft and not target.is_floating_point(),
+        f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}",
+    )
     refuse(soft and ignore_index >= 0, "ignore_index is not supported for floating point target")
     refuse(smoothing > 1, f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}")
     axis = 0 if input.ndim == 1 else 1

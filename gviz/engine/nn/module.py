@@ -16,6 +16,7 @@ from gviz.engine.copying import Portable
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
 from gviz.numbers import dtypes
+from gviz.numbers.words import refuse
 
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
@@ -222,10 +223,11 @@ class Module(Portable, Hooks):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
         wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
-        if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}"
-            )
+        refuse(
+            wanted is not None and not (wanted.is_floating_point or wanted.is_complex),
+            f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}",
+            TypeError,
+        )
         for parameter in self.parameters():
             for tensor in (parameter, parameter.grad):
                 if tensor is not None and tensor.is_floating_point():

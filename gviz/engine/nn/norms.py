@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import empty
-from gviz.engine.nn import functional as F
-from gviz.engine.nn import init
+from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.options import MADE, Layer
 from gviz.numbers import dtypes
 

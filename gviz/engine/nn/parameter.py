@@ -9,7 +9,7 @@ import numpy as np
 
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import renewed
-from gviz.numbers.words import absent, type_name
+from gviz.numbers.words import absent, refuse, type_name
 
 __all__ = ["Parameter", "typename"]
 
@@ -23,8 +23,10 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """Make a leaf on the same memory."""
         made: Any = from_array(np.empty(0, np.float32), None) if data is None else data.detach()
-        if requires_grad and made._array.dtype.kind not in "fc":
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        refuse(
+            requires_grad and made._array.dtype.kind not in "fc",
+            "Only Tensors of floating point and complex dtype can require gradients",
+        )
         made.__class__ = cls
         return made.requires_grad_(requires_grad)
 

@@ -6,13 +6,11 @@ from typing import Any, ClassVar
 
 from gviz.autograd.row import TENSORS as call
 from gviz.engine.creation import empty
-from gviz.engine.nn import functional as F
-from gviz.engine.nn import init
+from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.options import MADE, Layer
 from gviz.engine.nn.utils.rnn import PackedSequence
 from gviz.numbers.dtypes import float32
-from gviz.numbers.words import warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, warn
 from gviz.ops.recurrent import spans_of, steps_through
 
 USUAL = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
@@ -69,8 +67,11 @@ class Cell(Remembering):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the next state, for a batch or for one example."""
         several, alone = self.states > 1, input.dim() == 1
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        refuse(
+            input.dim() not in (1, 2),
+            f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead",
+            ValueError,
+        )
         states = hx if several or hx is None else (hx,)
         if alone:
             input, states = input.unsqueeze(0), None if states is None else [state.unsqueeze(0) for state in states]

@@ -11,13 +11,11 @@ import numpy as np
 from gviz.autograd.modes import is_grad_enabled
 from gviz.autograd.row import TENSORS as call
 from gviz.engine.creation import empty
-from gviz.engine.nn import functional as F
-from gviz.engine.nn import init
+from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.containers import ModuleList
 from gviz.engine.nn.layers import Linear
 from gviz.engine.nn.options import LAYERS, MADE, Layer
-from gviz.numbers.words import warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import refuse, warn
 
 dropout, linear, normalized = LAYERS["Dropout"], LAYERS["Linear"], LAYERS["LayerNorm"]
 

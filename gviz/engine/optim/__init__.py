@@ -21,8 +21,7 @@ from gviz.engine.nn.module import clear_gradient
 from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
 from gviz.engine.optim import lr_scheduler
-from gviz.numbers.words import absent, warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
@@ -63,16 +62,18 @@ class Optimizer(Portable):
     def _begin(self, given: dict[str, Any]) -> None:
         """Begin with these options. ValueError: one is not what it can be."""
         for i, beta in enumerate(given.get("betas", ())):
-            if not 0 <= beta < 1:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+            refuse(not 0 <= beta < 1, f"Invalid beta parameter at index {i}: {beta}", ValueError)
         for name in ("lr", "eps", "momentum", "alpha", "lr_decay", "weight_decay", "initial_accumulator_value"):
             refuse(
                 not given.get(name, 0) >= 0,
                 f"Invalid {CALLED.get(name, f'{name} value')}: {given.get(name)}",
                 ValueError,
             )
-        if given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        refuse(
+            given.get("nesterov") and (given["momentum"] <= 0 or given["dampening"] != 0),
+            "Nesterov momentum requires a momentum and zero dampening",
+            ValueError,
+        )
         options = {name: given[name] for name in (*self._first.split(), *given) if name not in ("self", "params")}
         Optimizer.__init__(self, given["params"], options)
 
@@ -103,8 +104,11 @@ class Optimizer(Portable):
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information"
             )
-        if {*map(id, tensors)} & {*map(id, self._tensors())}:
-            raise ValueError("some parameters appear in more than one parameter group")
+        refuse(
+            {*map(id, tensors)} & {*map(id, self._tensors())},
+            "some parameters appear in more than one parameter group",
+            ValueError,
+        )
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -156,14 +160,18 @@ class Optimizer(Portable):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over state and options. ValueError: of other groups than these."""
         groups = state_dict["param_groups"]
-        if len(groups) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(
-            len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)
-        ):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
-            )
+        refuse(
+            len(groups) != len(self.param_groups),
+            "loaded state dict has a different number of parameter groups",
+            ValueError,
+        )
+        refuse(
+            any(
+                len(own["params"]) != len(given["params"]) for own, given in zip(self.param_groups, groups, strict=True)
+            ),
+            "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+            ValueError,
+        )
         self.param_groups = [
             given | {name: value for name, value in own.items() if name == "params" or name not in given}
             for own, given in zip(self.param_groups, groups, strict=True)

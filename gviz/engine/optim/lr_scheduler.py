@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.engine.copying import Portable
 from gviz.engine.nn.options import method
-from gviz.numbers.words import absent, warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse, warn
 
 if TYPE_CHECKING:
     from gviz.engine.optim import Optimizer

@@ -20,8 +20,7 @@ from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.packing import saved_tensors_hooks
 from gviz.engine.nn.containers import Sequential
 from gviz.engine.random import default_generator
-from gviz.numbers.words import absent, warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
 
@@ -100,12 +99,13 @@ class Frame:
         args = [unpack(NO_NODE, arg) if isinstance(arg, Tensor | Saved) else arg for arg in self.args]
         with saved_tensors_hooks(take, lambda tensor: tensor), suppress(Enough):
             again(self.function, self.state, *args, **self.kwargs)
-        if len(found) != len(self.facts):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original "
-                f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
-                f"Number of tensors saved during recomputation: {len(found)}.\n"
-            )
+        refuse(
+            len(found) != len(self.facts),
+            "torch.utils.checkpoint: A different number of tensors was saved during the original "
+            f"forward and recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
+            f"Number of tensors saved during recomputation: {len(found)}.\n",
+            CheckpointError,
+        )
         pairs = enumerate(zip(self.facts, map(facts, found), strict=True))
         if others := [OTHER.format(i, was, now) for i, (was, now) in pairs if now != was]:
             raise CheckpointError(f"{OTHERS}{''.join(others)}.\n")

@@ -24,8 +24,7 @@ from gviz.engine.creation import as_tensor
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random
 from gviz.numbers.unpack import infer
-from gviz.numbers.words import absent, warn
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
     "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",

@@ -15,8 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gviz import engine
-from gviz import static as tf
+from gviz import engine, static as tf
 from gviz.engine import Tensor as Value
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim

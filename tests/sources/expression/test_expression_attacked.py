@@ -8,8 +8,7 @@ from typing import Any
 
 import fuzzing
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gviz.errors import GvizError
 from gviz.sources.expression import allowed as names

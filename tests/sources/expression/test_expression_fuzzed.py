@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from fuzzing import Escape, guarded, relaxed
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from gviz.errors import GvizError
 from gviz.render import render

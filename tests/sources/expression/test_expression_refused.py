@@ -10,8 +10,7 @@ import pytest
 
 from gviz import engine
 from gviz.errors import GvizError, SourceError
-from gviz.sources.expression import allowed as names
-from gviz.sources.expression import evaluate
+from gviz.sources.expression import allowed as names, evaluate
 from gviz.sources.expression.limits import most_elements
 from gviz.sources.options import SourceOptions
 

@@ -12,7 +12,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import zeros
 from gviz.engine.nn.utils import rnn
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
@@ -29,12 +29,12 @@ def clip_grad_norm_(
     grads, order = gradients(parameters), float(norm_type)
     with no_grad():
         total: Any = call["stack"]([grad.norm(order) for grad in grads] or [zeros(())], 0).norm(order)
-        if error_if_nonfinite and not np.isfinite(total._array):
-            raise RuntimeError(
-                f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
-                "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                "`error_if_nonfinite=False`"
-            )
+        refuse(
+            error_if_nonfinite and not np.isfinite(total._array),
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
+            "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`",
+        )
         scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
         for grad in grads:
             grad.mul_(scale)

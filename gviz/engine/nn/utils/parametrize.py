@@ -13,8 +13,7 @@ from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.containers import ModuleDict, ModuleList
 from gviz.engine.nn.parameter import Parameter
-from gviz.numbers.words import absent
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 

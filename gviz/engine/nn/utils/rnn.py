@@ -10,8 +10,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import empty
 from gviz.engine.searching import constant
-from gviz.numbers.words import absent
-from gviz.ops.checks import refuse
+from gviz.numbers.words import absent, refuse
 from gviz.ops.recurrent import spans_of
 
 __all__ = [
