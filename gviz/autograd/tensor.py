@@ -90,7 +90,12 @@ class Tensor:
         retain_grad: Any
 
         def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: Any) -> Any: ...
+
+        __add__: Any
+        __mul__: Any
+        __sub__: Any
+        __getitem__: Any
+        __iter__: Any
 
     def rare(self) -> Rare:
         """Return the state that only some tensors have; it is made when it is first asked for."""

@@ -19,7 +19,9 @@ NARROW = (
 class autocast(ContextDecorator):
     """``torch.autocast``: a block, or a function, that would compute in a narrower type."""
 
-    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+    def __init__(
+        self, device_type: str, dtype: object = None, enabled: bool = True, cache_enabled: object = None
+    ) -> None:
         wrong = f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
         refuse(not isinstance(device_type, str), wrong, ValueError)
         self.device, self.fast_dtype, self._enabled = Device(device_type).type, dtype or bfloat16, False
@@ -60,7 +62,7 @@ def of_cuda(kind: Any, file: str, order: str) -> Any:
     """Return the class as ``torch.cuda.amp`` has it, with a warning and its own order; give it and that PyTorch's places."""
     old, new = f"torch.cuda.amp.{kind.__name__}", f"torch.amp.{kind.__name__}"
 
-    def begin(self: Any, *given: Any, **more: Any) -> None:
+    def begin(self: object, *given: object, **more: object) -> None:
         warn(f"`{old}(args...)` is deprecated. Please use `{new}('cuda', args...)` instead.", FutureWarning)
         kind.__init__(self, "cuda", **dict(zip(order.split(), given, strict=False)), **more)
 

@@ -12,7 +12,9 @@ from gviz.numbers.words import type_name
 
 
 @named(".to")
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:
+def to(
+    self: Tensor, *args: object, dtype: object = None, device: object = None, copy: bool = False, **_: object
+) -> Tensor:
     """Return the tensor in another dtype; itself if nothing changes."""
     flags = [arg for arg in args if isinstance(arg, bool)]
     copy = flags[1] if len(flags) > 1 else copy  # the first is non_blocking
@@ -26,7 +28,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, copy: bo
     return call["to_dtype"](self, kind) if copy or kind != self._array.dtype else self
 
 
-def caster(dtype: Any) -> Any:
+def caster(dtype: object) -> Any:
     """Return ``x.double()`` and its kin; of no dtype ``x.cpu()``, where everything is."""
 
     def cast(self: Tensor, *, memory_format: Format = None) -> Tensor:
@@ -43,7 +45,7 @@ for word, kind in {
 
 
 @named(".type")
-def in_type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> Any:
     """Return the old name of the tensor's type, or the tensor in another dtype."""
     if dtype is None:
         return type_name(self._array.dtype)
@@ -58,7 +60,7 @@ named(".type_as")(lambda self, other: to(self, other.dtype))
 named(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 
-def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Tensor:
+def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
     """Return a leaf of another class on the same memory."""
     made = data.detach().requires_grad_(require_grad)
     made.__class__ = cls

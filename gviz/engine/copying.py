@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, SupportsIndex
 
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn
 from gviz.ops.shape import flat_memory
 
@@ -19,7 +20,7 @@ UNPICKLED = (
 )
 
 
-def parts(tensor: Any) -> tuple[Any, ...]:
+def parts(tensor: Tensor) -> tuple[Any, ...]:
     """Return what a copy is made of: the memory that the tensor is part of, where in it and how it lies, its class and flag."""
     flat = flat_memory((tensor if tensor._base is None else tensor._base)._array)
     kind = None if type(tensor) is Tensor else type(tensor)
@@ -27,7 +28,13 @@ def parts(tensor: Any) -> tuple[Any, ...]:
 
 
 def made(
-    notes: dict[str, Any], flat: Any, offset: int, shape: Any, strides: Any, kind: Any, requires_grad: bool
+    notes: dict[str, Any],
+    flat: Array,
+    offset: int,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    kind: type[Tensor] | None,
+    requires_grad: bool,
 ) -> Any:
     """Return a leaf of those parts, with the attributes of the user's."""
     twin = from_array(as_strided(flat[offset:], shape, strides), None)
@@ -40,12 +47,12 @@ def made(
     return twin
 
 
-def shallow(tensor: Any) -> Any:
+def shallow(tensor: Tensor) -> Any:
     """Return a leaf on the same memory, with the same attributes of the user's."""
     return made(tensor.__dict__, *parts(tensor))
 
 
-def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
+def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
     """Return a leaf with its own memory, shared with the copies of those that share it now. RuntimeError: it is not a leaf."""
     refuse(
         not tensor.is_leaf,
@@ -66,7 +73,7 @@ def deep(tensor: Any, memo: dict[Any, Any]) -> Any:
     return twin
 
 
-def pickled(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def pickled(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return what a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
     for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
         warn(UNPICKLED.format(hook.hook))
@@ -81,7 +88,7 @@ class Portable:
     _importable = ""
     """The module that it can be imported from."""
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Reduce it as Python does, but for the name."""
         reduced: Any = super().__reduce_ex__(protocol)
         function, args, *state = reduced
@@ -90,7 +97,7 @@ class Portable:
         return function, args, *state
 
 
-def renewed(home: str, name: str, *args: Any) -> Any:
+def renewed(home: str, name: str, *args: object) -> Any:
     """Return a new object of the class of that name, as a pickle begins with it."""
     kind = getattr(import_module(home), name)
     return kind.__new__(kind, *args)

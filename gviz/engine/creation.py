@@ -19,6 +19,7 @@ from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import get_default_dtype, number, number_type
 from gviz.numbers.printing import Size as Shape
+from gviz.numbers.types import Array
 from gviz.numbers.unpack import check_numpy, infer
 from gviz.numbers.words import no_memory, refuse, warn, warn_once
 
@@ -26,7 +27,7 @@ MAX_BYTES = 64 * 2**30
 """A tensor larger than this is refused before numpy tries."""
 
 
-def finish(array: Any, device: Any = None, requires_grad: bool = False) -> Tensor:
+def finish(array: Array, device: object = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor around a fresh array, requiring a gradient if asked for, which integers cannot."""
     if device is not None:
         check_device(device)
@@ -37,7 +38,7 @@ def finish(array: Any, device: Any = None, requires_grad: bool = False) -> Tenso
     return tensor
 
 
-def checked(size: Sequence[int], dtype: Any = None) -> tuple[int, ...]:
+def checked(size: Sequence[int], dtype: DType | None = None) -> tuple[int, ...]:
     """Return a shape; refuse what is not a whole number, a negative dimension, and what has no room in memory in that dtype."""
     for n in size:
         if not hasattr(n, "__index__"):
@@ -51,7 +52,7 @@ def checked(size: Sequence[int], dtype: Any = None) -> tuple[int, ...]:
 
 
 def options(
-    *, device: Any = None, requires_grad: bool = False, layout: Layout = None, pin_memory: bool = False,
+    *, device: object = None, requires_grad: bool = False, layout: Layout = None, pin_memory: bool = False,
     memory_format: Format = None,
 ) -> None:  # fmt: skip
     """Take what every function that makes a tensor takes by name, besides the dtype; the last three change nothing."""
@@ -64,7 +65,7 @@ def creates(names: str) -> Callable[[Any], Any]:
     is its. ``is_turned`` is no option: it says that the tensor does not lie in the order of its indices.
     """
 
-    def store(function: Any) -> Any:
+    def store(function: FunctionType) -> Any:
         for word in names.split():
             declare(word, function, word.endswith("_like"), word.endswith("_like") or word.startswith(".new_"))
         return function
@@ -72,7 +73,7 @@ def creates(names: str) -> Callable[[Any], Any]:
     return store
 
 
-def declare(word: str, function: Any, is_like: bool, is_method: bool) -> None:
+def declare(word: str, function: FunctionType, is_like: bool, is_method: bool) -> None:
     """Store one public name of a function that makes an array; its signature is written out for that."""
     code = function.__code__
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -98,25 +99,25 @@ def declare(word: str, function: Any, is_like: bool, is_method: bool) -> None:
     )
     signature = FunctionType(form, {}, function.__name__, function.__defaults__)
     signature.__annotations__ = {"self": "Tensor"} | function.__annotations__ | options.__annotations__
-    signature.__kwdefaults__ = function.__kwdefaults__ | options.__kwdefaults__
+    signature.__kwdefaults__ = dict(function.__kwdefaults__ or {}, **(options.__kwdefaults__ or {}))
     signature.__doc__ = function.__doc__
     NAMED.append((word, signature, made))
 
 
 # ------------------------------------------------------------------ from data
 @creates("torch.tensor")
-def tensor(data: Any, *, dtype: Dtype = None) -> Any:
+def tensor(data: object, *, dtype: Dtype = None) -> Any:
     """Return a tensor of a number, nested lists, or an array, copied; an array keeps its dtype."""
     return copied(data, dtype, "torch.tensor")
 
 
 @creates(".new_tensor")
-def new_tensor(data: Any, *, dtype: Dtype = None) -> Any:
+def new_tensor(data: object, *, dtype: Dtype = None) -> Any:
     """Return a tensor of data, of the same dtype unless another one is wanted."""
     return copied(data, dtype, "tensor.new_tensor")
 
 
-def copied(data: Any, dtype: Any, function: str) -> Any:
+def copied(data: object, dtype: DType | None, function: str) -> Any:
     """Return an array of data; of a tensor's with a warning that names the function called."""
     if isinstance(data, Tensor):
         warn(
@@ -128,7 +129,7 @@ def copied(data: Any, dtype: Any, function: str) -> Any:
 
 
 @named("torch.as_tensor")
-def as_tensor(data: Any, *, dtype: Dtype = None, device: Any = None) -> Tensor:
+def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Tensor:
     """Return the tensor itself, a tensor on an array's memory, or a new tensor."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtypes.of(dtype))
@@ -138,14 +139,14 @@ def as_tensor(data: Any, *, dtype: Dtype = None, device: Any = None) -> Tensor:
 
 
 @named("torch.asarray")
-def asarray(obj: Any, *, dtype: Dtype = None, device: Any = None, copy: bool | None = None) -> Tensor:
+def asarray(obj: object, *, dtype: Dtype = None, device: object = None, copy: bool | None = None) -> Tensor:
     """Return the same; a copy if one is wanted."""
     made = as_tensor(obj, dtype=dtype, device=device)
     return made.clone() if copy else made
 
 
 @named("torch.from_numpy")
-def from_numpy(array: Any) -> Tensor:
+def from_numpy(array: object) -> Tensor:
     """Return a tensor on the array's memory."""
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         warn_once(
@@ -176,7 +177,7 @@ def full(size: Size, fill_value: Number, *, dtype: Dtype = None) -> Any:
     return np.full(checked(size, dtype), number(fill_value, dtype), dtype)
 
 
-def empty(shape: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def empty(shape: int | Sequence[int], dtype: object = None, device: object = None) -> Tensor:
     """Return zeros of one length or of several, as the layers of nn make them: of an element type, or the default one."""
     wanted = None if dtype is None else dtypes.as_dtype(dtype).np
     return finish(zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted), device)
@@ -188,7 +189,7 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype = None) -> Any:
     return np.eye(*checked((n, n if m is None else m), dtype), dtype=dtype or get_default_dtype().np)
 
 
-def indices(find: Any) -> Any:
+def indices(find: Callable[..., Any]) -> Any:
     """Return a function that gives the rows and columns of a triangle as numpy finds them."""
 
     def found(row: int, col: int, offset: int = 0, *, dtype: Dtype = None) -> Any:
@@ -215,7 +216,7 @@ def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None)
     refuse((end - start) * step < 0, "upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
-    values = start + np.arange(*checked((count,), np.int64)) * step
+    values = start + np.arange(*checked((count,), np.dtype(np.int64))) * step
     return values.astype(dtype or (np.int64 if whole else get_default_dtype().np))
 
 
@@ -233,7 +234,7 @@ def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtyp
     return powers.astype(dtype or get_default_dtype().np)
 
 
-def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+def evenly(start: float, end: float, steps: int, dtype: DType) -> Any:
     """Return numbers in equal steps of that type, counted from both ends towards the middle."""
     refuse(steps < 0, "number of steps must be non-negative")
     exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
@@ -249,10 +250,10 @@ def evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
 class LegacyType:
     """``torch.FloatTensor`` and its kin: call it to make a tensor of that dtype, by shape or by values."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: dtypes.dtype) -> None:
         self.__name__, self.dtype, self.legacy_dtype = f"{dtype.scalar_name}Tensor", dtype, dtype
 
-    def __call__(self, *data: Any) -> Tensor:
+    def __call__(self, *data: object) -> Tensor:
         """Return a tensor of that dtype."""
         return new(self, *data)
 
@@ -263,7 +264,7 @@ class LegacyType:
         return f"<class 'torch.{self.__name__}'>"
 
 
-def new(cls: Any, *data: Any) -> Tensor:
+def new(cls: type | LegacyType, *data: Any) -> Tensor:
     """Return ``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values, ``Tensor(x)`` on the memory of a tensor."""
     dtype = getattr(cls, "legacy_dtype", None) or get_default_dtype()
     first = data[0] if len(data) == 1 else None

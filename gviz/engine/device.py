@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, Self, SupportsInt
 
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent, refuse
@@ -46,7 +46,7 @@ class Device:
     __module__ = "torch"
     __qualname__ = "device"
 
-    def __init__(self, type: Any, index: int | None = None) -> None:
+    def __init__(self, type: object, index: int | None = None) -> None:
         if not isinstance(type, str | Device):
             raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type_text(type)}")
         self.type, _, number = str(type).partition(":")
@@ -82,7 +82,7 @@ class Device:
 CPU = Device("cpu")
 
 
-def check_device(device: Any) -> None:
+def check_device(device: object) -> None:
     """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" is missing in gviz's engine only."""
     kind = "cpu" if device is None else Device(device).type
     if kind in {"cuda", "xpu"}:
@@ -91,19 +91,19 @@ def check_device(device: Any) -> None:
     refuse(kind != "cpu", f"PyTorch is not linked with support for {kind} devices")
 
 
-def module(name: str, **content: Any) -> ModuleType:
+def module(name: str, **content: object) -> ModuleType:
     """Return a module that can be imported as a part of torch."""
     made = sys.modules[f"gviz.engine.{name}"] = ModuleType(f"torch.{name}")
     vars(made).update(content, __path__=[], __getattr__=absent(made.__name__))
     return made
 
 
-def unseeded(seed: Any) -> None:
+def unseeded(seed: SupportsInt) -> None:
     """Seed no generator. ValueError: it is not a number."""
     int(seed)
 
 
-def no_accelerator(*_: Any) -> Any:
+def no_accelerator(*_: object) -> Any:
     """Refuse: there is none."""
     raise RuntimeError("Cannot access accelerator device when none is available.")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
         return str(self.name)
 
 
-def interval(low: Any, high: Any, whole: bool = False) -> Any:
+def interval(low: Tensor | float, high: Tensor | float, whole: bool = False) -> Any:
     """Return the constraint to lie between two values, both included, and to be a whole number."""
     text = f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})"
     return Constraint(text, lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0))
@@ -45,12 +46,12 @@ real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: ~x.isnan(
 
 
 # ------------------------------------------------------------------ the base
-def draws(method: Any) -> Any:
+def draws(method: Callable[..., Any]) -> Any:
     """Return a method of ``sample_shape``, from one of the whole shape that is drawn: (*sample, *batch, *event)."""
     return lambda self, sample_shape=(): method(self, Size((*sample_shape, *self.batch_shape, *self.event_shape)))
 
 
-def scores(method: Any) -> Any:
+def scores(method: Callable[..., Any]) -> Any:
     """Return a method that checks its value (*sample, *batch, *event) before it computes."""
     return lambda self, value: self._validate_sample(value) or method(self, value)
 
@@ -65,7 +66,9 @@ class Distribution:
     variance: Any
     stddev: Any = property(lambda self: self.variance.sqrt())
 
-    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+    def __init__(
+        self, batch_shape: Iterable[int] = (), event_shape: Iterable[int] = (), validate_args: bool | None = None
+    ) -> None:
         self.batch_shape, self.event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
@@ -78,16 +81,16 @@ class Distribution:
                     f"{value}"
                 )
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Iterable[int] = ()) -> Any:
         """Return random values through which gradients flow to the parameters; there is no such way: NotImplementedError."""
         raise NotImplementedError
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Iterable[int] = ()) -> Any:
         """Return random values, out of any graph."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: Tensor) -> None:
         """Refuse a value of another shape, or that cannot be."""
         if not self._validate_args:
             return
@@ -111,7 +114,7 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def broadcast(*values: Any) -> Any:
+def broadcast(*values: Tensor | float) -> Any:
     """Return numbers and tensors as tensors of one shape; numbers in the type of the first tensor."""
     kind = next((one.dtype for one in values if isinstance(one, Tensor)), torch.get_default_dtype())
     return torch.broadcast_tensors(*(v if isinstance(v, Tensor) else torch.tensor(v, dtype=kind) for v in values))
@@ -125,7 +128,7 @@ class Normal(Distribution):
     mean = mode = property(lambda self: self.loc)
     stddev, variance = property(lambda self: self.scale), property(lambda self: self.scale.pow(2))
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
@@ -160,7 +163,7 @@ class Uniform(Distribution):
     )
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
 
@@ -179,7 +182,7 @@ class Uniform(Distribution):
 
 
 # ------------------------------------------------------------------ of whole numbers
-def logarithms(probs: Any, binary: bool = False) -> Any:
+def logarithms(probs: Tensor, binary: bool = False) -> Any:
     """Return probabilities as logarithms, or as logarithms of odds."""
     eps = torch.finfo(probs.dtype).eps
     with enable_grad():
@@ -187,7 +190,7 @@ def logarithms(probs: Any, binary: bool = False) -> Any:
         return torch.log(clamped) - torch.log1p(-clamped) if binary else torch.log(clamped)
 
 
-def one_of(probs: Any, logits: Any) -> Any:
+def one_of(probs: Tensor | None, logits: Tensor | None) -> Any:
     """Return the name and the value of what is given: probabilities, or their logarithms."""
     refuse(
         (probs is None) == (logits is None), "Either `probs` or `logits` must be specified, but not both.", ValueError
@@ -195,7 +198,7 @@ def one_of(probs: Any, logits: Any) -> Any:
     return ("logits", logits) if probs is None else ("probs", probs)
 
 
-def cross_entropy(logits: Any, value: Any) -> Any:
+def cross_entropy(logits: Tensor, value: Tensor) -> Any:
     """Return the binary cross entropy of each element."""
     return torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -208,7 +211,9 @@ class Bernoulli(Distribution):
     logits = cached_property(lambda self: logarithms(self.probs, True))
     mean, variance = property(lambda self: self.probs), property(lambda self: self.probs * (1 - self.probs))
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
         name, value = one_of(probs, logits)
         (vars(self)[name],) = broadcast(value)
         super().__init__(vars(self)[name].shape, validate_args=validate_args)
@@ -231,7 +236,9 @@ class Categorical(Distribution):
     mean = variance = property(lambda self: torch.full(self.batch_shape, math.nan, dtype=self.probs.dtype))
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
         name, value = one_of(probs, logits)
         refuse(value.dim() < 1, f"`{name}` parameter must be at least one-dimensional.", ValueError)
         whole = (
@@ -241,13 +248,13 @@ class Categorical(Distribution):
         super().__init__(value.shape[:-1], validate_args=validate_args)
 
     @draws
-    def sample(self, shape: Any) -> Any:
+    def sample(self, shape: Size) -> Any:
         """Return random numbers."""
         rows = self.probs.reshape(-1, self._num_events)
         return torch.multinomial(rows, shape.numel() // len(rows), True).T.reshape(shape)
 
     @scores
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
         value, logits = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
@@ -269,43 +276,47 @@ class Multinomial(Distribution):
     )
 
     def __init__(
-        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         self.total_count, self._categorical = total_count, Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, (self._categorical._num_events,), validate_args)
 
     @draws
-    def sample(self, shape: Any) -> Any:
+    def sample(self, shape: Size) -> Any:
         """Return random counts."""
         sample_shape = shape[: len(shape) - len(self.batch_shape) - 1]
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         return torch.zeros(shape, dtype=drawn.dtype).scatter_add_(-1, drawn, torch.ones_like(drawn)).type_as(self.probs)
 
     @scores
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Tensor) -> Any:
         """Return the logarithm of the probability."""
-        logits, value = broadcast(self.logits, value)
+        logits, counts = broadcast(self.logits, value)
         logits = logits.clone()
-        ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
-        logits[(value == 0) & (logits == -math.inf)] = 0
-        return ways + (logits * value).sum(-1)
+        ways = torch.lgamma(counts.sum(-1) + 1) - torch.lgamma(counts + 1).sum(-1)
+        logits[(counts == 0) & (logits == -math.inf)] = 0
+        return ways + (logits * counts).sum(-1)
 
 
 # ------------------------------------------------------------------ divergences
-def kl_normal(p: Any, q: Any) -> Any:
+def kl_normal(p: Normal, q: Normal) -> Any:
     """Return the divergence of normal distributions."""
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
-def kl_uniform(p: Any, q: Any) -> Any:
+def kl_uniform(p: Uniform, q: Uniform) -> Any:
     """Return the divergence of uniform distributions: infinite where p goes beyond q."""
     result = ((q.high - q.low) / (p.high - p.low)).log()
     result[(q.low > p.low) | (q.high < p.high)] = math.inf
     return result
 
 
-def kl_bernoulli(p: Any, q: Any) -> Any:
+def kl_bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
     """Return the divergence of Bernoulli distributions."""
     softplus = torch.nn.functional.softplus
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
@@ -317,7 +328,7 @@ def kl_bernoulli(p: Any, q: Any) -> Any:
     return ones + zeros
 
 
-def kl_categorical(p: Any, q: Any) -> Any:
+def kl_categorical(p: Categorical, q: Categorical) -> Any:
     """Return the divergence of categorical distributions."""
     terms = p.probs * (p.logits - q.logits)
     terms[(q.probs == 0).expand_as(terms)] = math.inf
@@ -325,10 +336,15 @@ def kl_categorical(p: Any, q: Any) -> Any:
     return terms.sum(-1)
 
 
-DIVERGENCES = {Normal: kl_normal, Uniform: kl_uniform, Bernoulli: kl_bernoulli, Categorical: kl_categorical}
+DIVERGENCES: dict[type, Callable[..., Tensor]] = {
+    Normal: kl_normal,
+    Uniform: kl_uniform,
+    Bernoulli: kl_bernoulli,
+    Categorical: kl_categorical,
+}
 
 
-def kl_divergence(p: Any, q: Any) -> Any:
+def kl_divergence(p: Distribution, q: Distribution) -> Any:
     """Return the Kullback-Leibler divergence of p from q. NotImplementedError: they are not of one of these kinds."""
     for kind, divergence in DIVERGENCES.items():
         if isinstance(p, kind) and isinstance(q, kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -18,7 +19,7 @@ UNNAMED = "0123456789"
 
 # ------------------------------------------------------------------ einsum
 @named("torch.einsum")
-def einsum(equation: str, *operands: Any) -> Any:
+def einsum(equation: str, *operands: object) -> Any:
     """Return the products of the operands, summed over the labels that the result does not have."""
     if not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
@@ -59,7 +60,7 @@ def spelled(part: str, rank: int, number: int) -> str:
     return part.replace("...", UNNAMED[len(UNNAMED) - hidden :])
 
 
-def align(operand: Any, labels: str, axes: str) -> Any:
+def align(operand: Tensor, labels: str, axes: str) -> Any:
     """Return an operand with a dim for every axis, in their order; of a label that it has twice the diagonal."""
     names = list(labels)
     for place in reversed(range(len(names))):
@@ -96,7 +97,7 @@ def contract(operands: list[Any], kept: int) -> Any:
     return left.view(left.shape[:kept]) if rest else left.sum(tuple(dims))
 
 
-def sumproduct_pair(left: Any, right: Any, dims: list[int]) -> Any:
+def sumproduct_pair(left: Tensor, right: Tensor, dims: list[int]) -> Any:
     """Return two tensors multiplied and summed over dims (which stay, with size one): PyTorch's way through bmm."""
     if not dims:
         return left * right
@@ -111,7 +112,7 @@ def sumproduct_pair(left: Any, right: Any, dims: list[int]) -> Any:
     return result.view(shape).permute([order.index(i) for i in range(len(order))])
 
 
-def grouped(tensor: Any, *groups: Any) -> Any:
+def grouped(tensor: Tensor, *groups: Iterable[int]) -> Any:
     """Return a tensor with its dims in groups, each of which becomes one dim."""
     sizes = [prod(tensor.shape[dim] for dim in group) for group in groups]
     return tensor.permute([dim for group in groups for dim in group]).reshape(sizes)
@@ -143,7 +144,7 @@ def inner(input: Tensor, other: Tensor) -> Any:
     return over_pairs(input, other, (-1,), (-1,))
 
 
-def over_pairs(left: Any, right: Any, dims1: Any, dims2: Any) -> Any:
+def over_pairs(left: Tensor, right: Tensor, dims1: Sequence[int], dims2: Sequence[int]) -> Any:
     """Return two tensors multiplied and summed over pairs of dims: permuted to two matrices, or vectors, and multiplied."""
     check_one_dtype(left._array, right._array, "both inputs should have same dtype")
     for i, j in zip(dims1, dims2, strict=True):

@@ -15,6 +15,7 @@ from gviz.engine.device import CPU, STRIDED
 from gviz.engine.indexing import get_item, set_item
 from gviz.numbers import printing
 from gviz.numbers.shapes import steps_of, wrap_dim
+from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
@@ -68,7 +69,7 @@ class Elements(Tensor):
         """Return whether the elements lie in memory in the order of the indices."""
         return bool(self._array.flags.c_contiguous)
 
-    def storage_offset(self: Any) -> int:
+    def storage_offset(self: Tensor) -> int:
         """Return how many elements of its base's memory lie before a view's first element."""
         return 0 if self._base is None else (self.data_ptr() - self._base.data_ptr()) // self.element_size()
 
@@ -101,7 +102,7 @@ class Elements(Tensor):
         )
         return int(self._array.item())
 
-    def __contains__(self, element: Any) -> bool:
+    def __contains__(self, element: object) -> bool:
         return bool((self._array == getattr(element, "_array", element)).any())
 
     def __repr__(self) -> str:
@@ -138,11 +139,11 @@ class Elements(Tensor):
         self.version_cell()
         return self._array.view()
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
         return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> Any:
         """Return a tensor of what numpy made of this one and an array."""
         return from_array(array.astype(np.uint8) if array.dtype.kind == "b" else array, None)
 
@@ -209,6 +210,6 @@ for name in ("numel", "is_floating_point", "is_complex", "is_inference"):
 
 
 @named("torch.is_tensor")
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Return whether it is a tensor."""
     return isinstance(obj, Tensor)

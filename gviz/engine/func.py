@@ -6,12 +6,14 @@ Source: https://docs.pytorch.org/docs/2.13/func.html
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from gviz.autograd.modes import enable_grad
 from gviz.autograd.requests import grad as gradients
 from gviz.autograd.tensor import Tensor
+from gviz.engine.nn.module import Module
 from gviz.numbers.words import absent, refuse
 
 __all__ = ["functional_call", "grad", "grad_and_value"]
@@ -23,14 +25,14 @@ SCALAR = (
 )
 
 
-def mapped(function: Any, tree: Any) -> Any:
+def mapped(function: Callable[..., Any], tree: Any) -> Any:
     """Return nested lists, tuples and dicts with a function of each thing in them."""
     if isinstance(tree, dict):
         return type(tree)((key, mapped(function, value)) for key, value in tree.items())
     return type(tree)(mapped(function, one) for one in tree) if type(tree) in (list, tuple) else function(tree)
 
 
-def begun(tensor: Any, found: list[Any]) -> Any:
+def begun(tensor: object, found: list[Any]) -> Any:
     """Return a tensor to differentiate by: a new leaf, or what stands for a tensor that has a graph behind it."""
     if not isinstance(tensor, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")  # noqa: TRY004 - as PyTorch
@@ -38,7 +40,7 @@ def begun(tensor: Any, found: list[Any]) -> Any:
     return found[-1]
 
 
-def leads_on(tensor: Any, inputs: list[Any]) -> bool:
+def leads_on(tensor: Tensor, inputs: list[Any]) -> bool:
     """Return whether the graph of a tensor leads to another leaf than these inputs, which are views or new leaves."""
     own, nodes, seen = {id(one) for one in inputs}, [tensor.grad_fn], set[Any]()
     while nodes:
@@ -51,11 +53,11 @@ def leads_on(tensor: Any, inputs: list[Any]) -> bool:
     return tensor.is_leaf and tensor.requires_grad and id(tensor) not in own
 
 
-def grad_and_value(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
     """Return a function that gives the gradients by some of its arguments, and what the given function gives."""
 
     @functools.wraps(func)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         places = argnums if isinstance(argnums, tuple) else (argnums,)
         inputs, given = list[Any](), list(args)
         with enable_grad():
@@ -76,19 +78,24 @@ def grad_and_value(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
     return run
 
 
-def grad(func: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Any:
     """Return a function that gives the gradients by some of its arguments."""
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         result, value = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
     return run
 
 
-def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = (), kwargs: Any = None) -> Any:
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: object = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
     """Call a module with other parameters and buffers, which it has for the time of the call."""
     dicts = parameter_and_buffer_dicts
     given = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}

@@ -26,7 +26,7 @@ LONGEST_TUPLE = 32
 """A list that is shorter and holds lists, slices, tensors, None or ... is taken as a tuple."""
 
 
-def get_item(self: Tensor, key: Any) -> Any:
+def get_item(self: Tensor, key: object) -> Any:
     """Return ``x[key]``: ints select, slices slice, None adds a dimension, tensors, lists and masks gather."""
     result, indices = taken_apart(self, key)
     if indices is None:
@@ -34,7 +34,7 @@ def get_item(self: Tensor, key: Any) -> Any:
     return call["index"](result, indices)
 
 
-def set_item(tensor: Tensor, key: Any, value: Any) -> None:
+def set_item(tensor: Tensor, key: object, value: Any) -> None:
     """Do ``x[key] = value``: write through a view where the key gives one, else as ``index_put_``."""
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | complex | np.integer):
@@ -104,7 +104,7 @@ def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Ten
     return tensor, indices or None
 
 
-def is_nested(key: Any) -> bool:
+def is_nested(key: object) -> bool:
     """Return whether a list stands for a tuple."""
     if not isinstance(key, list) or len(key) >= LONGEST_TUPLE:
         return False
@@ -113,7 +113,7 @@ def is_nested(key: Any) -> bool:
     )
 
 
-def as_index(part: Any) -> Any:
+def as_index(part: object) -> Any:
     """Return a part of a key as None, an ellipsis, a slice, an int, a truth value (0-d) or an index tensor."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
@@ -137,7 +137,7 @@ def as_index(part: Any) -> Any:
     return operator.index(part)
 
 
-def indexed_dims(part: Any) -> int:
+def indexed_dims(part: object) -> int:
     """Return how many dimensions of the tensor a part of a key takes."""
     if part is None or part is Ellipsis:
         return 0

@@ -43,7 +43,9 @@ def matrix_norm(
 
 
 @named("norm")
-def norm(self: Tensor, p: Any = "fro", dim: Ints | None = None, keepdim: bool = False, dtype: Dtype = None) -> Tensor:
+def norm(
+    self: Tensor, p: object = "fro", dim: Ints | None = None, keepdim: bool = False, dtype: Dtype = None
+) -> Tensor:
     """Return the p-norm of all elements, or along dims; for a text that of matrices."""
     if isinstance(p, str) and (p != "fro" or len(dim or ()) > 2):
         return matrix_norm(self, p, dim or tuple(range(self.ndim)), keepdim, dtype=dtype)
@@ -52,7 +54,7 @@ def norm(self: Tensor, p: Any = "fro", dim: Ints | None = None, keepdim: bool = 
 
 @named("linalg.norm")
 def linalg_norm(
-    self: Tensor, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None
+    self: Tensor, ord: object = None, dim: Ints | None = None, keepdim: bool = False, *, dtype: Dtype = None
 ) -> Tensor:
     """Return the norm of a vector or, where an order and two dims are given, of matrices."""
     refuse(
@@ -65,7 +67,7 @@ def linalg_norm(
 
 
 @named("linalg.cond")
-def cond(self: Tensor, p: Any = None) -> Any:
+def cond(self: Tensor, p: object = None) -> Any:
     """Return the condition number: the largest singular value over the smallest, or a norm times that of the inverse."""
     if p not in {None, 2, -2}:
         return matrix_norm(self, p) * matrix_norm(call["inverse"](self), p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def get_state(self: Generator = default_generator) -> Tensor:
     return from_array(self.state, None)
 
 
-def set_state(self: Generator, new_state: Any) -> Generator:
+def set_state(self: Generator, new_state: object) -> Generator:
     """Go back to a state of :func:`get_state`, or of PyTorch's; return the generator itself."""
     if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
         name = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type_text(new_state)
@@ -34,12 +34,12 @@ Generator.get_state, Generator.set_state = get_state, set_state  # type: ignore[
 seed, initial_seed, get_rng_state = default_generator.seed, default_generator.initial_seed, get_state
 
 
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: SupportsInt) -> Generator:
     """Begin the default stream at ``int(seed)`` (``torch.manual_seed``), and return its generator."""
     return default_generator.manual_seed(int(seed))
 
 
-def set_rng_state(new_state: Any) -> None:
+def set_rng_state(new_state: object) -> None:
     """Put the default stream where :func:`get_rng_state` was called."""
     set_state(default_generator, new_state)
 

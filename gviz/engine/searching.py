@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher"
 """The place among sorted values that an interpolation takes, or begins with."""
 
 
-def constant(array: Any, dtype: Any = None) -> Any:
+def constant(array: Any, dtype: DType | None = None) -> Any:
     """Return an array as a tensor that is not a part of the graph."""
     return from_array(np.asarray(array, dtype), None)
 
@@ -130,7 +131,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 @named("torch.broadcast_shapes")
-def broadcast_shapes(*shapes: Any) -> Any:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Any:
     """Return the shape that shapes have together."""
     return Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
 

@@ -14,9 +14,10 @@ import pickle
 import zipfile
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from importlib import import_module
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from gviz.engine.nn.parameter import Parameter
 from gviz.errors import FileError
 from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
+from gviz.numbers.types import Array, StrPath
 from gviz.numbers.words import absent, refuse
 
 __all__ = ["load", "save"]
@@ -35,7 +37,13 @@ __all__ = ["load", "save"]
 
 # ------------------------------------------------------------------ what files name
 def rebuild(
-    flat: Any, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, metadata: Any = None
+    flat: Array,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    hooks: object,
+    metadata: object = None,
 ) -> Tensor:
     """Return a tensor on a part of some memory. RuntimeError: it is not in there."""
     last = offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
@@ -48,7 +56,7 @@ def rebuild(
     return made({}, flat, min(offset, flat.size), size, [step * flat.itemsize for step in stride], None, requires_grad)
 
 
-def rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Any:
+def rebuild_parameter(data: Tensor, requires_grad: bool, hooks: object) -> Any:
     """Return a parameter on a tensor's memory."""
     return Parameter(data, requires_grad)
 
@@ -72,7 +80,7 @@ for one in (rebuild, rebuild_parameter, Size, Device, *STORAGES.values(), *PLAIN
 class Storage:
     """The memory of tensors, as a file has it."""
 
-    def __init__(self, key: str, flat: Any) -> None:
+    def __init__(self, key: str, flat: Array) -> None:
         self.key, self.flat = key, flat
 
 
@@ -82,17 +90,17 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
     write: Any
     memoize: Any
 
-    def __init__(self, file: Any, protocol: int) -> None:
+    def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol=protocol)
         self.storages: dict[Any, Storage] = {}
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: object) -> Any:
         """Return what a file says in place of a tensor's memory."""
         if isinstance(obj, Storage):
             return "storage", STORAGES[obj.flat.dtype.str], obj.key, "cpu", obj.flat.size
         return None
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Return how PyTorch writes what is its own."""
         if isinstance(obj, Parameter):
             return rebuild_parameter, (obj.data, obj.requires_grad, OrderedDict())
@@ -125,9 +133,9 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
 
 
 def save(
-    obj: Any,
-    f: Any,
-    pickle_module: Any = None,
+    obj: object,
+    f: StrPath | IO[bytes],
+    pickle_module: object = None,
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
@@ -136,8 +144,7 @@ def save(
 
     RuntimeError: the folder is not there, or the file cannot be written.
     """
-    is_path = isinstance(f, str | os.PathLike)
-    folder, name = os.path.split(os.fspath(f)) if is_path else ("", "archive")
+    folder, name = os.path.split(os.fspath(f)) if isinstance(f, str | os.PathLike) else ("", "archive")
     refuse(folder and not os.path.isdir(folder), f"Parent directory {folder} does not exist.")
     text, whole = io.BytesIO(), io.BytesIO()
     writer = Writer(text, pickle_protocol)
@@ -152,7 +159,7 @@ def save(
     with zipfile.ZipFile(whole, "w") as archive:
         for record, data in records.items():
             archive.writestr(zipfile.ZipInfo(f"{os.path.splitext(name)[0]}/{record}"), data)
-    if not is_path:
+    if not isinstance(f, str | os.PathLike):
         f.write(whole.getvalue())
         return
     try:
@@ -165,7 +172,7 @@ def save(
 class Reader(pickle.Unpickler):
     """Reads the pickle of an archive."""
 
-    def __init__(self, archive: Any, prefix: str, weights_only: bool, place: Any) -> None:
+    def __init__(self, archive: zipfile.ZipFile, prefix: str, weights_only: bool, place: object) -> None:
         super().__init__(archive.open(f"{prefix}data.pkl"))
         self.archive, self.prefix, self.weights_only, self.place = archive, prefix, weights_only, place
         self.memory = dict[str, Any]()
@@ -192,7 +199,7 @@ class Reader(pickle.Unpickler):
             raise pickle.UnpicklingError(f"gviz's engine has no {path} to make what this file has: {hint}")
         return getattr(home, name)
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: tuple[Any, ...]) -> Any:
         """Return the memory of tensors: numbers of a type."""
         _, storage, key, location, _ = pid
         place = (
@@ -210,9 +217,9 @@ class Reader(pickle.Unpickler):
 
 
 def load(
-    f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
+    f: StrPath | IO[bytes],
+    map_location: object = None,
+    pickle_module: object = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,

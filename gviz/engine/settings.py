@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, Device, check_device
 from gviz.numbers.dtypes import ALL, set_default_dtype
 from gviz.numbers.words import refuse, type_name, warn_once
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: object) -> None:
     """Let tensors be made on the CPU, as they are. AssertionError, RuntimeError: it is another device."""
     check_device(device)
 
@@ -20,7 +18,7 @@ def get_default_device() -> Device:
     return CPU
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: object) -> None:
     """Let tensors be of the dtype of ``torch.DoubleTensor`` or the like, or of that name."""
     kinds = {type_name(kind.np): kind for kind in ALL}
     kind = kinds.get(t) if isinstance(t, str) else t.dtype if isinstance(t, LegacyType) else None

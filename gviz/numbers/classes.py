@@ -18,7 +18,7 @@ def is_pytorchs(cls: type) -> bool:
     )
 
 
-def type_text(value: Any) -> str:
+def type_text(value: object) -> str:
     """Return what messages call the type of a value: with its module if it is PyTorch's own, here or there."""
     cls = type(value)
     owned = cls.__module__ in ("torch", "numpy") and cls.__name__ != "Tensor"

@@ -8,15 +8,12 @@ Source: https://docs.pytorch.org/docs/2.13/tensor_attributes.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz.numbers.classes import type_text
-
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, Any]
-    Number = bool | int | float | complex
+from gviz.numbers.types import Array, Number
 
 
 class dtype:
@@ -110,7 +107,7 @@ def named(name: str) -> dtype:
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 
-def as_dtype(given: Any, argument: str = "argument 'dtype'") -> dtype:
+def as_dtype(given: object, argument: str = "argument 'dtype'") -> dtype:
     """Return the element type that an argument means; Python's own ``float``, ``int`` and ``complex`` are the wide ones."""
     if isinstance(given, dtype):
         return given
@@ -176,7 +173,7 @@ def get_default_dtype() -> dtype:
     return _default
 
 
-def set_default_dtype(d: Any) -> None:
+def set_default_dtype(d: object) -> None:
     """Let Python floats become ``d``: float16, float32 or float64; refuse other types."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         start = "" if isinstance(d, dtype) else "invalid dtype object: "
@@ -210,7 +207,7 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     return a if a is b else _PROMOTED[a, b]
 
 
-def promote_types(type1: Any, type2: Any) -> dtype:
+def promote_types(type1: object, type2: object) -> dtype:
     """Return what :func:`promote` does, for element types (``torch.promote_types``)."""
     return _OF[promote(as_dtype(type1).np, as_dtype(type2).np)]
 
@@ -220,7 +217,7 @@ def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> bool:
     return _CATEGORY[from_.kind] <= _CATEGORY[to.kind]
 
 
-def number_type(value: Any) -> np.dtype[Any]:
+def number_type(value: Number) -> np.dtype[Any]:
     """Return the type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type."""
     if isinstance(value, bool | np.bool_):
         return bool_.np
@@ -245,7 +242,7 @@ def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dt
 class WrappedNumber(np.ndarray):
     """A number where a tensor is wanted: an array that counts for the dtype no more than the number does."""
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Compute as with a plain array, and give a plain one."""
         plain = (np.asarray(value) if isinstance(value, WrappedNumber) else value for value in inputs)
         return getattr(ufunc, method)(*plain, **kwargs)

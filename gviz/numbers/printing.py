@@ -11,14 +11,12 @@ import operator
 from collections.abc import Callable, Iterable
 from math import isfinite, prod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
 from gviz.numbers.dtypes import bool_, get_default_dtype, int64, of
-
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, Any]
+from gviz.numbers.types import Array
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _PROFILES: dict[str | None, dict[str, Any]] = {

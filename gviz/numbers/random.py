@@ -18,17 +18,14 @@ import math
 import operator
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import cast, get_default_dtype, no_kernel, of
+from gviz.numbers.types import Array, DType
 from gviz.numbers.words import refuse
-
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, Any]
-    DType = np.dtype[Any]
 
 WIDE_RANGE = 1 << 28  # from here on PyTorch takes two words for an integer
 BLOCK = 16  # elements of which PyTorch makes normal numbers at once

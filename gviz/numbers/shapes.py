@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from typing import Any
 
+from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
 
 
@@ -44,7 +44,7 @@ def check_written(shape: Sequence[int], written: Sequence[int]) -> None:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
 
 
-def steps_of(array: Any) -> tuple[int, ...]:
+def steps_of(array: Array) -> tuple[int, ...]:
     """Return strides in elements; of an empty array as if it had one element along each dimension, where numpy says 0."""
     if array.size or any(array.strides):
         return tuple(s // array.itemsize for s in array.strides)

@@ -10,9 +10,8 @@ import numpy as np
 
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import cast, dtype, get_default_dtype, number, number_type, of, promote
+from gviz.numbers.types import Array
 from gviz.numbers.words import warn
-
-Array = np.ndarray[Any, Any]
 
 MAX_DIMS = 64
 """Dimensions that an array can have: numpy's limit."""
@@ -21,7 +20,7 @@ OF_KIND: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": compl
 """Python's type of number for each kind of numpy's dtypes."""
 
 
-def infer(data: Any, wanted: np.dtype[Any] | None = None) -> Array:
+def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
     """Return the array that ``torch.tensor(data)`` holds; always a new one.
 
     Args:
@@ -120,7 +119,7 @@ def stored(values: list[Any], array_type: np.dtype[Any]) -> Array:
     return array.astype(array_type, copy=False)
 
 
-def check_numpy(array: Any) -> Array:
+def check_numpy(array: object) -> Array:
     """Return the array itself; refuse one that cannot share its memory with a tensor: negative strides, another byte order."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_text(array)})")

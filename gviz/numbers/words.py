@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from gviz.numbers.dtypes import of
+from gviz.numbers.types import DType
 
 ROOMS = ("gviz.engine", "gviz.ops", "gviz.signatures", "gviz.autograd", "gviz.numbers", "gviz.trace")
 
@@ -47,7 +48,7 @@ def no_memory(error: Any) -> Exception:
     )
 
 
-def type_name(dtype: Any) -> str:
+def type_name(dtype: DType) -> str:
     """Return PyTorch's old type name, as its messages use it: ``torch.FloatTensor``."""
     return f"torch.{of(dtype).scalar_name}Tensor"
 

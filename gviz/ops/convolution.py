@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import wraps
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -204,7 +203,7 @@ def cut_to(value, sizes):
     return value
 
 # ------------------------------------------------------------------ public forms
-def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
+def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, padding: object = 0, dilation: Ints = 1,
              groups: int = 1, output_padding: Ints | None = None):
     """Return a convolution, of a batch or of one example; transposed if there is an output padding."""
     dims, transposed = len(weight.shape) - 2, output_padding is not None
@@ -237,7 +236,7 @@ def name_over(dims, name, function):
 
     @named(f"F.{name}{dims}d torch.{name}{dims}d")
     @wraps(function)
-    def run(input, weight, *rest: Any):
+    def run(input, weight, *rest: object):
         refuse(input.ndim not in (dims + 1, dims + 2),
                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}{dims}d, but got "
                f"input of size: {list(input.shape)}")

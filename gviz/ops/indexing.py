@@ -57,7 +57,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int):
     return slice_row(self, dim, start, start + length, 1)
 
 @named(".__delitem__")
-def delete(*arguments: Any):
+def delete(*arguments: object):
     raise TypeError("Tensor does not support deleting items")
 
 # ------------------------------------------------------------------ places that tensors name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def scattered(grad, indices, shape, dims):
     add_at(flat, (np.arange(lead)[:, None], indices.reshape(lead, -1)), grad.reshape(lead, -1))
     return flat.reshape(shape)
 
-def stored(key, node, forward, backward, formula, twice, kinds="biu", **more: Any):
+def stored(key, node, forward, backward, formula, twice, kinds="biu", **more: object):
     """Store the rows of a pooling, which lacks kernels for those kinds, and of its derivative, with what else they are."""
     row(key, f"{node}Backward0", forward, self=formula, check=lacks(key, kinds),
         outputs=("result0", "result1") if more else ())
@@ -179,7 +178,7 @@ stored("adaptive_max_pool2d", "AdaptiveMaxPool2D", largest_of_shares,
        "adaptive_max_pool2d_backward(grad, self, result1)", "max_pool_double_backward(grad, indices, 2)", nondiff=("indices",))
 
 # ------------------------------------------------------------------ public forms: over one, two or three dimensions
-def pooled(key, dims, input, *sizes: Any, options=()):
+def pooled(key, dims, input, *sizes, options=()):
     """Return what a row gives, for sizes with what they are along a height: over one dimension, that of an image one high."""
     refuse(input.ndim not in (dims + 1, dims + 2),
            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
@@ -224,13 +223,13 @@ def offer(dims):
         return pooled(means, dims, input, *sizes, options=(ceil_mode, count_include_pad, divisor_override))
 
     @named(f"F.adaptive_avg_pool{dims}d" + " torch.adaptive_avg_pool1d" * (dims == 1))
-    def adaptive_avg_pool(input, output_size: Any):
+    def adaptive_avg_pool(input, output_size: object):
         return adaptive_means(dims, input, output_size)
 
     if dims < 3:
 
         @named(f"F.adaptive_max_pool{dims}d")
-        def adaptive_max_pool(input, output_size: Any, return_indices: bool = False):
+        def adaptive_max_pool(input, output_size: object, return_indices: bool = False):
             size = filled("adaptive_max_pool", dims, input, output_size)
             result = pooled(shares, dims, input, (size, 1))
             return tuple(result) if return_indices else result[0]

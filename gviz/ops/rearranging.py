@@ -38,7 +38,7 @@ def repeat_backward(grad, repeats, sizes):
 
 brief(".tile torch.tile", lambda self, dims: repeat(self, (1,) * (len(self.shape) - len(dims)) + dims), dims="Size")
 @composite(".repeat_interleave torch.repeat_interleave")
-def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: int | None = None):
+def repeat_interleave(self, repeats: object, dim: int | None = None, *, output_size: int | None = None):
     refuse(isinstance(repeats, float),
            "repeat_interleave(): argument 'repeats' must be int or Tensor, not float", TypeError)
     if dim is None:
@@ -130,7 +130,7 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
     return full
 fact("is_bool", lambda value: array_of(value).dtype.kind == "b")
 @composite("torch.broadcast_tensors")
-def broadcast_tensors(*tensors: Any):
+def broadcast_tensors(*tensors):
     tensors = listed((tensors,), "broadcast_tensors")
     shape = broadcast_shape(*[tuple(one.shape) for one in tensors])
     return tuple([one if tuple(one.shape) == shape else expand(one, shape) for one in tensors])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, c
 
 recorded = TENSORS["lstm_layer_backward"]
 
-def at_once(grads, *saved: Any):
+def at_once(grads, *saved: object):
     """Return the same on arrays, where nothing is recorded: what does not wait for another step, for the whole sequence."""
     if mode.on:
         return recorded(grads, *saved)

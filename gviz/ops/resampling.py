@@ -7,8 +7,6 @@ same way back.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gviz.autograd.row import TENSORS, named, op
@@ -101,7 +99,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     parts = self.reshape(*self.shape[:-2], self.shape[-2] // area, *kernel_size, rows, cols)
     return folded(parts, output_size, stride, padding, dilation)
 
-def blocks_of(space, *sizes: Any):
+def blocks_of(space, *sizes):
     """Return how many windows there are along each dimension."""
     high, wide = sizes[-1]
     refuse(min(high, wide) < 1,

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided as strided
 
 from gviz.autograd.row import composite, everywhere, op
 from gviz.numbers.shapes import wrap_dim, wrap_dims
+from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, type_name
 from gviz.ops.rows import alike, array_of, brief, fact, row
 
@@ -86,7 +87,7 @@ def unflatten(self, dim: int, sizes: Size):
                            "in the input tensor")
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
 brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
-    key="as_contiguous", memory_format="Any")
+    key="as_contiguous", memory_format="object")
 @op(None, ".view", view=True, nondiff=("self",))
 def view_dtype(self, dtype: Dtype):
     return self.view(dtype)
@@ -216,7 +217,7 @@ def as_strided_of_base(self, size: Size, stride: Size, storage_offset: int | Non
     base = self if self._base is None else self._base
     return as_strided(self, size, stride, storage_offset, self.storage_offset(), base._array)
 
-def flat_memory(array: Any) -> Any:
+def flat_memory(array: Array) -> Any:
     """Return the memory of an array from its first element on, as one dim."""
     return strided(array, (span(array.shape, [s // array.itemsize for s in array.strides]),), (array.itemsize,))
 @composite

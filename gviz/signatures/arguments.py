@@ -97,6 +97,7 @@ ARG_TYPES = {
     "Format": ArgType("torch.memory_format", called("torch.memory_format"), object),
     "Layout": ArgType("torch.layout", called("torch.layout"), object),
     "Generator": ArgType("torch.Generator", instance_of(Generator), Generator),
-    "Any": ArgType("object", lambda value: value, object),
+    "object": ArgType("object", lambda value: value, object),
+    "Any": ArgType("object", lambda value: value, object),  # as above; what the function does with it is not checked
 }
 """By annotation. A number is ``complex`` in signatures, which for type checkers an int and a float are, too."""

@@ -103,7 +103,7 @@ class CallForm:
         self.deprecated = function.__name__.startswith("old_")
         if inplace:
             self.call = switched(call, self.places)
-            self.parameters.insert(self.places, Parameter("inplace", "Any", True, False, False))
+            self.parameters.insert(self.places, Parameter("inplace", "object", True, False, False))
             self.places += 1
         self.names = {parameter.name for parameter in self.parameters}
         types = [parameter.type for parameter in self.parameters[: self.places]]

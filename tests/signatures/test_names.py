@@ -21,9 +21,11 @@ from gviz.signatures.names import NAMES, Name
 VALUES = {
     "Tensor": torch.ones(2), "Operand": torch.ones(2), "Tensors": [torch.ones(2)], "int": 0, "Ints": (0,), "Ints1": (1,),
     "Ints2": (1, 1), "Ints3": (1, 1, 1), "Size": (2,), "bool": True, "float": 1.0, "Number": 1.0, "str": "mean",
-    "Dtype": torch.float32, "Any": None,
+    "Dtype": torch.float32, "object": None, "Any": None,
 }  # fmt: skip
 """A value of each kind."""
+
+PLAIN: Any = vars(pydoc)["plaintext"]
 
 for one in iter_modules(ops.__path__):  # some rows are stored when their module is named
     import_module(f"gviz.ops.{one.name}")
@@ -44,7 +46,7 @@ def test_a_wrong_kind_is_refused_by_the_names_of_the_function_the_argument_and_t
     for form in (form for form in name.forms if not form.deprecated):
         words = {p.name: VALUES[p.type] for p in form.parameters if p.keyword_only and p.default is NO_VALUE}
         for i, parameter in enumerate(form.parameters):
-            if parameter.type == "Any":
+            if parameter.type in ("object", "Any"):
                 continue
             before = [VALUES[one.type] for one in form.parameters[: min(i, form.places)]]
             wrong: Any = words | {parameter.name: object()} if parameter.keyword_only else {}
@@ -112,12 +114,12 @@ def test_help_has_a_sentence(spec: str) -> None:
             assert text[0].isupper() or text.startswith("``"), text
             assert text.rstrip().endswith((".", ":")), text
             assert "{'" not in text
-        assert doc.partition("\n")[0] in pydoc.render_doc(function, renderer=pydoc.plaintext)
+        assert doc.partition("\n")[0] in pydoc.render_doc(function, renderer=PLAIN)
 
 
 @pytest.mark.skipif(not IS_GVIZ, reason="PyTorch's help is its own")
 def test_help_is_the_form_of_the_call_and_a_sentence() -> None:
-    text = pydoc.render_doc(torch.softmax, renderer=pydoc.plaintext)
+    text = pydoc.render_doc(torch.softmax, renderer=PLAIN)
     assert "softmax(input: torch.Tensor, dim: int, dtype: torch.dtype | None = None, *, out: " in text
     assert "Compute softmax out of other operations." in text
     assert torch.mul.__doc__ == torch.Tensor.mul.__doc__

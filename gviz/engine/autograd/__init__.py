@@ -23,14 +23,14 @@ __all__ = [
 class VariableMeta(type):
     """What lets every tensor be a Variable."""
 
-    def __instancecheck__(cls, other: Any) -> bool:
+    def __instancecheck__(cls, other: object) -> bool:
         return isinstance(other, Tensor)
 
 
 class Variable(metaclass=VariableMeta):
     """What old programs wrap tensors in: a call gives a leaf on the same memory."""
 
-    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
+    def __new__(cls, data: object, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return the leaf, which wants a gradient if it is asked for."""
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_text(data)}")

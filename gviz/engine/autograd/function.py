@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,19 +34,19 @@ class FunctionCtx:
     materialize_grads = True
     _materialize_non_diff_grads = True
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Keep these tensors for backward, freed with the graph."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """Keep these tensors for jvp, which nothing here calls."""
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self, *args: object) -> None:
         """Note that forward has written these inputs in place."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self, *args: object) -> None:
         """Note that these outputs get no gradient."""
         self.non_differentiable = args
 
@@ -76,7 +77,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     _raw_saved_tensors = property(raw_saved_tensors)
 
-    def apply(self, grads: list[Any], mask: Any = None) -> tuple[Any, ...]:
+    def apply(self, grads: list[Any], mask: object = None) -> tuple[Any, ...]:
         """Run the user's backward; refuse another number of gradients than forward has inputs."""
         if self.materialize_grads:
             facts = zip(grads, self._outputs, strict=True)
@@ -136,12 +137,12 @@ class Function:
 
     _backward_cls: Any
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         body = {"__slots__": (), "_function": cls, "__module__": "torch.autograd.function"}
         cls._backward_cls = type(f"{cls.__name__}Backward", (BackwardCFunction,), body)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
             "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
@@ -149,7 +150,7 @@ class Function:
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse what PyTorch 0.3 did: it is ``apply`` that is called."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
@@ -162,7 +163,7 @@ class Function:
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: object) -> Any:
         """May be written by the user, if forward takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -211,7 +212,7 @@ Function.__init_subclass__.__func__(Function)  # type: ignore[attr-defined] # it
 InplaceFunction = Function
 
 
-def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wanted: bool) -> list[Any]:
+def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wanted: bool) -> list[Any]:
     """Return the outputs of forward in their place in the graph; what it asked for is saved."""
     quiet = () if node._materialize_non_diff_grads else node.non_differentiable
     flowing = [isinstance(o, Tensor) and all(o is not q for q in quiet) for o in outputs]
@@ -255,7 +256,7 @@ def wrapped(node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], *, wante
     return made
 
 
-def kept(one: Any, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
+def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
     """Return an input as itself, an output as its array and number (a tensor would be a cycle), both with their version."""
     if one is not None and not isinstance(one, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
@@ -288,7 +289,7 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         refuse_view(one)
 
 
-def once_differentiable(backward: Any) -> Any:
+def once_differentiable(backward: Callable[..., Any]) -> Any:
     """Return a backward whose result is not recorded: differentiating it again is an error."""
 
     @functools.wraps(backward)

@@ -6,7 +6,7 @@ Each begins with fresh leaves for the inputs, so that the function's own graph s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gviz.autograd.modes import enable_grad
@@ -37,7 +37,7 @@ WORDS = {
 """What strict mode refuses, by the step, or the function, in which it is found."""
 
 
-def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+def as_tuple(value: object, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
     """Return whether it was a tuple, and it as one; refuse what is not a tensor."""
     given = value if isinstance(value, tuple) else (value,)
     for i, one in enumerate(given):
@@ -70,7 +70,14 @@ def run(func: Callable[..., Any], leaves: tuple[Any, ...], name: str, *, strict:
     return several, outputs
 
 
-def gradients(outputs: Any, inputs: Any, grads: Any = None, *, create: bool, keep: bool | None = None) -> Any:
+def gradients(
+    outputs: Sequence[Any],
+    inputs: Sequence[Any],
+    grads: Sequence[Any] | None = None,
+    *,
+    create: bool,
+    keep: bool | None = None,
+) -> Any:
     """Return the gradients of those outputs that have any; None for inputs that have none."""
     pairs = [
         (o, g)
@@ -90,7 +97,7 @@ def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> N
 
 
 def filled(
-    found: Any, like: Any, step: str, *, strict: bool, create: bool, output: str = "The output"
+    found: Sequence[Any], like: Sequence[Any], step: str, *, strict: bool, create: bool, output: str = "The output"
 ) -> tuple[Any, ...]:
     """Return zeros for what has no gradient; in strict mode such are refused, and with ``create`` those without a graph too."""
     for i, one in enumerate(found if strict else ()):
@@ -107,7 +114,7 @@ def finish(values: tuple[Any, ...], *, several: bool, create: bool) -> Any:
     return kept if several else kept[0]
 
 
-def directions(v: Any, like: tuple[Any, ...], name: str, *, several: bool, create: bool) -> Any:
+def directions(v: object, like: tuple[Any, ...], name: str, *, several: bool, create: bool) -> Any:
     """Return the vector to multiply with; None, which stands for a one, if there is one element only."""
     if v is None:
         if len(like) != 1 or like[0]._array.size != 1:
@@ -127,7 +134,7 @@ def directions(v: Any, like: tuple[Any, ...], name: str, *, several: bool, creat
 
 # ------------------------------------------------------------------ whole matrices
 def jacobian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """Return the derivative of every output element for every input element, of shape (*output, *input), always by backward.
@@ -161,7 +168,7 @@ def jacobian(
 
 
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """Return the second derivatives of a function of one number: the Jacobian of its gradient.
@@ -170,7 +177,7 @@ def hessian(
     """
     several, given = as_tuple(inputs, "inputs", "hessian")
 
-    def slope(*leaves: Any) -> Any:
+    def slope(*leaves: object) -> Any:
         found = jacobian(
             lambda *leaves: run(func, leaves, "hessian", strict=strict)[1][0].squeeze(), leaves, create_graph=True
         )
@@ -190,7 +197,9 @@ def product(name: str, meaning: str) -> Callable[..., Any]:
     """
     of_hessian, on_the_left = name in ("vhp", "hvp"), name in ("vjp", "vhp")
 
-    def run_product(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    def run_product(
+        func: Callable[..., Any], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False
+    ) -> Any:
         several_in, given = as_tuple(inputs, "inputs", name)
         with enable_grad():
             leaves = fresh(given, create=create_graph)

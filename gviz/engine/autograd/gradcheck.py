@@ -22,7 +22,7 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    func: Callable[..., Any], inputs: object, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
     raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
     check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
     check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
@@ -57,12 +57,12 @@ def gradcheck(
     return True
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: object) -> tuple[Any, ...]:
     """Return it as a tuple."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
-def differentiable(outputs: Any) -> list[Any]:
+def differentiable(outputs: object) -> list[Any]:
     """Return those outputs that require a gradient."""
     return [o for o in as_tuple(outputs) if o.requires_grad]
 
@@ -93,7 +93,12 @@ def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
 
 
 def compare(
-    func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], eps: float, close: Any, twice: float
+    func: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    wanted: list[Tensor],
+    eps: float,
+    close: tuple[float, float],
+    twice: float,
 ) -> list[Any]:
     """Return the outputs that require a gradient; refuse derivatives that differ from the differences, or from run to run."""
     given = as_tuple(func(*inputs))
@@ -122,7 +127,9 @@ def compare(
     return [out for _, out in flowing]
 
 
-def differences(func: Any, inputs: tuple[Any, ...], given: tuple[Any, ...], which: Tensor, eps: float) -> list[Any]:
+def differences(
+    func: Callable[..., Any], inputs: tuple[Any, ...], given: tuple[Any, ...], which: Tensor, eps: float
+) -> list[Any]:
     """Return the Jacobian of each output by central differences, (elements of the input, elements of the output).
 
     Raises:
@@ -166,7 +173,7 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
         )
 
 
-def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
+def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
     """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
     notes = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
     for missing in [range(count), *([i] for i in range(count) if count > 1)]:
@@ -184,7 +191,7 @@ def check_undefined(func: Any, inputs: tuple[Any, ...], wanted: list[Tensor], co
 
 
 def gradgradcheck(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, gen_non_contig_grad_outputs: bool = False,
+    func: Callable[..., Any], inputs: object, grad_outputs: object = None, *, gen_non_contig_grad_outputs: bool = False,
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, **options: Any,
 ) -> bool:  # fmt: skip
     """Return the same for second derivatives: :func:`gradcheck` of the gradient, for random gradients if none are given.
@@ -202,7 +209,7 @@ def gradgradcheck(
         grad_outputs = [like.uniform_(-1, 1).requires_grad_() for like in likes]
     wanted = [i for i, t in enumerate(given) if isinstance(t, Tensor) and t.requires_grad]
 
-    def slope(*args: Any) -> Any:
+    def slope(*args: Tensor) -> Any:
         inner = args[: len(given)]
         outputs = differentiable(func(*inner))
         back = grad(outputs, [inner[i] for i in wanted], args[len(given) :], create_graph=True, allow_unused=True)

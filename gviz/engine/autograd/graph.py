@@ -78,7 +78,7 @@ def register_multi_grad_hook(
     if mode == "any":
         ran: list[Any] = [None]
 
-        def first(grad: Any) -> None:
+        def first(grad: Tensor) -> None:
             if ran[0] is not STATE.running:
                 ran[0] = STATE.running
                 fn(grad)
@@ -91,7 +91,7 @@ def register_multi_grad_hook(
     arrived: dict[int, dict[int, Any]] = {}
 
     def hook_for(number: int) -> Callable[[Any], None]:
-        def inner(grad: Any) -> None:
+        def inner(grad: Tensor) -> None:
             task = id(STATE.running)
             arrived.setdefault(task, {})[number] = grad
             if len(arrived[task]) == sum(will_run(node) for node in nodes):
@@ -103,7 +103,7 @@ def register_multi_grad_hook(
     return _MultiHandle(*(place for i, one in enumerate(tensors) for place in one.register_hook(hook_for(i)).places))
 
 
-def will_run(node: Any) -> bool:
+def will_run(node: node.Node) -> bool:
     """Return whether the running backward pass has a part for this node; refuse a leaf that gets no ``.grad`` from it."""
     running = STATE.running
     if running.needed is None:

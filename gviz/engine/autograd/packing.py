@@ -40,7 +40,7 @@ class saved_tensors_hooks:
         last = next((note for note in reversed(mode.notes) if packs(note)), None)
         mode.notes = tuple(note for note in mode.notes if note is not last)
 
-    def note(self, node: Any) -> None:
+    def note(self, node: Node) -> None:
         """Pack the tensors that a new node has saved, if this block is the innermost one."""
         inner = next(note for note in reversed(mode.notes) if packs(note)).__self__
         for place in places(node) if inner is self else ():
@@ -105,12 +105,12 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
                 del self.original[handle], self.tid_to_weakhandle[id(one._array)]
 
 
-def packs(note: Any) -> bool:
+def packs(note: object) -> bool:
     """Return whether a function that is called with new nodes is that of :class:`saved_tensors_hooks`."""
     return getattr(note, "__func__", None) is saved_tensors_hooks.note
 
 
-def places(node: Any) -> list[SavedTensor]:
+def places(node: Node) -> list[SavedTensor]:
     """Return where a node keeps saved tensors."""
     row = node._row
     if row is None:
@@ -124,7 +124,7 @@ class SavedTensor:
     __module__ = "torch._C._autograd"
     __slots__ = ("node", "part", "position")
 
-    def __init__(self, node: Any, position: int, part: int | None = None) -> None:
+    def __init__(self, node: Node, position: int, part: int | None = None) -> None:
         self.node = node
         self.position = position
         self.part = part
@@ -141,7 +141,7 @@ class SavedTensor:
         return kept if self.part is None or kept is GONE else kept[self.part]
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         kept = list(self.node._kept)
         if self.part is None:
             kept[self.position] = value
@@ -149,7 +149,7 @@ class SavedTensor:
             kept[self.position] = [value if i == self.part else one for i, one in enumerate(kept[self.position])]
         self.node._kept = kept
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+    def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         """Pack this tensor now with the first of two hooks; the second returns it.
 
         Raises:
@@ -165,7 +165,7 @@ class SavedTensor:
         refuse(value is None, "Calling register_hooks on a saved tensor with value None is forbidden")
         self.pack(pack_hook, unpack_hook, bare=True)
 
-    def pack(self, pack_hook: Any, unpack_hook: Any, *, bare: bool = False) -> None:
+    def pack(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any], *, bare: bool = False) -> None:
         """Keep what a hook makes of the tensor (``bare``: without its place in the graph), or of each of several.
 
         Raises:
@@ -197,14 +197,14 @@ class SavedTensor:
         self.value = Packed(content, unpack_hook, edge, number)
 
 
-def raw_saved(node: Any, position: int) -> Any:
+def raw_saved(node: Node, position: int) -> Any:
     """Return ``node._raw_saved_NAME``: the place of one saved tensor, or of each of several."""
     place = SavedTensor(node, position)
     several = place.value.__class__ is list
     return tuple(SavedTensor(node, position, i) for i in range(len(place.value))) if several else place
 
 
-def raw_saved_tensors(node: Any) -> tuple[SavedTensor, ...]:
+def raw_saved_tensors(node: Node) -> tuple[SavedTensor, ...]:
     """Return ``node._raw_saved_tensors`` of a custom Function. RuntimeError: they are freed."""
     refuse(node._kept is GONE, FREED)
     return tuple(places(node))

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from operator import index
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, SupportsIndex
 
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module, bracketed
@@ -31,7 +31,7 @@ class Holder(Module):
         """What is held, by name."""
         return getattr(self, self._home)
 
-    def __setitem__(self, name: Any, value: Any) -> None:
+    def __setitem__(self, name: Any, value: object) -> None:
         made = Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
         self.admit(self._home, name, made)
 
@@ -47,7 +47,7 @@ class Holder(Module):
             f"  ({k}): Parameter containing: [{kind} of size {'x'.join(map(str, n))}]" for k, kind, n in kinds
         )
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: str) -> Any:
         """Take something out."""
         found = self[key]
         del self[key]
@@ -57,7 +57,7 @@ class Holder(Module):
 def through_list(change: Any) -> Any:
     """Return a method that changes what is held as a list, and numbers it from 0."""
 
-    def method(self: Any, *given: Any) -> Any:
+    def method(self: Numbered, *given: object) -> Any:
         values = list(self)
         change(values, *given)
         self.clear()
@@ -76,16 +76,16 @@ class Numbered(Holder):
     __iter__ = of_held(lambda held: iter(held.values()))
     insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
 
-    def __getitem__(self, position: Any) -> Any:
+    def __getitem__(self, position: SupportsIndex | slice) -> Any:
         if not isinstance(position, slice):
             return self.held[self._name(position)]
         chosen = list(self.held.items())[position]
         return type(self)(OrderedDict(chosen) if isinstance(self, Sequential) else dict(chosen).values())
 
-    def __setitem__(self, position: Any, value: Any) -> None:
+    def __setitem__(self, position: SupportsIndex, value: object) -> None:
         super().__setitem__(self._name(position), value)
 
-    def _name(self, position: Any) -> str:
+    def _name(self, position: SupportsIndex) -> str:
         at, count = index(position), len(self)
         refuse(not -count <= at < count, f"index {at} is out of range", IndexError)
         return list(self.held)[at]
@@ -94,7 +94,7 @@ class Numbered(Holder):
         whole: Any = Sequential() if isinstance(self, Sequential) else ModuleList()
         return whole.extend(self).extend(values)
 
-    def append(self, value: Any) -> Self:
+    def append(self, value: object) -> Self:
         """Add one at the end."""
         super().__setitem__(str(len(self)), value)
         return self
@@ -117,7 +117,7 @@ class Sequential(Numbered):
         for name, module in modules[0].items() if named else enumerate(modules):
             self.add_module(str(name), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: object) -> Any:
         """Call each module on what the one before gave."""
         for module in self:
             input = module(input)
@@ -140,13 +140,13 @@ class ModuleList(Numbered):
 class Named(Holder):
     """Things by name, with the manners of Python's dicts."""
 
-    def __init__(self, values: Any = ()) -> None:
+    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__()
         self.update(values or ())
 
     __iter__, keys, values, items, get = map(of_held, (iter, dict.keys, dict.values, dict.items, dict.get))
 
-    def update(self, values: Any) -> None:
+    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""
         pairs = values.items() if isinstance(values, Mapping | Named) else values
         for key, value in sorted(pairs) if self._home == "_parameters" and type(values) is dict else pairs:

@@ -6,6 +6,7 @@ The layer shows all of them as ``name=value`` unless ``shown`` says how.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gviz.engine.nn import functional as F
@@ -14,7 +15,13 @@ from gviz.engine.nn.options import Layer
 
 
 def declare(
-    home: str, name: str, function: Any, takes: str = "", shown: Any = None, base: Any = Layer, **more: Any
+    home: str,
+    name: str,
+    function: str | Callable[..., Any],
+    takes: str = "",
+    shown: str | None = None,
+    base: type[Layer] = Layer,
+    **more: object,
 ) -> None:
     """Add a layer that PyTorch has in that file; what else is said of it goes to :class:`Layer`."""
     function = getattr(F, function) if isinstance(function, str) else function
@@ -73,7 +80,7 @@ class _Loss(Layer):
 
     __module__ = "torch.nn.modules.loss"
 
-    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, size_average: object = None, reduce: object = None, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = told_of_old(reduction, size_average, reduce)
 

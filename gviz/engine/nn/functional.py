@@ -9,6 +9,7 @@ signature is the form of the call (``names.py``): a parameter without an annotat
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
 from gviz.autograd.row import TENSORS as call, named, native
-from gviz.autograd.tensor import from_array
+from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.nn.loss_functions import refuse_gradient
 from gviz.numbers import random
 from gviz.numbers.words import absent, refuse, warn
@@ -112,7 +113,7 @@ def embedding_bag(
     )[0]
 
 
-def prepare(input: Any, weight: Any, max_norm: float | None, norm_type: float, sparse: bool) -> None:
+def prepare(input: Tensor, weight: Tensor, max_norm: float | None, norm_type: float, sparse: bool) -> None:
     """Bring the rows that are looked up within a norm, in place, if one is given; refuse gradients that are sparse."""
     refuse(
         sparse and weight.requires_grad,
@@ -145,7 +146,7 @@ def one_hot(tensor, num_classes: int = -1):
 
 # ------------------------------------------------------------------ normalizations
 @named("F.normalize")
-def normalize(input, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
+def normalize(input, p: float = 2.0, dim: object = 1, eps: float = 1e-12):
     """Return vectors along ``dim`` divided by their norm."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
@@ -257,7 +258,7 @@ def softmax_of(name: str, row: str) -> None:
     """Store the function of a row that gives shares along a dim; one that was not given is chosen, with PyTorch's warning."""
 
     @named(f"F.{name}")
-    def shares(input, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None):
+    def shares(input, dim: int | None = None, _stacklevel: int = 3, dtype: object = None):
         if dim is None:
             warn(
                 f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
@@ -332,12 +333,12 @@ ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
 
 
 @named("F.dropout")
-def dropout(input, p: float = 0.5, training: bool = True, inplace: Any = False):
+def dropout(input, p: float = 0.5, training: bool = True, inplace: object = False):
     """Return the input with elements set to zero with probability ``p``, the others scaled up; only in training."""
     return dropped(input, p, training, inplace, input.shape)
 
 
-def dropped(input, p: float, training: bool, inplace: bool, shape: Any):
+def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[int]):
     """Return the input times noise of that shape: zero with probability ``p``, else more than one, so that the mean stays."""
     refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
     if not training or p == 0 or not input.numel():
@@ -360,7 +361,7 @@ def dropout_of(dims: int) -> None:
     """Store the dropout of whole channels that have so many dimensions."""
 
     @named(f"F.dropout{dims}d")
-    def channels(input, p: float = 0.5, training: bool = True, inplace: Any = False):
+    def channels(input, p: float = 0.5, training: bool = True, inplace: object = False):
         rank = input.ndim
         if rank not in (dims + 1, dims + 2):
             refuse(dims == 1, ONLY.format(d=1, n=rank, a=2, b=3))
@@ -436,8 +437,8 @@ SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")  # the modes that go bet
 @named("F.interpolate")
 def interpolate(
     input,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: object = None,
+    scale_factor: object = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,

@@ -42,26 +42,28 @@ class Hooks:
             Hooks.__init__(self)
 
     def register_forward_pre_hook(
-        self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before each forward for new arguments; ``with_kwargs`` with keywords too, for both."""
 
-        def positional(module: Any, args: Any, kwargs: Any) -> Any:
+        def positional(module: Hooks, args: object, kwargs: object) -> Any:
             new = hook(module, args)
             return None if new is None else (new if isinstance(new, tuple) else (new,), kwargs)
 
         return append(self._forward_pre_hooks, hook if with_kwargs else positional, prepend=prepend)
 
-    def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after each forward for a new output; ``with_kwargs`` with keywords before it."""
         called = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
         return append(self._forward_hooks, called, prepend=prepend)
 
-    def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before the gradients go through the module; what it returns replaces them."""
         return append(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when they went through; what it returns replaces ``grad_input``."""
         return append(self._backward_hooks, hook, prepend=prepend)
 
@@ -86,7 +88,7 @@ class BackwardHookFunction(Function):
     """The tensors themselves; on the way back what the hooks make of the gradients."""
 
     @staticmethod
-    def forward(ctx: Any, hooked: Any, zeros: bool, *tensors: Any) -> Any:
+    def forward(ctx: Any, hooked: Callable[..., Any], zeros: bool, *tensors: Any) -> Any:
         """Return the tensors."""
         ctx.hooked = hooked
         ctx.set_materialize_grads(zeros)
@@ -102,14 +104,14 @@ class BackwardHookFunction(Function):
 class BackwardHook:
     """The backward hooks of one call of a module; ``grads`` are those of its outputs, until they went through."""
 
-    def __init__(self, module: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, module: Hooks, args: tuple[Any, ...]) -> None:
         self.module = module
         self.grads: Any = None
         self.hooks, self.pre_hooks = list(module._backward_hooks), list(module._backward_pre_hooks)
         self.args = marked(args, self.after)
         self.blank = (None,) * len(args) if self.args is args else None
 
-    def outputs(self, result: Any) -> Any:
+    def outputs(self, result: object) -> Any:
         """Return the result, its tensors behind a node."""
         if isinstance(result, tuple):
             return marked(result, self.before)
@@ -117,7 +119,7 @@ class BackwardHook:
             warn(f"{NOT_TENSORS}{type(result)}")
         return marked((result,), self.before)[0]
 
-    def before(self, grads: Any) -> Any:
+    def before(self, grads: tuple[Tensor | None, ...]) -> Any:
         """Return what the node behind the module passes on: the gradients of the outputs after the pre-hooks."""
         for hook in self.pre_hooks:
             grads = replaced(hook(self.module, grads), grads, "pre hook", "grad_output")
@@ -127,7 +129,7 @@ class BackwardHook:
             refuse(any(one is not None for one in self.after(self.blank)), NO_GRADIENT)
         return grads
 
-    def after(self, grads: Any) -> Any:
+    def after(self, grads: tuple[Tensor | None, ...]) -> Any:
         """Return what the node before the module passes on: the gradients of the inputs after the hooks."""
         for hook in (
             self.hooks if self.grads is not None else ()
@@ -137,7 +139,7 @@ class BackwardHook:
         return grads
 
 
-def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
+def replaced(new: tuple[Tensor | None, ...] | None, grads: tuple[Tensor | None, ...], hook: str, what: str) -> Any:
     """Return the gradients, or those that a hook put in their place."""
     if new is not None and len(new) != len(grads):
         raise RuntimeError(
@@ -146,13 +148,13 @@ def replaced(new: Any, grads: Any, hook: str, what: str) -> Any:
     return grads if new is None else new
 
 
-def marked(values: Any, hooked: Callable[..., Any]) -> Any:
+def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> Any:
     """Return values with their tensors behind a node that calls the hook; the values themselves if there is no gradient."""
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not (mode.on and any(values[i].requires_grad for i in places)):
         return values
 
-    def of_tensors(grads: Any) -> Any:
+    def of_tensors(grads: tuple[Tensor | None, ...]) -> Any:
         several = dict(zip(places, grads, strict=True))
         found = hooked(tuple(several.get(i) for i in range(len(values))))
         return [found[i] for i in places]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gviz.autograd.modes import no_grad
@@ -15,7 +16,7 @@ from gviz.numbers.words import refuse
 class Identity(Layer, home="linear"):
     """The input itself; all arguments are ignored."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -127,7 +128,7 @@ class Embedding(
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: Any, **options: Any) -> Any:
+    def from_pretrained(cls: Any, embeddings: Tensor, freeze: bool = True, *args: object, **options: object) -> Any:
         """Make a table of given vectors."""
         refuse(embeddings.dim() != 2, "Embeddings parameter is expected to be 2-dimensional", AssertionError)
         made = cls(*embeddings.shape, *args, _weight=embeddings, **options)
@@ -216,13 +217,13 @@ class Transposed(Convolution, refused=CANNOT | BORDERED):
 
     transposed = True
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Any:
         """Return the transpose of a convolution, of the wanted size."""
         more = self.output_padding if output_size is None else self.room(input.shape, output_size)
         options = (self.stride, self.padding, more, self.groups, self.dilation)
         return self.function(input, self.weight, self.bias, *options)
 
-    def room(self, sizes: Any, wanted: Any) -> tuple[int, ...]:
+    def room(self, sizes: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
         options = zip(sizes[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]

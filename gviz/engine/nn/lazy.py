@@ -5,8 +5,10 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyM
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from gviz.autograd.tensor import Tensor
 from gviz.engine.copying import Portable
 from gviz.engine.creation import empty
 from gviz.engine.nn.options import LAYERS
@@ -27,13 +29,13 @@ class UninitializedParameter(Parameter):
     __slots__ = ()
     __module__ = "torch.nn.parameter"
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls, requires_grad: bool = True, device: object = None, dtype: object = None) -> Any:
         """Make one that wants a gradient, or not."""
         made = Parameter(empty(0, dtype, device), requires_grad)
         made.__class__ = cls
         return made
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Iterable[int], device: object = None, dtype: object = None) -> None:
         """Give it a shape, which makes it a plain one; its numbers are still to be written."""
         self.data = empty(tuple(shape), dtype or self.dtype, device)
         self.__class__ = Parameter  # type: ignore[assignment]
@@ -54,14 +56,14 @@ class UninitializedParameter(Parameter):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: object) -> Any:
         return type(self)(self.requires_grad, None, self.dtype)
 
 
 def refused(name: str) -> Any:
     """Return a method that a tensor without a shape does not have."""
 
-    def method(self: Any, *_: Any, **__: Any) -> Any:
+    def method(self: object, *_: object, **__: object) -> Any:
         raise ValueError(UNUSABLE.format(name, type(self).__name__))
 
     return method
@@ -97,7 +99,7 @@ class LazyModuleMixin(Portable):
     def reset_parameters(self) -> None:
         """Do nothing: there are no numbers so far."""
 
-    def __call__(self: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: Any, input: Tensor, *args: object, **kwargs: object) -> Any:
         """Become a plain layer, with the parameters that this input wants, and call that."""
         dims, kind = getattr(self, "dims", 0), self.cls_to_become
         refuse(

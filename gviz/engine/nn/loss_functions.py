@@ -8,12 +8,14 @@ parameter without an annotation is a tensor. What the three options of a reducti
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
 from gviz.autograd.row import NAMED, TENSORS as call, named, native
+from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import refuse, warn
@@ -22,7 +24,7 @@ from gviz.ops.losses import REDUCTIONS
 
 
 # ------------------------------------------------------------------ reductions
-def told_of_old(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
+def told_of_old(reduction: str, size_average: object = None, reduce: object = None) -> str:
     """Return the reduction, or what the two arguments before it mean, with PyTorch's warning."""
     if size_average is None and reduce is None:
         return reduction
@@ -39,12 +41,12 @@ def reduction_number(*options: Any) -> int:
     return REDUCTIONS[reduction]
 
 
-def loss(function: Any, *, broadcast: bool = False) -> Any:
+def loss(function: Callable[..., Any], *, broadcast: bool = False) -> Any:
     """Name a loss that is C++ in PyTorch: it gets the number of its reduction; operands of one shape, if ``broadcast``."""
     names, run = parameters(function), native(function)
     places = [names.index(name) for name in ("reduction", "size_average", "reduce") if name in names]
 
-    def numbered(*values: Any) -> Any:
+    def numbered(*values: object) -> Any:
         pair = alike(*values[:2]) if broadcast else values[:2]
         number = reduction_number(*(values[i] for i in places))
         return run(*pair, *values[2 : places[0]], number, *values[places[0] + 1 :])
@@ -63,7 +65,7 @@ def reduced(losses, number, weight=None, *, share: bool = True):
     return losses if number == 0 else losses.mean() if number == 1 else losses.sum()
 
 
-def refuse_gradient(function: str, **tensors: Any) -> None:
+def refuse_gradient(function: str, **tensors: Tensor | None) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
     for name, tensor in tensors.items():
         refuse(
@@ -90,7 +92,9 @@ difference = partial(loss, broadcast=True)
 
 
 @difference
-def mse_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", weight=None):
+def mse_loss(
+    input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None
+):
     """Return the squared differences."""
     if weight is not None:
         return reduced((input - target) ** 2, reduction, weight)
@@ -98,14 +102,14 @@ def mse_loss(input, target, size_average: Any = None, reduce: Any = None, reduct
 
 
 @difference
-def l1_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", weight=None):
+def l1_loss(input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None):
     """Return the absolute differences."""
     return reduced((input - target).abs(), reduction, weight)
 
 
 @difference
 def smooth_l1_loss(
-    input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", beta: float = 1.0
+    input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", beta: float = 1.0
 ):
     """Return squared differences below ``beta``, absolute ones above."""
     if beta == 0:
@@ -114,7 +118,7 @@ def smooth_l1_loss(
 
 
 @difference
-def huber_loss(input, target, reduction: Any = "mean", delta: float = 1.0, weight=None):
+def huber_loss(input, target, reduction: object = "mean", delta: float = 1.0, weight=None):
     """Return half the square of differences below ``delta``, linear above."""
     losses = call["huber_loss"](input, target, reduction if weight is None else 0, float(delta))
     return losses if weight is None else reduced(losses, reduction, weight, share=False)
@@ -123,7 +127,12 @@ def huber_loss(input, target, reduction: Any = "mean", delta: float = 1.0, weigh
 # ------------------------------------------------------------------ cross entropies
 @named("F.kl_div")
 def kl_div(
-    input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", log_target: bool = False
+    input,
+    target,
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
+    log_target: bool = False,
 ):
     """Return the divergence of a distribution from the one whose logarithm ``input`` is."""
     refuse(not (input.is_floating_point() and target.is_floating_point()), "kl_div: Integral inputs not supported.")
@@ -142,7 +151,7 @@ def kl_div(
 
 @loss
 def binary_cross_entropy(
-    input, target, weight=None, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+    input, target, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
 ):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
     if target.shape != input.shape:
@@ -160,7 +169,13 @@ def binary_cross_entropy(
 
 @loss
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average: Any = None, reduce: Any = None, reduction: Any = "mean", pos_weight=None
+    input,
+    target,
+    weight=None,
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
+    pos_weight=None,
 ):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -178,10 +193,10 @@ def nll_loss(
     input,
     target,
     weight=None,
-    size_average: Any = None,
+    size_average: object = None,
     ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: Any = "mean",
+    reduce: object = None,
+    reduction: object = "mean",
 ):
     """Return the negative of the log probability of each example's class."""
     sizes, rank = input.shape, input.ndim
@@ -219,10 +234,10 @@ def cross_entropy(
     input,
     target,
     weight=None,
-    size_average: Any = None,
+    size_average: object = None,
     ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: Any = "mean",
+    reduce: object = None,
+    reduction: object = "mean",
     label_smoothing: float = 0.0,
 ):
     """Return the cross entropy of unnormalized scores: with classes, or with probabilities of the input's shape."""
@@ -260,10 +275,10 @@ def poisson_nll_loss(
     target,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
+    size_average: object = None,
     eps: float = 1e-8,
-    reduce: Any = None,
-    reduction: Any = "mean",
+    reduce: object = None,
+    reduction: object = "mean",
 ):
     """Return the negative log likelihood of counts; ``input`` is their rate, or its logarithm."""
     product = target * (input if log_input else (input + eps).log())
@@ -275,7 +290,7 @@ def poisson_nll_loss(
 
 
 @named("F.gaussian_nll_loss")
-def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 1e-6, reduction: Any = "mean"):
+def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 1e-6, reduction: object = "mean"):
     """Return the negative log likelihood of a normal distribution with that variance."""
     number = reduction_number(reduction)
     var = call["full_as"](input, var) if isinstance(var, float) else var
@@ -322,7 +337,13 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
 # ------------------------------------------------------------------ margins
 @loss
 def margin_ranking_loss(
-    input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+    input1,
+    input2,
+    target,
+    margin: float = 0,
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
 ):
     """Return how far the first falls short of being more than the second (target 1), or less (-1)."""
     if not input1.ndim == input2.ndim == target.ndim:
@@ -334,7 +355,7 @@ def margin_ranking_loss(
 
 @loss
 def hinge_embedding_loss(
-    input, target, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+    input, target, margin: float = 1.0, size_average: object = None, reduce: object = None, reduction: object = "mean"
 ):
     """Return the input where the target is 1; where it is -1 how far it falls short of the margin."""
     zero = call["zeros_like"](input)
@@ -344,7 +365,13 @@ def hinge_embedding_loss(
 
 @loss
 def cosine_embedding_loss(
-    input1, input2, target, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"
+    input1,
+    input2,
+    target,
+    margin: float = 0,
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
 ):
     """Return how far vectors are from alike (target 1), or how much more alike than the margin (-1)."""
     axis = (target.ndim,)
@@ -365,9 +392,9 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: Any = "mean",
+    size_average: object = None,
+    reduce: object = None,
+    reduction: object = "mean",
 ):
     """Return how much nearer than the margin the negative example is (``swap``: to the anchor or the positive one)."""
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
@@ -376,7 +403,7 @@ def triplet_margin_loss(
 
 
 @loss
-def soft_margin_loss(input, target, size_average: Any = None, reduce: Any = None, reduction: Any = "mean"):
+def soft_margin_loss(input, target, size_average: object = None, reduce: object = None, reduction: object = "mean"):
     """Return ``log(1 + exp(-target * input))``."""
     refuse_gradient("soft_margin_loss", target=target)
     return call["soft_margin_loss"](input, target, reduction)

@@ -62,7 +62,7 @@ class Module(Portable, Hooks):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # ---------------------------------------------------------------- attributes
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         own = self.__dict__
         for home, (kind, _) in HOMES.items():
             made = isinstance(value, kind) and home != "_buffers"
@@ -91,7 +91,7 @@ class Module(Portable, Hooks):
                 return
         super().__delattr__(name)
 
-    def admit(self, home: str, name: str, value: Any, *, registered: bool = False) -> None:
+    def admit(self, home: str, name: str, value: object, *, registered: bool = False) -> None:
         """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
         (kind, other), what = HOMES[home], home[1:-1]
         if home not in self.__dict__:
@@ -126,7 +126,7 @@ class Module(Portable, Hooks):
 
     # ---------------------------------------------------------------- the tree
     def named_modules(
-        self, memo: Any = None, prefix: str = "", remove_duplicate: bool = True
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
         """Yield this module and all below it, with their names; each once."""
         seen = set() if memo is None else memo
@@ -262,7 +262,7 @@ def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> s
     return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
 
 
-def load(module: Module, key: str, tensor: Tensor, given: Any, assign: bool) -> str:
+def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) -> str:
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
     if not isinstance(given, Tensor):
         return (

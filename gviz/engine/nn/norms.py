@@ -121,7 +121,7 @@ class Tracking(Norm, shapes=dict.fromkeys(SCALED, "num_features"), shown=TRACKED
 class Alone(Tracking):
     """Base of the instance norms: each example on its own, with or without a batch."""
 
-    def normalized(self, input: Any) -> Any:
+    def normalized(self, input: Tensor) -> Any:
         """Normalize by its own statistics, or by those that were kept."""
         if input.dim() == self.ranks[0]:
             return self.normalized(input.unsqueeze(0)).squeeze(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from gviz.engine.creation import empty
@@ -21,12 +21,12 @@ UNKEPT = {"self", "device", "dtype", "bias", "size_average", "reduce"}
 """What becomes no attribute: ``bias`` says whether there is such a parameter, the last two PyTorch no longer keeps."""
 
 
-def each(value: Any, count: int) -> tuple[Any, ...]:
+def each(value: object, count: int) -> tuple[Any, ...]:
     """Return one for every dimension, or those that were given, however many: how layers keep sizes."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * count
 
 
-def method(kind: type, name: str, takes: str, gives: str, **names: Any) -> Any:
+def method(kind: type, name: str, takes: str, gives: str, **names: object) -> Any:
     """Write a method from its parameters and what it returns, so that Python itself binds arguments and refuses wrong ones."""
     function = eval(f"lambda self, {takes}: {gives}", {**names, "__name__": __name__})  # noqa: S307 - lines of gviz's own
     function.__name__, function.__qualname__, function.__module__ = name, f"{kind.__name__}.{name}", kind.__module__
@@ -49,12 +49,12 @@ class Layer(Module):
     def __init_subclass__(
         cls,
         home: str = "",
-        function: Any = None,
+        function: Callable[..., Any] | None = None,
         inputs: str = "input",
         more: str = "",
         less: str = "",
-        begin: Any = None,
-        **facts: Any,
+        begin: Callable[..., Any] | None = None,
+        **facts: object,
     ) -> None:
         """Declare a layer; a subclass of the user's declares nothing.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gviz.autograd.row import TENSORS as call
+from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.options import MADE, Layer
@@ -54,7 +56,7 @@ class Remembering(
                 shapes |= dict.fromkeys((f"bias_ih{end}", f"bias_hh{end}"), (rows,) if bias else None)
         return shapes
 
-    def mapped(self, value: Any, name: str) -> Any:
+    def mapped(self, value: Tensor, name: str) -> Any:
         """Return the input, or the state, after the linear map of that name."""
         return F.linear(value, getattr(self, f"weight_{name}"), getattr(self, f"bias_{name}"))
 
@@ -90,7 +92,7 @@ class RNNCell(Cell, home="rnn", takes=f"input_size, hidden_size, bias=True, nonl
 
     gates, _usual = 1, {**USUAL, "nonlinearity": "tanh"}
 
-    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
+    def step(self, of_input: Tensor, of_state: Tensor, hidden: Tensor) -> Any:
         """Return the function of the sum."""
         return getattr(of_state + of_input, self.nonlinearity)()
 
@@ -100,7 +102,7 @@ class LSTMCell(Cell, home="rnn"):
 
     gates, states = 4, 2
 
-    def step(self, of_input: Any, of_state: Any, hidden: Any, memory: Any) -> Any:
+    def step(self, of_input: Tensor, of_state: Tensor, hidden: Tensor, memory: Tensor) -> Any:
         """Return the next state and memory."""
         take, forget, new, out = parts(of_state + of_input, 4)
         take, forget, new, out = take.sigmoid(), forget.sigmoid(), new.tanh(), out.sigmoid()
@@ -113,7 +115,7 @@ class GRUCell(Cell, home="rnn"):
 
     gates = 3
 
-    def step(self, of_input: Any, of_state: Any, hidden: Any) -> Any:
+    def step(self, of_input: Tensor, of_state: Tensor, hidden: Tensor) -> Any:
         """Return the next state, between the old one and what is new."""
         one, two = parts(of_input, 3), parts(of_state, 3)
         reset, renew = (two[0] + one[0]).sigmoid(), (two[1] + one[1]).sigmoid()
@@ -121,7 +123,7 @@ class GRUCell(Cell, home="rnn"):
         return (hidden - new).mul_(renew).add_(new)
 
 
-def parts(value: Any, count: int) -> Any:
+def parts(value: Tensor, count: int) -> Any:
     """Return equal parts of the last dimension, as PyTorch's ``unsafe_chunk``."""
     return call["unsafe_split"](value, value.shape[-1] // count, value.dim() - 1)
 
@@ -188,7 +190,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             steps, last = steps.squeeze(axis), [state.squeeze(1) for state in last]
         return steps, tuple(last) if several else last[0]
 
-    def checked(self, input: Any, states: Any, sizes: Any) -> Any:
+    def checked(self, input: Tensor, states: Sequence[Tensor] | None, sizes: list[int] | None) -> Any:
         """Return the states to begin with, zeros if there are none; refuses sizes that do not fit."""
         kind = self.weight_ih_l0.dtype
         refuse(
@@ -209,7 +211,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             refuse(state.shape != wanted, f"Expected hidden{which} size {wanted}, got {list(state.shape)}")
         return states
 
-    def run(self, input: Any, states: Any, sizes: Any) -> tuple[Any, Any]:
+    def run(self, input: Tensor, states: list[Tensor], sizes: list[int] | None) -> tuple[Any, Any]:
         """Run all layers over a batch of sequences, or over packed ones, of which ``sizes`` reach each step."""
         turned, at_once = self.batch_first and sizes is None, self.at_once(input, sizes)
         input = input.transpose(0, 1) if turned else input
@@ -231,11 +233,11 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             input = input.transpose(0, 1) if self.states > 1 else input.transpose_(0, 1)
         return input, [call["stack"](list(state), 0) for state in zip(*last, strict=True)]
 
-    def at_once(self, input: Any, sizes: Any) -> bool:
+    def at_once(self, input: Tensor, sizes: list[int] | None) -> bool:
         """Return whether a layer is one operation."""
         return False
 
-    def through(self, input: Any, suffix: str, states: Any, sizes: Any) -> list[Any]:
+    def through(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> list[Any]:
         """Return the states at each step of a layer in a direction, and the last ones, cell by cell."""
         mapped, back, begin, done, steps = (
             self.mapped(input, f"ih{suffix}"),
@@ -267,7 +269,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         """Do nothing: it is for the memory of GPUs."""
 
 
-def among(states: Any, start: int, end: int) -> list[Any]:
+def among(states: list[Tensor], start: int, end: int) -> list[Any]:
     """Return the states of some of the sequences."""
     return [call["narrow"](state, 0, start, end - start) for state in states]
 
@@ -291,11 +293,11 @@ class LSTM(Recurrent, home="rnn", takes=f"input_size, hidden_size, num_layers=1,
 
     gates, states, step = 4, 2, LSTMCell.step
 
-    def at_once(self, input: Any, sizes: Any) -> bool:
+    def at_once(self, input: Tensor, sizes: list[int] | None) -> bool:
         """Return whether oneDNN has it: not packed, and of float32."""
         return sizes is None and input.dtype is float32 and input.numel() > 0
 
-    def through_at_once(self, input: Any, suffix: str, states: Any, sizes: Any) -> Any:
+    def through_at_once(self, input: Tensor, suffix: str, states: list[Tensor], sizes: list[int] | None) -> Any:
         """Return what ``through`` does, made by one operation."""
         weights = [getattr(self, f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         weights = [call["zeros_like"](weights[i % 2].detach()) if one is None else one for i, one in enumerate(weights)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from gviz.autograd.modes import is_grad_enabled
 from gviz.autograd.row import TENSORS as call
+from gviz.autograd.tensor import Tensor
 from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.containers import ModuleList
 from gviz.engine.nn.layers import Linear
+from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS, MADE, Layer
 from gviz.numbers.words import refuse, warn
 
@@ -29,7 +32,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 projection: Any = NonDynamicallyQuantizableLinear
 
 
-def added_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any) -> Any:
+def added_mask(mask: Tensor | None, name: str, other: Tensor | None, other_name: str, dtype: object) -> Any:
     """Return a mask as numbers to be added: minus infinity where a truth value forbids."""
     if mask is None:
         return None
@@ -83,12 +86,12 @@ class MultiheadAttention(
 
     def forward(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
-        key_padding_mask: Any = None,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
         need_weights: bool = True,
-        attn_mask: Any = None,
+        attn_mask: Tensor | None = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
@@ -136,7 +139,7 @@ class MultiheadAttention(
             shares = shares.squeeze(0) if alone else shares
         return (out.squeeze(1) if alone else out.transpose(1, 0) if turned else out), shares
 
-    def projected(self, query: Any, key: Any, value: Any) -> Any:
+    def projected(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
         """Return query, key and value after their linear maps, which are one where they are the same tensor."""
         size, linear, found, weight, bias = self.embed_dim, call["linear"], [], self.in_proj_weight, self.in_proj_bias
         if weight is not None and key is value:
@@ -155,7 +158,7 @@ class MultiheadAttention(
         weights, biases = apart if weight is None else weight.chunk(3), (None,) * 3 if bias is None else bias.chunk(3)
         return [linear(*three) for three in zip((query, key, value), weights, biases, strict=True)]
 
-    def mask_of(self, mask: Any, padding: Any, query: Any, key: Any) -> Any:
+    def mask_of(self, mask: Tensor | None, padding: Tensor | None, query: Tensor, key: Tensor) -> Any:
         """Return what is added to the products of all heads: the mask of attention, and that of what is padded."""
         (length, batch, _), seen, heads = query.shape, len(key), self.num_heads
         if mask is not None:
@@ -176,7 +179,9 @@ class MultiheadAttention(
         padding = padding.view(batch, 1, 1, seen).expand(-1, heads, -1, -1).reshape(batch * heads, 1, seen)
         return padding if mask is None else mask + padding
 
-    def attend(self, q: Any, k: Any, v: Any, mask: Any, need_weights: bool, is_causal: bool) -> tuple[Any, Any]:
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, need_weights: bool, is_causal: bool
+    ) -> tuple[Any, Any]:
         """Return the attention after its linear map, and the shares of each head if they are needed."""
         (length, batch, size), heads, width = q.shape, self.num_heads, self.head_dim
         q, k, v = (one.view(len(one), batch * heads, width).transpose(0, 1) for one in (q, k, v))
@@ -226,18 +231,20 @@ class Block(Layer, shown=""):
         refuse(isinstance(given, str) and given not in known, f"activation should be relu/gelu, not {given}")
         self.activation = known[given] if isinstance(given, str) else given
 
-    def added(self, x: Any, number: int, block: Any, *args: Any) -> Any:
+    def added(self, x: Tensor, number: int, block: Callable[..., Any], *args: object) -> Any:
         """Return the input plus what a block makes of it, normalized before or after."""
         norm = getattr(self, f"norm{number}")
         return x + block(norm(x), *args) if self.norm_first else norm(x + block(x, *args))
 
-    def _sa_block(self, x: Any, mask: Any, padding: Any, is_causal: bool = False) -> Any:
+    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False) -> Any:
         return self.dropout1(self.self_attn(x, x, x, padding, False, mask, is_causal=is_causal)[0])
 
-    def _mha_block(self, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool = False) -> Any:
+    def _mha_block(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False
+    ) -> Any:
         return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask, is_causal=is_causal)[0])
 
-    def _ff_block(self, x: Any) -> Any:
+    def _ff_block(self, x: Tensor) -> Any:
         last = getattr(self, f"dropout{len(self.attentions) + 1}")
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
@@ -245,7 +252,13 @@ class Block(Layer, shown=""):
 class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
     """Attention of a sequence to itself, then two linear maps."""
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Any:
         """Return the sequence, changed."""
         padding = added_mask(src_key_padding_mask, "src_key_padding_mask", src_mask, "src_mask", src.dtype)
         mask = added_mask(src_mask, "src_mask", None, "", src.dtype)
@@ -259,12 +272,12 @@ class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
 
     def forward(
         self,
-        tgt: Any,
-        memory: Any,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Any:
@@ -275,12 +288,12 @@ class TransformerDecoderLayer(Block, home="transformer", takes=BLOCK):
 
 
 # ------------------------------------------------------------------ stacks of them
-def square_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
+def square_mask(sz: int, device: object = None, dtype: object = None) -> Any:
     """Return a mask that lets each step see those before it: minus infinity above the diagonal."""
     return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
 
 
-def is_square(mask: Any, told: bool | None, x: Any, layer: Any) -> bool:
+def is_square(mask: Tensor | None, told: bool | None, x: Tensor, layer: Module) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""
     if told is not None or mask is None:
         return told is True
@@ -326,7 +339,11 @@ class TransformerEncoder(
             self.use_nested_tensor = False
 
     def forward(
-        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
     ) -> Any:
         """Return the sequence, changed; in evaluation what is padded becomes zero, as in PyTorch."""
         padding = added_mask(src_key_padding_mask, "src_key_padding_mask", mask, "mask", src.dtype)
@@ -348,12 +365,12 @@ class TransformerDecoder(Stack, home="transformer", takes="decoder_layer, num_la
 
     def forward(
         self,
-        tgt: Any,
-        memory: Any,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
@@ -402,14 +419,14 @@ class Transformer(
 
     def forward(
         self,
-        src: Any,
-        tgt: Any,
-        src_mask: Any = None,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        src_key_padding_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
         src_is_causal: bool | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -21,6 +22,7 @@ from gviz.engine.nn.module import clear_gradient
 from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
 from gviz.engine.optim import lr_scheduler
+from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
@@ -46,7 +48,7 @@ class Optimizer(Portable):
             cls.__module__, cls._first = f"torch.optim.{cls.__name__.lower()}", first
             method(cls, "__init__", f"params, {takes}", "self._begin(locals())")
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -116,7 +118,7 @@ class Optimizer(Portable):
         for tensor in self._tensors():
             clear_gradient(tensor, set_to_none)
 
-    def step(self, closure: Any = None) -> Any:
+    def step(self, closure: Callable[..., Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return what ``closure`` (which computes it anew) returned."""
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
@@ -128,7 +130,7 @@ class Optimizer(Portable):
                     self.update_from(tensor, rare.grad._array, group)
         return loss
 
-    def update_from(self, tensor: Tensor, grad: Any, group: dict[str, Any]) -> None:
+    def update_from(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:
         """Do one parameter's step from its gradient, as the group wants that."""
         if mode.writing is not None:
             mode.writing(tensor)
@@ -143,7 +145,7 @@ class Optimizer(Portable):
         if state:
             self.state[tensor] = state
 
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Do one parameter's step on arrays, in place."""
         raise NotImplementedError
 
@@ -187,7 +189,7 @@ class Optimizer(Portable):
         return text + ")"
 
 
-def running(state: dict[str, Any], value: Any, *names: str) -> list[Any]:
+def running(state: dict[str, Any], value: Array, *names: str) -> list[Any]:
     """Return the arrays of those names in a parameter's state, zeros to begin with, after its count of steps."""
     if not state:
         state["step"] = from_array(np.zeros((), np.float32), None)
@@ -207,7 +209,7 @@ class SGD(
 ):
     """Gradient descent, with momentum (also Nesterov's), dampening and weight decay."""
 
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``b = m b + (1 - d) g``; ``p -= lr b``."""
         if momentum := group["momentum"]:
             if "momentum_buffer" in state:
@@ -223,7 +225,7 @@ class SGD(
 class Adam(Optimizer, takes=f"{MOMENTS.format(0)}, *, {LAST}, decoupled_weight_decay=False"):
     """Steps scaled by running means of the gradient and of its square."""
 
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``p -= lr m / (sqrt(v) + eps)``, both means corrected for their beginning at zero."""
         first, second = group["betas"]
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 2 + bool(group["amsgrad"])]
@@ -251,7 +253,7 @@ class RMSprop(
 ):
     """Steps scaled by the root of a running mean of the squared gradient."""
 
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``v = a v + (1 - a) g^2``; ``p -= lr g / (sqrt(v) + eps)``, or the momentum of these steps."""
         alpha, momentum = group["alpha"], group["momentum"]
         names = ["momentum_buffer"] * (momentum > 0) + ["grad_avg"] * group["centered"]
@@ -282,7 +284,7 @@ class Adagrad(
             begun = np.full_like(tensor._array, param_group["initial_accumulator_value"])
             self.state[tensor] = {"step": from_array(np.zeros((), np.float32), None), "sum": from_array(begun, None)}
 
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``s += g^2``; ``p -= lr g / (sqrt(s) + eps)``."""
         step, total = running(state, value, "sum")
         total += grad * grad
@@ -297,7 +299,7 @@ class Adadelta(
 ):
     """Steps as large as the last ones were, over the root of a running mean of the squared gradient."""
 
-    def update(self, value: Any, grad: Any, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, value: Array, grad: Array, lr: float, state: dict[str, Any], group: dict[str, Any]) -> None:
         """``d = g sqrt(u + eps) / sqrt(v + eps)``; ``p -= lr d``, with running means u of d^2, v of g^2."""
         rho, eps = group["rho"], group["eps"]
         _, square, steps = running(state, value, "square_avg", "acc_delta")
@@ -438,7 +440,7 @@ class LBFGS(
             way = way + moved * (share - change @ way * inverse)
         return way
 
-    def _try(self, closure: Any, way: Any, size: Any) -> Point:
+    def _try(self, closure: Callable[..., Any], way: Any, size: Any) -> Point:
         """Return what is found after a step of that size, and go back."""
         before = [tensor._array.copy() for tensor in self._tensors()]
         self._move(way * size)

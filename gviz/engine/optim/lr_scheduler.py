@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gviz.engine.copying import Portable
 from gviz.engine.nn.options import method
@@ -48,7 +49,7 @@ class LRScheduler(Portable):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init_subclass__(cls, takes: str = "", rate: Any = None) -> None:
+    def __init_subclass__(cls, takes: str = "", rate: Callable[..., Any] | None = None) -> None:
         if cls.__module__ == __name__:
             cls.__module__ = LRScheduler.__module__
         cls.rate = rate or cls.rate  # type: ignore[method-assign] # as a method of the class would be
@@ -148,7 +149,7 @@ class LRScheduler(Portable):
 _LRScheduler = LRScheduler  # its old name, from which many programs derive their own
 
 
-def state_of(part: Any) -> Any:
+def state_of(part: object) -> Any:
     """Return what a schedule, or a callable object, keeps; a function keeps nothing."""
     return (
         part.state_dict()
@@ -164,7 +165,12 @@ class LambdaLR(LRScheduler):
 
     _parts = "lr_lambdas"
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         count = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
         refuse(
@@ -370,7 +376,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
         self._last_lr = self._rates()
 
-    def step(self, metrics: Any) -> None:  # type: ignore[override]
+    def step(self, metrics: SupportsFloat) -> None:  # type: ignore[override]
         """Go on by one epoch, with what was measured in it."""
         current, sign = float(metrics), -1 if self.mode == "min" else 1
         rel = self.threshold_mode == "rel"
@@ -393,7 +399,9 @@ class SequentialLR(LRScheduler):
 
     _parts = "_schedulers"
 
-    def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
         refuse(
             len(milestones) != len(schedulers) - 1,
             "Sequential Schedulers expects number of schedulers provided to be one "
@@ -430,7 +438,7 @@ class ChainedScheduler(LRScheduler):
 
     _parts = "_schedulers"
 
-    def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         refuse(
             len(schedulers) < 1,
             "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",

@@ -7,6 +7,7 @@ Source: https://docs.pytorch.org/docs/2.13/checkpoint.html
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
 from types import SimpleNamespace
@@ -19,7 +20,9 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.packing import saved_tensors_hooks
 from gviz.engine.nn.containers import Sequential
+from gviz.engine.nn.module import Module
 from gviz.engine.random import default_generator
+from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
@@ -53,7 +56,7 @@ class Enough(Exception):
     """All that was saved is there again."""
 
 
-def again(function: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
+def again(function: Callable[..., Any], state: Array | None, *args: object, **kwargs: object) -> Any:
     """Run a function once more, recorded, with the random numbers from a state on."""
     before, mode.formula, now = mode.formula, False, default_generator.state
     try:
@@ -70,12 +73,14 @@ def again(function: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
 class Frame:
     """One call of a checkpointed function: how to run it again, and what its operations have saved."""
 
-    def __init__(self, function: Any, state: Any, args: Any, kwargs: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], state: Array | None, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> None:
         self.function, self.state, self.kwargs = function, state, kwargs
         self.args = [keep(arg) if isinstance(arg, Tensor) else arg for arg in args]
         self.facts, self.found = list[Any](), dict[int, Any]()
 
-    def pack(self, tensor: Any) -> int:
+    def pack(self, tensor: Tensor) -> int:
         """Save nothing of a tensor but its shape and type; return its number."""
         self.facts.append(facts(tensor))
         return len(self.facts) - 1
@@ -90,7 +95,7 @@ class Frame:
         """Run the function until all is there again. CheckpointError: it did something else."""
         found = list[Any]()
 
-        def take(tensor: Any) -> Any:
+        def take(tensor: Tensor) -> Any:
             found.append(tensor.detach())
             if len(found) == len(self.facts):
                 raise Enough
@@ -112,7 +117,7 @@ class Frame:
         self.found = dict(enumerate(found))
 
 
-def facts(tensor: Any) -> dict[str, Any]:
+def facts(tensor: Tensor) -> dict[str, Any]:
     """Return what has to be the same of a tensor that is computed again."""
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
@@ -121,7 +126,7 @@ class CheckpointFunction(Function):
     """The function as one node, whose backward runs it again and then its backward."""
 
     @staticmethod
-    def forward(ctx: Any, function: Any, state: Any, *args: Any) -> Any:
+    def forward(ctx: Any, function: Callable[..., Any], state: Array | None, *args: Any) -> Any:
         """Run it; as of every Function, nothing in it is recorded."""
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if not any(tensor.requires_grad for tensor in tensors):
@@ -147,7 +152,11 @@ class CheckpointFunction(Function):
 
 
 def checkpoint(
-    function: Any, *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: Any
+    function: Callable[..., Any],
+    *args: object,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: object,
 ) -> Any:
     """Call a function whose operations keep nothing for backward: it is run again there."""
     if use_reentrant is None:
@@ -164,7 +173,11 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True
+    functions: Sequential | Sequence[Module],
+    segments: int,
+    input: object,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
 ) -> Any:
     """Call functions one after the other, as so many checkpoints, the last ones as they are."""
     if use_reentrant is None:

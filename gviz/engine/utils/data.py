@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, islice, repeat
 from types import GenericAlias
@@ -23,6 +23,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random
+from gviz.numbers.random import Generator
 from gviz.numbers.unpack import infer
 from gviz.numbers.words import absent, refuse, warn
 
@@ -35,7 +36,7 @@ __all__ = [
 FLOAT64 = np.dtype(np.float64)
 
 
-def seed(generator: Any = None) -> int:
+def seed(generator: Generator | None = None) -> int:
     """Draw a seed for another generator."""
     return int(random.integers((), np.dtype(np.int64), generator))
 
@@ -64,7 +65,7 @@ class IterableDataset(Dataset):
 class TensorDataset(Dataset):
     """The rows of tensors, as tuples."""
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         refuse(any(len(one) != len(tensors[0]) for one in tensors), "Size mismatch between tensors", AssertionError)
         self.tensors = tensors
 
@@ -78,7 +79,7 @@ class TensorDataset(Dataset):
 class ConcatDataset(Dataset):
     """The samples of several datasets, one after the other."""
 
-    def __init__(self, datasets: Any) -> None:
+    def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         refuse(not self.datasets, "datasets should not be an empty iterable", AssertionError)
         self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
@@ -96,7 +97,7 @@ class ConcatDataset(Dataset):
 class Subset(Dataset):
     """Some samples of a dataset."""
 
-    def __init__(self, dataset: Any, indices: Any) -> None:
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, index: Any) -> Any:
@@ -110,13 +111,13 @@ class Subset(Dataset):
         return len(self.indices)
 
 
-def fetched(dataset: Any, indices: Any) -> Any:
+def fetched(dataset: Any, indices: Sequence[int]) -> Any:
     """Return several samples, by the dataset's own ``__getitems__`` if it has one."""
     several = getattr(dataset, "__getitems__", None)
     return several(indices) if several else [dataset[i] for i in indices]
 
 
-def stacked(dataset: Any, indices: Any) -> Any:
+def stacked(dataset: Any, indices: Sequence[int]) -> Any:
     """Return the batch that collating samples would make, if that is rows of tensors out of any graph: at once; else None."""
     while type(dataset) is Subset:
         dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
@@ -126,7 +127,7 @@ def stacked(dataset: Any, indices: Any) -> Any:
     return [from_array(tensor._array[indices], None) for tensor in dataset.tensors] if plain else None
 
 
-def random_split(dataset: Any, lengths: Any, generator: Any = None) -> list[Subset]:
+def random_split(dataset: Any, lengths: Sequence[Any], generator: Generator | None = None) -> list[Subset]:
     """Divide a dataset at random into parts of these lengths, or of these fractions of it."""
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
@@ -167,7 +168,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-def positive(name: str, value: Any) -> Any:
+def positive(name: str, value: object) -> Any:
     """Return a number. ValueError: it is not positive and whole."""
     refuse(
         not isinstance(value, int) or value <= 0,
@@ -181,7 +182,11 @@ class RandomSampler(Sampler):
     """Indices in random order, or drawn one by one (``replacement``), from a generator begun at a random seed."""
 
     def __init__(
-        self, data_source: Any, replacement: bool = False, num_samples: Any = None, generator: Any = None
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self.num_samples = positive("num_samples", len(data_source) if num_samples is None else num_samples)
@@ -200,7 +205,7 @@ class RandomSampler(Sampler):
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
-    def __init__(self, indices: Any, generator: Any = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.num_samples, self.generator = indices, len(indices), generator
 
     def __iter__(self) -> Any:
@@ -210,7 +215,13 @@ class SubsetRandomSampler(Sampler):
 class WeightedRandomSampler(Sampler):
     """Indices drawn with these weights."""
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
+    def __init__(
+        self,
+        weights: Sequence[float] | Tensor,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
         self.weights: Any = as_tensor(weights, dtype=FLOAT64)
         self.num_samples, self.replacement = positive("num_samples", num_samples), replacement
         self.generator = generator
@@ -239,7 +250,7 @@ class BatchSampler(Sampler):
 # ------------------------------------------------------------------ batches
 
 
-def default_collate(batch: Any) -> Any:
+def default_collate(batch: Sequence[Any]) -> Any:
     """Return samples as one batch: tensors stacked, numbers as a tensor, texts as they are, collections item by item."""
     first = batch[0]
     if isinstance(first, Tensor | np.ndarray):
@@ -302,13 +313,13 @@ class DataLoader(Typed):
         sampler: Any = None,
         batch_sampler: Any = None,
         num_workers: int = 0,
-        collate_fn: Any = None,
+        collate_fn: Callable[..., Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
-        worker_init_fn: Any = None,
-        multiprocessing_context: Any = None,
-        generator: Any = None,
+        worker_init_fn: Callable[..., Any] | None = None,
+        multiprocessing_context: object = None,
+        generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,

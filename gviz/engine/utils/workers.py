@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -44,7 +44,7 @@ class Worker:
         if loader.worker_init_fn is not None:
             self.call(loader.worker_init_fn, number)
 
-    def call(self, function: Any, *args: Any) -> Any:
+    def call(self, function: Callable[..., Any], *args: object) -> Any:
         """Call a function as this worker."""
         before = states()
         Worker.now, told = self.info, Worker.now
@@ -62,7 +62,7 @@ def states() -> Any:
     return vars(default_generator), random.getstate(), np.random.get_state()  # noqa: NPY002 - what scripts draw from
 
 
-def take(kept: Any) -> None:
+def take(kept: tuple[Any, ...]) -> None:
     """Go on with these random numbers."""
     default_generator.__dict__, state, words = kept
     random.setstate(state)

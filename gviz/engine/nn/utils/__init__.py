@@ -17,13 +17,17 @@ from gviz.numbers.words import absent, refuse
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn", "vector_to_parameters"]
 
 
-def gradients(parameters: Any) -> list[Any]:
+def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Any]:
     """Return the gradients of a tensor, or of several, as far as there are any."""
-    return [t.grad for t in ([parameters] if isinstance(parameters, Tensor) else parameters) if t.grad is not None]
+    return [t.grad for t in ((parameters,) if isinstance(parameters, Tensor) else parameters) if t.grad is not None]
 
 
 def clip_grad_norm_(
-    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: object = None,
 ) -> Tensor:
     """Scale gradients down so that their norm together is at most ``max_norm``; return the norm before."""
     grads, order = gradients(parameters), float(norm_type)
@@ -41,7 +45,7 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: object = None) -> None:
     """Keep every element of the gradients between ``-clip_value`` and ``clip_value``."""
     with no_grad():
         for grad in gradients(parameters):
@@ -53,7 +57,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     return call["cat"]([p.reshape(-1) for p in parameters], 0)
 
 
-def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:
     """Let each parameter be its part of the vector."""
     parameters = list(parameters)
     for parameter, part in zip(parameters, vec.split([one.numel() for one in parameters]), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,20 +33,21 @@ class PackedSequence(NamedTuple):
     sorted_indices: Any = None
     unsorted_indices: Any = None
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    def to(self, *args: object, **kwargs: object) -> Any:
         """Return it with the data of another type."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
 
 def pack_padded_sequence(
-    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+    input: Tensor, lengths: Sequence[int] | Tensor, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Pack padded sequences of these lengths, the longest first; ``enforce_sorted=False`` sorts them."""
-    lengths, order = lengths.long() if isinstance(lengths, Tensor) else constant(lengths, np.int64), None
+    counts: Any = lengths.long() if isinstance(lengths, Tensor) else constant(lengths, np.dtype(np.int64))
+    order = None
     if not enforce_sorted:
-        lengths, order = lengths.sort(descending=True)
+        counts, order = counts.sort(descending=True)
         input = input.index_select(0 if batch_first else 1, order)
-    data, sizes = call["pack_padded_sequence"](input, lengths, batch_first)
+    data, sizes = call["pack_padded_sequence"](input, counts, batch_first)
     return PackedSequence(data, sizes, order, None if order is None else constant(np.argsort(order._array)))
 
 
@@ -76,7 +78,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
     """Return sequences of several lengths as one tensor, with a value after (or before) one that is shorter."""
     sequences = list(sequences)
@@ -96,7 +98,7 @@ def pad_sequence(
     return out
 
 
-def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
+def unpad_sequence(padded_sequences: Tensor, lengths: Iterable[Any], batch_first: bool = False) -> list[Any]:
     """Return the sequences that were padded, of these lengths."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)
@@ -104,7 +106,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     return [one[places < length] for one, length in zip(padded_sequences, lengths, strict=True)]
 
 
-def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences of several lengths, the longest first."""
     return pack_padded_sequence(pad_sequence(sequences), [len(one) for one in sequences], enforce_sorted=enforce_sorted)
 
