@@ -25,8 +25,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
-    from gviz.drawing import Drawing as Graph
-    from gviz.drawing import Reading, graph, read
+    from gviz.drawing import Drawing as Graph, Reading, graph, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.explain import CallableModule as Explain
     from gviz.graphs import Edge, Node, TensorRow

@@ -18,8 +18,7 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
-from gviz.graphs import NO_GRADIENT, Edge, Graph, Node
-from gviz.graphs import Place as SourcePlace
+from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of, sum_of, times
 from gviz.passes.expressions import called, operator_of

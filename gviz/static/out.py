@@ -11,8 +11,7 @@ import numpy as np
 
 from gviz import events
 from gviz.events import write_events
-from gviz.graphs import Edge, Module, Node, Recorded
-from gviz.graphs import Graph as Picture
+from gviz.graphs import Edge, Graph as Picture, Module, Node, Recorded
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.static.dtypes import DType, Value
 from gviz.static.graph import Graph, Operation, Tensor
