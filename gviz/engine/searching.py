@@ -13,6 +13,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import dtypes
 from gviz.numbers.printing import Size
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
+from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
 from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
@@ -22,7 +23,7 @@ ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher"
 """The place among sorted values that an interpolation takes, or begins with."""
 
 
-def constant(array: Any, dtype: DType | None = None) -> Any:
+def constant(array: Array | Sequence[int], dtype: DType | None = None) -> Any:
     """Return an array as a tensor that is not a part of the graph."""
     return from_array(np.asarray(array, dtype), None)
 

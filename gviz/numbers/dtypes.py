@@ -242,7 +242,7 @@ def _combine(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.dt
 class WrappedNumber(np.ndarray):
     """A number where a tensor is wanted: an array that counts for the dtype no more than the number does."""
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
         """Compute as with a plain array, and give a plain one."""
         plain = (np.asarray(value) if isinstance(value, WrappedNumber) else value for value in inputs)
         return getattr(ufunc, method)(*plain, **kwargs)

@@ -16,7 +16,7 @@ class _Limits:
     __module__ = "torch"
     shown: tuple[str, ...] = ("min", "max")
 
-    def __init__(self, of_type: dtype, numbers: Any, number: Any) -> None:
+    def __init__(self, of_type: dtype, numbers: np.finfo[Any] | np.iinfo[Any], number: type[float]) -> None:
         self.dtype, self.bits, self.min, self.max = (
             of_type.name,
             of_type.itemsize * 8,

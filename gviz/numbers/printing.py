@@ -193,14 +193,14 @@ class Size(tuple[int, ...]):
         """Return how many elements a tensor of this shape has; 1 without dimensions."""
         return prod(self)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         part = tuple.__getitem__(self, index)
         return size(part) if isinstance(part, tuple) else part
 
     def __add__(self, other: Any) -> Size:
         return size(tuple.__add__(self, other))
 
-    def __radd__(self, other: Any) -> Size:
+    def __radd__(self, other: object) -> Size:
         return size((*other, *self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> Size:

@@ -13,7 +13,7 @@ CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, oth
 """Forwards that call a function of numpy's, by how many arrays that takes."""
 
 
-def called(key: str, function: Any, names: tuple[str, ...] | None = None) -> Any:
+def called(key: str, function: FunctionType, names: tuple[str, ...] | None = None) -> Any:
     """Return a copy of a function under another name, and with other names of globals."""
     code = function.__code__ if names is None else function.__code__.replace(co_names=names)
     copy = FunctionType(code.replace(co_qualname=key), function.__globals__, key, function.__defaults__, function.__closure__)
@@ -25,12 +25,12 @@ def array_of(value):
     """Return the array of a tensor; an array as it is."""
     return getattr(value, "_array", value)
 
-def row(key, node, forward, names="", **declared: Any):
+def row(key, node, forward, names="", **declared: object):
     """Store a row whose forward is an expression, a shared function, or one of numpy's, of ``self`` (and ``other``)."""
     numpys = isinstance(forward, np.ufunc)
     op(node, names, **declared)(called(key, CALLS[forward.nin], ("np", forward.__name__)) if numpys else called(key, forward))
 
-def function(key, node, forward, names=None, **declared: Any):
+def function(key, node, forward, names=None, **declared: object):
     """Store a row of a function of floats (integers become the default float), in the table as ``NAME`` and ``NAME_``."""
     row(key, node, forward, f"{key} {key}_" if names is None else names, promote="float", **declared)
 

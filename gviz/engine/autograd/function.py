@@ -168,7 +168,7 @@ class Function:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: FunctionCtx, *grads: Tensor | None) -> Any:
         """To be written by the user, also under the name ``vjp``."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -187,7 +187,7 @@ class Function:
         return both[0] if both else Function.backward
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: Any, **kwargs: object) -> Any:
         """Run forward, and record one node for it."""
         apart = cls.setup_context is not Function.setup_context
         if kwargs or apart:
@@ -293,7 +293,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Any:
     """Return a backward whose result is not recorded: differentiating it again is an error."""
 
     @functools.wraps(backward)
-    def run(ctx: Any, *grads: Any) -> Any:
+    def run(ctx: FunctionCtx, *grads: Tensor | None) -> Any:
         with no_grad():
             found = backward(ctx, *grads)
         if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):

@@ -67,7 +67,7 @@ class Hooks:
         """Call ``hook(module, grad_input, grad_output)`` when they went through; what it returns replaces ``grad_input``."""
         return append(self._backward_hooks, hook, prepend=prepend)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run ``forward``, with the hooks around it."""
         if not (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*args, **kwargs)
@@ -88,7 +88,7 @@ class BackwardHookFunction(Function):
     """The tensors themselves; on the way back what the hooks make of the gradients."""
 
     @staticmethod
-    def forward(ctx: Any, hooked: Callable[..., Any], zeros: bool, *tensors: Any) -> Any:
+    def forward(ctx: Any, hooked: Callable[..., Any], zeros: bool, *tensors: Tensor) -> Any:
         """Return the tensors."""
         ctx.hooked = hooked
         ctx.set_materialize_grads(zeros)
@@ -96,7 +96,7 @@ class BackwardHookFunction(Function):
         return tensors
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
         """Return the gradients after the hooks."""
         return None, None, *ctx.hooked(grads)
 

@@ -220,7 +220,7 @@ class Module(Portable, Hooks):
         fn(self)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:
+    def to(self, *args: object, **kwargs: Any) -> Self:
         """Cast floating point parameters and buffers; a device can only be the CPU."""
         wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, dtypes.dtype)), None))
         refuse(

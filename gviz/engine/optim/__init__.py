@@ -326,7 +326,7 @@ class Point(NamedTuple):
         return bool(abs(self.slope) <= -0.9 * start.slope)
 
 
-def lowest(a: Point, b: Point, ends: Any = None) -> Any:
+def lowest(a: Point, b: Point, ends: Iterable[float] | None = None) -> Any:
     """Return the size of step with the least loss on the cubic through two points, between these, or other ends."""
     low, high = ends or sorted((a.t, b.t))
     bend = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
@@ -337,7 +337,9 @@ def lowest(a: Point, b: Point, ends: Any = None) -> Any:
     return min(max(found, low), high)
 
 
-def strong_wolfe(at: Any, start: Point, t: Any, width: Any, change: float, most: int) -> tuple[Point, int]:
+def strong_wolfe(
+    at: Callable[[float], Point], start: Point, t: float, width: float, change: float, most: int
+) -> tuple[Point, int]:
     """Return a point that is low and flat enough, as Wolfe's conditions say, and how many were tried: ``at(t)`` tries one."""
     before, now, turn, stuck = start, at(t), 0, False
     while turn < most:
@@ -423,7 +425,7 @@ class LBFGS(
         kept["func_evals"] += calls
         return begun
 
-    def _direction(self, grad: Any, kept: dict[str, Any], most: int) -> Any:
+    def _direction(self, grad: Array, kept: dict[str, Any], most: int) -> Any:
         """Return the way down: the gradient times what is known of the inverse of the second derivative."""
         if kept["n_iter"] == 1:
             return -grad
@@ -440,7 +442,7 @@ class LBFGS(
             way = way + moved * (share - change @ way * inverse)
         return way
 
-    def _try(self, closure: Callable[..., Any], way: Any, size: Any) -> Point:
+    def _try(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
         """Return what is found after a step of that size, and go back."""
         before = [tensor._array.copy() for tensor in self._tensors()]
         self._move(way * size)
@@ -452,7 +454,7 @@ class LBFGS(
             tensor.version_cell().count += 1
         return Point(size, float(getattr(found, "_array", found)), grad, grad @ way)
 
-    def _move(self, step: Any) -> None:
+    def _move(self, step: Array) -> None:
         for tensor in self._tensors():
             part, step = step[: tensor._array.size], step[tensor._array.size :]
             tensor._array += part.reshape(tensor._array.shape)

@@ -126,7 +126,7 @@ class CheckpointFunction(Function):
     """The function as one node, whose backward runs it again and then its backward."""
 
     @staticmethod
-    def forward(ctx: Any, function: Callable[..., Any], state: Array | None, *args: Any) -> Any:
+    def forward(ctx: Any, function: Callable[..., Any], state: Array | None, *args: object) -> Any:
         """Run it; as of every Function, nothing in it is recorded."""
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if not any(tensor.requires_grad for tensor in tensors):
@@ -137,7 +137,7 @@ class CheckpointFunction(Function):
         return function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
         """Run it again, recorded, and let the gradients flow through that."""
         refuse(mode.running is None or mode.running.needed is not None, NO_INPUTS)
         tensors = iter(ctx.saved_tensors)

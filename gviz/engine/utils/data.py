@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
 from itertools import accumulate, islice, repeat
 from types import GenericAlias
@@ -54,7 +54,7 @@ class Dataset(Typed):
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Dataset) -> Any:
         return ConcatDataset([self, other])
 
 
@@ -158,7 +158,7 @@ class Sampler(Typed):
 class SequentialSampler(Sampler):
     """All indices in order."""
 
-    def __init__(self, data_source: Any) -> None:
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
     def __iter__(self) -> Any:
@@ -371,7 +371,7 @@ class DataLoader(Typed):
             batches_by(self._workers, self, order) if self._workers else map(partial(self._batch, self.dataset), order)
         )
 
-    def _parts(self, stream: Any) -> Any:
+    def _parts(self, stream: Iterable[Any]) -> Any:
         """Return an iterator over the samples of a stream, or over lists of them."""
         return iter(stream if self.batch_size is None else BatchSampler(stream, self.batch_size, self.drop_last))
 

@@ -5,14 +5,16 @@ Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.containers import ModuleDict, ModuleList
+from gviz.engine.nn.module import Module
 from gviz.engine.nn.parameter import Parameter
+from gviz.numbers.dtypes import dtype
 from gviz.numbers.words import absent, refuse
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
@@ -39,7 +41,7 @@ def cached() -> Iterator[None]:
         Cache.kept = before
 
 
-def keep(module: Any, name: str, tensor: Any) -> None:
+def keep(module: Module, name: str, tensor: Any) -> None:
     """Make a tensor a parameter or a buffer of the module."""
     (module.register_parameter if isinstance(tensor, Parameter) else module.register_buffer)(name, tensor)
 
@@ -47,7 +49,7 @@ def keep(module: Any, name: str, tensor: Any) -> None:
 class ParametrizationList(ModuleList):
     """The modules that make a tensor one after the other, and what they make it of: ``original``."""
 
-    def __init__(self, modules: Any, original: Any, unsafe: bool = False) -> None:
+    def __init__(self, modules: Iterable[Module], original: Tensor, unsafe: bool = False) -> None:
         super().__init__(modules)
         shape, dtype = original.shape, original.dtype
         keep(self, "original", original)
@@ -55,7 +57,7 @@ class ParametrizationList(ModuleList):
         if not unsafe:
             compare(self(), shape, dtype)
 
-    def right_inverse(self, value: Any, needed: bool = True) -> None:
+    def right_inverse(self, value: Tensor, needed: bool = True) -> None:
         """Let the tensor become a value: write what makes it; a module that cannot go back is ``needed`` or left out."""
         with no_grad():
             for module in reversed(list(self)):
@@ -79,13 +81,13 @@ class ParametrizationList(ModuleList):
         return made
 
 
-def compare(made: Any, shape: Any, dtype: Any) -> None:
+def compare(made: Tensor, shape: tuple[int, ...], dtype: dtype) -> None:
     """Refuse a parametrization that changes the shape or the type."""
     for what, before in (("dtype", dtype), ("shape", shape)):
         refuse(getattr(made, what) != before, CHANGED.format(what, what, before, what, getattr(made, what)), ValueError)
 
 
-def inject(module: Any, name: str) -> None:
+def inject(module: Module, name: str) -> None:
     """Let the module's own class compute the tensor."""
 
     def found(self: Any) -> Any:
@@ -97,7 +99,7 @@ def inject(module: Any, name: str) -> None:
     setattr(type(module), name, property(found, lambda self, value: self.parametrizations[name].right_inverse(value)))
 
 
-def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
+def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Any:
     """Let a module compute a parameter or a buffer of another one, from what it was or from its right inverse.
 
     ValueError: there is no such tensor, or its shape or dtype would change and ``unsafe`` is false.
@@ -124,13 +126,13 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     return module
 
 
-def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Return whether a tensor of a module is computed, or any."""
     held = getattr(module, "parametrizations", None)
     return isinstance(held, ModuleDict) and (len(held) > 0 if tensor_name is None else tensor_name in list(held))
 
 
-def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Any:
     """Make a tensor a plain one again: what it was computed to be last, or what it was computed of."""
     refuse(
         not is_parametrized(module, tensor_name),
