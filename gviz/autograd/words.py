@@ -4,9 +4,10 @@ from __future__ import annotations
 
 COMPLEX = "gradients of complex tensors are not in gviz's engine; run with --engine torch"
 FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
-    "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
 )
 DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
@@ -33,10 +34,10 @@ CHANGED = (
     "question was changed in there or anywhere later. Good luck!",
 )
 NON_LEAF_GRAD = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
-    "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
-    "See github.com/pytorch/pytorch/pull/30531 for more information."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+    "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
 NON_LEAF_FLAG = "you can only change requires_grad flags of leaf variables."
 USE_DETACH = (
@@ -51,9 +52,10 @@ DETACHED_VIEW = (
 )
 ONE_DTYPE = "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
 CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-    "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-    "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+    "the cycle and avoid the leak."
 )
 VIEW_OF_SEVERAL = (
     " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
@@ -70,17 +72,18 @@ VIEW_OF_BLOCK = (
     "both outside (if you want the inplace to be tracked)."
 )
 RESIZED = (
-    "An output with one or more elements was resized since it had shape {}, which does not match the required output shape {}. "
-    "This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
-    "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+    "An output with one or more elements was resized since it had shape {}, which does not match the required output "
+    "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they "
+    "have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+    "t.resize_(0)."
 )
 WRONG_GRAD_DTYPE = (
-    "attempting to assign a gradient with dtype '{}' to a tensor with grad_dtype '{}'. The gradient must match the tensor's "
-    "grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
-    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-    "systems that assume they match."
+    "attempting to assign a gradient with dtype '{}' to a tensor with grad_dtype '{}'. The gradient must match the "
+    "tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
+    "specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
+    "its gradient may break downstream systems that assume they match."
 )
 WRONG_GRAD_SIZE = (
-    "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the tensor are "
-    "the same size"
+    "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the "
+    "tensor are the same size"
 )

@@ -71,24 +71,27 @@ globals().update(FORMATS)
 autocast, GradScaler = amp.autocast, amp.GradScaler
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 names.install({"torch": globals()})
-Tensor._repr_svg_ = lambda self: importlib.import_module("gviz.walk").notebook_picture(self)  # type: ignore[attr-defined]
+setattr(Tensor, "_repr_svg_", lambda self: importlib.import_module("gviz.walk").notebook_picture(self))  # noqa: B010
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 
 SETTINGS = (
-    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type", "set_float32_matmul_precision",
-    "set_num_threads", "use_deterministic_algorithms",
+    "get_default_device", "get_num_threads", "set_default_device", "set_default_tensor_type",
+    "set_float32_matmul_precision", "set_num_threads", "use_deterministic_algorithms",
 )  # fmt: skip
 SUBMODULES = (
-    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim", "serialization",
-    "special", "utils",
+    "accelerator", "amp", "autograd", "backends", "cuda", "distributions", "func", "linalg", "nn", "optim",
+    "serialization", "special", "utils",
 )  # fmt: skip
 LATE = dict.fromkeys(("load", "save"), "serialization") | dict.fromkeys(SETTINGS, "settings")
 """Functions that few programs name -> where they are."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a submodule when it is first named, and ``nn`` for functions that torch has too; refuse the rest as PyTorch does."""
+    """Load a submodule when it is first named, and ``nn`` for functions that torch has too.
+
+    Refuse the rest as PyTorch does.
+    """
     if name in SUBMODULES:
         try:
             return importlib.import_module(f"gviz.engine.{name}")

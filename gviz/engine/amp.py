@@ -1,4 +1,7 @@
-"""``torch.amp``: what scripts say of mixed precision where it is off, as without a GPU; gviz's engine has none that is on."""
+"""``torch.amp``: what scripts say of mixed precision where it is off, as without a GPU.
+
+The engine has none that is on.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ class GradScaler:
 
 
 def of_cuda(kind: Any, file: str, order: str) -> Any:
-    """Return the class as ``torch.cuda.amp`` has it, with a warning and its own order; give it and that PyTorch's places."""
+    """Return the class as ``torch.cuda.amp`` has it, with a warning and its own order.
+
+    Give it and that PyTorch's places.
+    """
     old, new = f"torch.cuda.amp.{kind.__name__}", f"torch.amp.{kind.__name__}"
 
     def begin(self: object, *given: object, **more: object) -> None:

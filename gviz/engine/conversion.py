@@ -38,8 +38,9 @@ def caster(dtype: object) -> Any:
 
 
 for word, kind in {
-    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64, "int": dtypes.int32,
-    "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool_, "cpu": None,
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
+    "int": dtypes.int32, "short": dtypes.int16, "byte": dtypes.uint8, "char": dtypes.int8, "bool": dtypes.bool_,
+    "cpu": None,
 }.items():  # fmt: skip
     named(f".{word}")(caster(kind))
 

@@ -1,4 +1,7 @@
-"""Copies of tensors, shallow, deep and through a pickle (with layers and optimizers); deep ones share memory as tensors did."""
+"""Copies of tensors, shallow, deep and through a pickle (with layers and optimizers).
+
+Deep ones share memory as tensors did.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ UNPICKLED = (
 
 
 def parts(tensor: Tensor) -> tuple[Any, ...]:
-    """Return what a copy is made of: the memory that the tensor is part of, where in it and how it lies, its class and flag."""
+    """Return what a copy is made of.
+
+    The memory that the tensor is part of, where in it and how it lies, its class and flag.
+    """
     flat = flat_memory((tensor if tensor._base is None else tensor._base)._array)
     kind = None if type(tensor) is Tensor else type(tensor)
     return flat, tensor.storage_offset(), tensor._array.shape, tensor._array.strides, kind, tensor.requires_grad
@@ -53,11 +59,14 @@ def shallow(tensor: Tensor) -> Any:
 
 
 def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
-    """Return a leaf with its own memory, shared with the copies of those that share it now. RuntimeError: it is not a leaf."""
+    """Return a leaf with its own memory, shared with the copies of those that share it now.
+
+    RuntimeError: it is not a leaf.
+    """
     refuse(
         not tensor.is_leaf,
-        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-        "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+        "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
         "https://github.com/pytorch/pytorch/pull/103001",
     )
     if id(tensor) in memo:
@@ -74,7 +83,10 @@ def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
 
 
 def pickled(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return what a pickle keeps: memory and shape, the flag and the attributes of the user's; not hooks, of which it warns."""
+    """Return what a pickle keeps: memory and shape, the flag and the attributes of the user's.
+
+    Not hooks, of which it warns.
+    """
     for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
         warn(UNPICKLED.format(hook.hook))
     flat, *rest = parts(tensor)

@@ -39,7 +39,10 @@ def finish(array: Array, device: object = None, requires_grad: bool = False) -> 
 
 
 def checked(size: Sequence[int], dtype: DType | None = None) -> tuple[int, ...]:
-    """Return a shape; refuse what is not a whole number, a negative dimension, and what has no room in memory in that dtype."""
+    """Return a shape.
+
+    Refuse what is not a whole number, a negative dimension, and what has no room in memory in that dtype.
+    """
     for n in size:
         if not hasattr(n, "__index__"):
             raise TypeError(f"empty(): argument 'size' must be tuple of ints, not {type_text(n)}")
@@ -52,9 +55,13 @@ def checked(size: Sequence[int], dtype: DType | None = None) -> tuple[int, ...]:
 
 
 def options(
-    *, device: object = None, requires_grad: bool = False, layout: Layout = None, pin_memory: bool = False,
+    *,
+    device: object = None,
+    requires_grad: bool = False,
+    layout: Layout = None,
+    pin_memory: bool = False,
     memory_format: Format = None,
-) -> None:  # fmt: skip
+) -> None:
     """Take what every function that makes a tensor takes by name, besides the dtype; the last three change nothing."""
 
 
@@ -150,9 +157,10 @@ def from_numpy(array: object) -> Tensor:
     """Return a tensor on the array's memory."""
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing "
-            "to this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+            "the rest of this program."
         )
     return from_array(check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
 
@@ -178,7 +186,10 @@ def full(size: Size, fill_value: Number, *, dtype: Dtype = None) -> Any:
 
 
 def empty(shape: int | Sequence[int], dtype: object = None, device: object = None) -> Tensor:
-    """Return zeros of one length or of several, as the layers of nn make them: of an element type, or the default one."""
+    """Return zeros of one length or of several, as the layers of nn make them.
+
+    Of an element type, or the default one.
+    """
     wanted = None if dtype is None else dtypes.as_dtype(dtype).np
     return finish(zeros(shape if isinstance(shape, list | tuple) else (shape,), dtype=wanted), device)
 

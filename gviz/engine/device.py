@@ -10,8 +10,8 @@ from gviz.numbers.classes import type_text
 from gviz.numbers.words import absent, refuse
 
 DEVICES = (
-    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
-    "mps", "meta", "hpu", "mtia", "privateuseone",
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
 )  # fmt: skip
 
 
@@ -83,7 +83,10 @@ CPU = Device("cpu")
 
 
 def check_device(device: object) -> None:
-    """Refuse a device other than the CPU, as PyTorch without support for it does; "meta" is missing in gviz's engine only."""
+    """Refuse a device other than the CPU, as PyTorch without support for it does.
+
+    "meta" is missing in gviz's engine only.
+    """
     kind = "cpu" if device is None else Device(device).type
     if kind in {"cuda", "xpu"}:
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")

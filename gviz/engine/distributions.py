@@ -1,4 +1,4 @@
-"""``torch.distributions``: Normal, Uniform, Bernoulli, Categorical and Multinomial, in PyTorch's own operations and numbers.
+"""``torch.distributions``: Normal, Uniform, Bernoulli, Categorical and Multinomial, with PyTorch's own numbers.
 
 Source: https://docs.pytorch.org/docs/2.13/distributions.html
 """
@@ -82,7 +82,10 @@ class Distribution:
                 )
 
     def rsample(self, sample_shape: Iterable[int] = ()) -> Any:
-        """Return random values through which gradients flow to the parameters; there is no such way: NotImplementedError."""
+        """Return random values through which gradients flow to the parameters.
+
+        There is no such way: NotImplementedError.
+        """
         raise NotImplementedError
 
     def sample(self, sample_shape: Iterable[int] = ()) -> Any:

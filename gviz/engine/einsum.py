@@ -145,7 +145,10 @@ def inner(input: Tensor, other: Tensor) -> Any:
 
 
 def over_pairs(left: Tensor, right: Tensor, dims1: Sequence[int], dims2: Sequence[int]) -> Any:
-    """Return two tensors multiplied and summed over pairs of dims: permuted to two matrices, or vectors, and multiplied."""
+    """Return two tensors multiplied and summed over pairs of dims.
+
+    Permuted to two matrices, or vectors, and multiplied.
+    """
     check_one_dtype(left._array, right._array, "both inputs should have same dtype")
     for i, j in zip(dims1, dims2, strict=True):
         a, b = left.shape[i], right.shape[j]

@@ -1,4 +1,7 @@
-"""What a tensor is apart from its place in a graph: sizes, element type, and what Python's and numpy's functions make of it."""
+"""What a tensor is apart from its place in a graph.
+
+Sizes, element type, and what Python's and numpy's functions make of it.
+"""
 
 from __future__ import annotations
 
@@ -153,8 +156,8 @@ class Elements(Tensor):
         """The dims in reverse."""
         if self._array.ndim not in (0, 2):
             warn_once(
-                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
-                "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+                "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
                 "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
             )
         return permute(self, tuple(reversed(range(self._array.ndim))))

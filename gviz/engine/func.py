@@ -20,8 +20,8 @@ __all__ = ["functional_call", "grad", "grad_and_value"]
 
 VALUE = "grad_and_value(f)(*args): "
 SCALAR = (
-    "{}Expected f(*args) to return a scalar Tensor, got tensor with {} dims. Maybe you wanted to use the vjp or jacrev APIs "
-    "instead?"
+    "{}Expected f(*args) to return a scalar Tensor, got tensor with {} dims. Maybe you wanted to use the vjp or "
+    "jacrev APIs instead?"
 )
 
 
@@ -35,7 +35,7 @@ def mapped(function: Callable[..., Any], tree: Any) -> Any:
 def begun(tensor: object, found: list[Any]) -> Any:
     """Return a tensor to differentiate by: a new leaf, or what stands for a tensor that has a graph behind it."""
     if not isinstance(tensor, Tensor):
-        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")  # noqa: TRY004 - as PyTorch
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")  # noqa: TRY004
     found.append(tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_())
     return found[-1]
 

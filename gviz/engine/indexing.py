@@ -1,4 +1,4 @@
-"""``x[key]`` and ``x[key] = value``: a key is taken apart into select, slice, unsqueeze and index tensors, as PyTorch does."""
+"""``x[key]`` and ``x[key] = value``: a key becomes select, slice, unsqueeze and index tensors, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ INT64_MAX = 2**63 - 1
 INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 SEQUENCE = (
     "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
-    "will result either in an error or a different result"
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
 )
 LONGEST_TUPLE = 32
 """A list that is shorter and holds lists, slices, tensors, None or ... is taken as a tuple."""
@@ -57,7 +57,10 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
 
 
 def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
-    """Return a view of a tensor without its first dimensions of size one; itself if there are none, but for ``always``."""
+    """Return a view of a tensor without its first dimensions of size one.
+
+    Itself if there are none, but for ``always``.
+    """
     have = source._array.shape
     first = next((i for i, size in enumerate(have) if size != 1), len(have))
     shorter: Tensor = call["view"](source, have[first:]) if first or always else source
@@ -66,7 +69,9 @@ def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
 
 # ------------------------------------------------------------------ keys
 def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Tensor, list[Any] | None]:
-    """Return the tensor after the parts of a key that give views, and the index tensors that are left; None if there are none.
+    """Return the tensor after the parts of a key that give views, and the index tensors that are left.
+
+    None if there are none.
 
     They are a list, with None for each dimension that is taken whole. A tensor that is written to is not viewed first.
     """
@@ -98,7 +103,7 @@ def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Ten
         else:
             if not part._array.ndim:  # a truth value: a new dimension that is kept or empty
                 tensor = call["unsqueeze"](tensor, dim)
-                part = from_array(np.zeros(int(part._array), np.int64), None)  # noqa: PLW2901 - the index that it stands for
+                part = from_array(np.zeros(int(part._array), np.int64), None)  # noqa: PLW2901
             indices += [None] * (dim - len(indices)) + [part]
             dim += indexed_dims(part)
     return tensor, indices or None
@@ -149,8 +154,8 @@ def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
     shape = tensor._array.shape
     if not shape:
         raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
-            "tensor to a number"
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+            "a 0-dim tensor to a number"
         )
     size = shape[dim] if dim < len(shape) else 0  # a second ellipsis leads past the last dimension
     if not -size <= position < size:

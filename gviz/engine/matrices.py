@@ -20,7 +20,10 @@ from gviz.ops.rows import brief
 def matrix_norm(
     self: Tensor, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, *, dtype: Dtype = None
 ) -> Tensor:
-    """Return the norm of matrices: Frobenius, of singular values, or the largest (or smallest) sum of a column or a row."""
+    """Return the norm of matrices.
+
+    Frobenius, of singular values, or the largest (or smallest) sum of a column or a row.
+    """
     refuse(
         ord not in {"fro", "nuc", 1, -1, 2, -2, float("inf"), float("-inf")},
         f"linalg.matrix_norm: Order {ord} not supported.",
@@ -68,7 +71,10 @@ def linalg_norm(
 
 @named("linalg.cond")
 def cond(self: Tensor, p: object = None) -> Any:
-    """Return the condition number: the largest singular value over the smallest, or a norm times that of the inverse."""
+    """Return the condition number.
+
+    The largest singular value over the smallest, or a norm times that of the inverse.
+    """
     if p not in {None, 2, -2}:
         return matrix_norm(self, p) * matrix_norm(call["inverse"](self), p)
     values = call["svdvals"](self)
@@ -96,9 +102,9 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Any:
     """Return the cross product along a dim; without one along the first of size 3."""
     if dim is None:
         warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
-            "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
-            "release."
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+            "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+            "linalg.cross in a future release."
         )
         refuse(3 not in self.shape, "no dimension of size 3 in input")
         dim = self.shape.index(3)
@@ -108,7 +114,10 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Any:
 # ------------------------------------------------------------------ chains
 @named("linalg.multi_dot")
 def multi_dot(tensors: Tensors) -> Any:
-    """Return a chain of matrix products, in the order that takes the fewest multiplications; a vector may begin or end it."""
+    """Return a chain of matrix products, in the order that takes the fewest multiplications.
+
+    A vector may begin or end it.
+    """
     last = len(tensors) - 1
     refuse(last < 1, f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     chain = [t.unsqueeze(-1 if i else 0) if t.ndim == 1 and i in (0, last) else t for i, t in enumerate(tensors)]

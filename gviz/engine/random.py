@@ -1,4 +1,4 @@
-"""``torch.random``: the default stream of random numbers, generators with their state as tensors, and random tensors."""
+"""``torch.random``: the default stream of random numbers, the states of generators as tensors, random tensors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Dtype = None)
 
 @creates("torch.normal")
 def normal(mean: float, std: float, size: Size, *, generator: Generator | None = None, dtype: Dtype = None) -> Any:
-    """Return normal numbers of one mean and deviation; those of tensors of means or deviations are rows of the table."""
+    """Return normal numbers of one mean and deviation.
+
+    Those of tensors of means or deviations are rows of the table.
+    """
     return random.normal(checked(size), mean, std, dtype, generator)
 
 

@@ -50,8 +50,8 @@ def rebuild(
     needed = last if math.prod(size) else 0
     refuse(
         min((offset, *size, *stride)) < 0 or needed > flat.size,
-        f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for storage of "
-        f"{flat.size} elements",
+        f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for "
+        f"storage of {flat.size} elements",
     )
     return made({}, flat, min(offset, flat.size), size, [step * flat.itemsize for step in stride], None, requires_grad)
 
@@ -185,11 +185,12 @@ class Reader(pickle.Unpickler):
             return KNOWN[path]
         if self.weights_only:
             raise pickle.UnpicklingError(
-                "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` argument in "
-                "`torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely "
-                "succeed, but it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
-                f"\n\tWeightsUnpickler error: Unsupported global: GLOBAL {path.removeprefix('builtins.')} was not an allowed "
-                "global by default. To need no such trust, save the model's state_dict() and load that."
+                "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` "
+                "argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
+                "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got "
+                "the file from a trusted source.\n\tWeightsUnpickler error: Unsupported global: GLOBAL "
+                f"{path.removeprefix('builtins.')} was not an allowed global by default. To need no such trust, save "
+                "the model's state_dict() and load that."
             )
         if not module.startswith("torch."):
             return super().find_class(module, name)
@@ -207,9 +208,9 @@ class Reader(pickle.Unpickler):
         )
         if Device(place or location).type != "cpu":
             raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
-                "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
-                "the CPU."
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
+                "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to "
+                "map your storages to the CPU."
             )
         if key not in self.memory:
             self.memory[key] = np.frombuffer(bytearray(self.archive.read(f"{self.prefix}data/{key}")), np.uint8)
@@ -225,7 +226,9 @@ def load(
     mmap: bool | None = None,
     encoding: str = "utf-8",
 ) -> Any:
-    """Return the object in a file or a stream: of tensors, numbers, texts and collections, or of anything if it is trusted.
+    """Return the object in a file or a stream.
+
+    Of tensors, numbers, texts and collections, or of anything if it is trusted.
 
     UnpicklingError: it is no such file, not whole, or names what is not allowed. It is read whole, whatever ``mmap``
     says.

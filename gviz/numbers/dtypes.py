@@ -108,7 +108,10 @@ OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex:
 
 
 def as_dtype(given: object, argument: str = "argument 'dtype'") -> dtype:
-    """Return the element type that an argument means; Python's own ``float``, ``int`` and ``complex`` are the wide ones."""
+    """Return the element type that an argument means.
+
+    Python's own ``float``, ``int`` and ``complex`` are the wide ones.
+    """
     if isinstance(given, dtype):
         return given
     if isinstance(given, type) and given in OF_PYTHON:
@@ -117,7 +120,9 @@ def as_dtype(given: object, argument: str = "argument 'dtype'") -> dtype:
 
 
 def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:
-    """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor; refuse what is out of range.
+    """Return a Python number as one of a dtype's, as C++ converts what is written into a tensor.
+
+    Refuse what is out of range.
 
     A negative number may wrap around in uint8, as long as its size fits. Messages call the dtype by ``name``, else as
     C++ does.
@@ -188,7 +193,7 @@ _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 def _promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """Return numpy's answer, but for a float or complex type beside an integer one, whose width then counts for nothing."""
+    """Return numpy's answer; but beside a float or complex type the width of an integer one counts for nothing."""
     ranks = _CATEGORY[a.kind], _CATEGORY[b.kind]
     if ranks[0] != ranks[1] and min(ranks) < 2:
         return a if ranks[0] > ranks[1] else b
@@ -218,7 +223,10 @@ def can_cast(from_: np.dtype[Any], to: np.dtype[Any]) -> bool:
 
 
 def number_type(value: Number) -> np.dtype[Any]:
-    """Return the type of a Python (or numpy) number among tensors: bool, int64, or the default float or complex type."""
+    """Return the type of a Python (or numpy) number among tensors.
+
+    Bool, int64, or the default float or complex type.
+    """
     if isinstance(value, bool | np.bool_):
         return bool_.np
     if isinstance(value, int | np.integer):

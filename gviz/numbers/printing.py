@@ -27,9 +27,13 @@ _options = SimpleNamespace(**_DEFAULT, sci_mode=None)
 
 
 def set_printoptions(
-    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None,
-    profile: str | None = None, sci_mode: bool | None = None,
-) -> None:  # fmt: skip
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """Set how tensors are printed from now on (``torch.set_printoptions``).
 
     Args:
@@ -84,7 +88,7 @@ def _append(text: str, suffixes: list[str], indent: int) -> str:
 
 
 class _Real:
-    """The one form that all elements of a tensor are printed in, ``width`` characters for each, inf and nan not counted."""
+    """The one form in which all elements of a tensor are printed, ``width`` characters each, inf and nan left out."""
 
     def __init__(self, array: Array) -> None:
         self.is_float = array.dtype.kind == "f"

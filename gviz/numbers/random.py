@@ -64,7 +64,10 @@ class Generator:
         self._kept: float | None = None  # the second of two normal numbers
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count; return the generator itself."""
+        """Begin again at ``seed``, -2**63 to 2**64 - 1, of which only the lower 32 bits count.
+
+        Return the generator itself.
+        """
         if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type_text(seed)}")
         number = operator.index(seed)
@@ -174,9 +177,13 @@ def uniform(
 
 
 def normal(
-    shape: Sequence[int], mean: float = 0.0, std: float = 1.0, dtype: DType | None = None, generator: Generator | None = None,
+    shape: Sequence[int],
+    mean: float = 0.0,
+    std: float = 1.0,
+    dtype: DType | None = None,
+    generator: Generator | None = None,
     one_by_one: bool = False,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return normal numbers with that mean and standard deviation (``torch.randn``, ``Tensor.normal_``).
 
     One by one they are drawn for few, and for a tensor that does not lie in the order of its indices; else in blocks.
@@ -248,7 +255,9 @@ def randperm(n: int, generator: Generator | None = None) -> Array:
 def bernoulli(
     p: Any, shape: Sequence[int] = (), dtype: DType | None = None, generator: Generator | None = None
 ) -> Array:
-    """Return ones with probability ``p``, else zeros (``torch.bernoulli``, the mask of a dropout); an array has one for each.
+    """Return ones with probability ``p``, else zeros (``torch.bernoulli``, the mask of a dropout).
+
+    An array has one for each.
 
     With one for all it is what PyTorch gives on processors other than Intel's, where MKL's own generator makes the
     mask.
@@ -261,7 +270,10 @@ def bernoulli(
 
 
 def exponential(shape: Sequence[int], rate: float = 1.0, generator: Generator | None = None) -> Array:
-    """Return exponential numbers (``Tensor.exponential_``), float64: logarithms of uniform numbers of double precision."""
+    """Return exponential numbers (``Tensor.exponential_``), float64.
+
+    Logarithms of uniform numbers of double precision.
+    """
     unit, tiny = (generator or default_generator).draw_unit(math.prod(shape)), np.finfo(np.float64).eps / 2
     return (np.where(unit >= 1 - tiny, -tiny, np.log1p(-unit)) * (-1.0 / rate)).reshape(shape)
 

@@ -45,7 +45,10 @@ def check_written(shape: Sequence[int], written: Sequence[int]) -> None:
 
 
 def steps_of(array: Array) -> tuple[int, ...]:
-    """Return strides in elements; of an empty array as if it had one element along each dimension, where numpy says 0."""
+    """Return strides in elements.
+
+    Of an empty array as if it had one element along each dimension, where numpy says 0.
+    """
     if array.size or any(array.strides):
         return tuple(s // array.itemsize for s in array.strides)
     steps, step = [], 1

@@ -41,8 +41,8 @@ def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
         return np.array(cast(check_numpy(data), data.dtype if wanted is None else wanted), order="C")
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn(
-            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-            "single numpy.ndarray with numpy.array() before converting to a tensor."
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
+            "to a single numpy.ndarray with numpy.array() before converting to a tensor."
         )
     values, sizes = unpacked(data)
     types = set(map(type, values))
@@ -120,13 +120,17 @@ def stored(values: list[Any], array_type: np.dtype[Any]) -> Array:
 
 
 def check_numpy(array: object) -> Array:
-    """Return the array itself; refuse one that cannot share its memory with a tensor: negative strides, another byte order."""
+    """Return the array itself.
+
+    Refuse one that cannot share its memory with a tensor: negative strides, another byte order.
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_text(array)})")
     if any(stride < 0 for stride in array.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
         )
     if not array.dtype.isnative:
         raise ValueError(

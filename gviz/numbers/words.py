@@ -43,8 +43,8 @@ def no_memory(error: Any) -> Exception:
     if not hasattr(error, "shape"):
         return error  # type: ignore[no-any-return]
     return RuntimeError(
-        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
-        f"{math.prod(error.shape) * error.dtype.itemsize} bytes. Error code 12 (Cannot allocate memory)"
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+        f"allocate {math.prod(error.shape) * error.dtype.itemsize} bytes. Error code 12 (Cannot allocate memory)"
     )
 
 
@@ -54,7 +54,10 @@ def type_name(dtype: DType) -> str:
 
 
 def absent(module: str, *late: str) -> Any:
-    """Return the ``__getattr__`` of a module: it loads these parts when they are named, refuses the rest as PyTorch does."""
+    """Return the ``__getattr__`` of a module.
+
+    It loads these parts when they are named, refuses the rest as PyTorch does.
+    """
 
     def missing(name: str) -> Any:
         if name in late:

@@ -1,4 +1,7 @@
-"""The form of a call: the parameters of a declared function, the arguments of a call in their order, and what is wrong."""
+"""The form of a call.
+
+The parameters of a declared function, the arguments of a call in their order, and what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from gviz.signatures.arguments import ARG_TYPES, NO_VALUE
 
 ALIASES = {
     "input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "a": "self", "x1": "self", "x2": "other",
-    "tensor": "self", "split_size": "split_size_or_sections", "axis0": "dim0", "axis1": "dim1", "from": "low", "to": "high",
+    "tensor": "self", "split_size": "split_size_or_sections", "axis0": "dim0", "axis1": "dim1", "from": "low",
+    "to": "high",
 }  # fmt: skip
 """By the name in a call: the parameter of that name in a row. First PyTorch's own list, which it holds against every
 function (numpy's names), then those of ``split``, ``swapaxes`` and ``random_``."""
@@ -68,7 +72,9 @@ def usual_type(call: Callable[..., Any], place: int, name: str, default: object)
 
 
 class CallForm:
-    """One form of a call: its parameters, read from a function's signature, and what is called with them in their order.
+    """One form of a call.
+
+    Its parameters, read from a function's signature, and what is called with them in their order.
 
     Args:
         function: what declares the parameters.

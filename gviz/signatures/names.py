@@ -1,4 +1,6 @@
-"""From rows to public names: a row, or a composite, says which names it has, and its Python signature is the form of the call.
+"""From rows to public names.
+
+A row, or a composite, says which names it has, and its Python signature is the form of the call.
 
 A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a method), ``torch.cat`` (a function),
 ``F.relu``, ``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators.
@@ -26,9 +28,9 @@ from gviz.signatures.forms import CallForm, FormSignature
 
 NATIVE_FUNCTIONS = frozenset({
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle", "conv1d", "conv2d",
-    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "gelu", "hardshrink", "linear",
-    "logsigmoid", "one_hot", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "scaled_dot_product_attention",
-    "softplus", "softshrink",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "gelu", "hardshrink",
+    "linear", "logsigmoid", "one_hot", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu",
+    "scaled_dot_product_attention", "softplus", "softshrink",
 })  # fmt: skip
 """The functions of nn.functional that are C++ in PyTorch: its parser refuses a wrong call of theirs, not Python."""
 DEPRECATED = "This overload of {} is deprecated:\n\t{}\nConsider using one of the following signatures instead:\n\t{}"
@@ -161,8 +163,9 @@ class Name:
 
 # ------------------------------------------------------------------ binding
 SIGNS = {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul", "&": "and",
-    "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne",
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+    "==": "eq", "!=": "ne",
 }  # fmt: skip
 UNARY = {"-x": "__neg__", "+x": "__pos__", "~x": "__invert__", "abs(x)": "__abs__"}
 NAMES: dict[str, Name] = {}
@@ -170,7 +173,7 @@ NAMES: dict[str, Name] = {}
 
 
 def operator(spec: str) -> str:
-    """Return ``__add__`` for ``+``, ``__radd__`` for ``r+``, ``__iadd__`` for ``+=``, ``__neg__`` for ``-x``, else ""."""
+    """Return ``__add__`` of ``+``, ``__radd__`` of ``r+``, ``__iadd__`` of ``+=``, ``__neg__`` of ``-x``, else ""."""
     if spec in UNARY or spec in SIGNS:
         return UNARY.get(spec) or f"__{SIGNS[spec]}__"
     if spec[:1] == "r" and spec[1:] in SIGNS:
@@ -196,7 +199,10 @@ def as_operator(name: Name) -> Any:
 
 
 def install(spaces: dict[str, dict[str, Any]]) -> None:
-    """Bind the names of all new rows: methods and operators at once, functions to their module if it is in ``spaces``."""
+    """Bind the names of all new rows.
+
+    Methods and operators at once, functions to their module if it is in ``spaces``.
+    """
     while NAMED:
         specs, function, call = NAMED.pop(0)
         for spec in specs.split():

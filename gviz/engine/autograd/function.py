@@ -25,7 +25,10 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "o
 
 
 class FunctionCtx:
-    """What forward leaves for backward: the node itself, as in PyTorch, which takes the user's attributes of whatever name."""
+    """What forward leaves for backward.
+
+    The node itself, as in PyTorch, which takes the user's attributes of whatever name.
+    """
 
     __slots__ = ("__dict__",)
     to_save: Any = ()
@@ -101,8 +104,8 @@ class BackwardCFunction(FunctionCtx, Node):
         for i, one in enumerate(results):
             if one is not None and i not in self._input_places:
                 raise RuntimeError(
-                    f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
-                    "forward input was not a Variable"
+                    f"function {name} returned a gradient different than None at position {i + 1}, but the "
+                    "corresponding forward input was not a Variable"
                 )
             if one is not None and not isinstance(one, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type_text(one)})")
@@ -121,16 +124,18 @@ class BackwardCFunction(FunctionCtx, Node):
 
 
 WRITTEN_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
-    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
-    "doing the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
-    "https://discuss.pytorch.org/ if you need help to do this change."
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
 )
 
 
 class Function:
-    """Base of the user's operations: static ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, called through ``apply``.
+    """Base of the user's operations.
+
+    Static ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, called through ``apply``.
 
     Source: https://docs.pytorch.org/docs/2.13/autograd.html#function
     """
@@ -144,8 +149,9 @@ class Function:
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
-            "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -153,8 +159,9 @@ class Function:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Refuse what PyTorch 0.3 did: it is ``apply`` that is called."""
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
-            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -208,7 +215,7 @@ class Function:
         return made if isinstance(output, tuple) else made[0]
 
 
-Function.__init_subclass__.__func__(Function)  # type: ignore[attr-defined] # its nodes' class, as of one derived from it
+Function.__init_subclass__.__func__(Function)  # type: ignore[attr-defined] # makes its nodes' class
 InplaceFunction = Function
 
 
@@ -237,8 +244,8 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
             if flows:
                 if not given:
                     warn(
-                        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                        "should be passed to ctx.mark_dirty()."
+                        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+                        "mutated should be passed to ctx.mark_dirty()."
                     )
                 refuse_written(one, outputs)
                 take_place(one, (node, i))
@@ -257,7 +264,7 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
 
 
 def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
-    """Return an input as itself, an output as its array and number (a tensor would be a cycle), both with their version."""
+    """Return an input as itself, an output as its array and number (a tensor would be a cycle), with their version."""
     if one is not None and not isinstance(one, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
     for i, (output, result) in enumerate(zip(outputs, made, strict=True)):
@@ -268,7 +275,10 @@ def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], ma
 
 
 def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
-    """Return an input that comes out as it is, or a view, as a view that must not be written: its derivative is the user's."""
+    """Return an input that comes out as it is, or a view, as a view that must not be written.
+
+    Its derivative is the user's.
+    """
     if not (given or one._is_view()):
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)

@@ -23,12 +23,12 @@ WORDS = {
     "differentiable manner from the input when running in strict mode.",
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function."
     f"{STRICT}.",
-    "slope": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    f"independent of the input.{STRICT}. You should ensure that your function is twice differentiable and that the jacobian "
-    "depends on the inputs (this would be violated by a linear function for example).",
+    "slope": "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+    f"input {{}} is independent of the input.{STRICT}. You should ensure that your function is twice differentiable "
+    "and that the jacobian depends on the inputs (this would be violated by a linear function for example).",
     "vjp": f"{{output}} of the user-provided function is independent of input {{}}.{STRICT}.",
-    "jvp": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
-    f"backward trick to compute forward mode gradients.{STRICT}.",
+    "jvp": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the "
+    f"double backward trick to compute forward mode gradients.{STRICT}.",
     "vhp": f"The jacobian of the user-provided function is independent of input {{}}.{STRICT}.",
     "hvp": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is "
     "not allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
@@ -49,7 +49,10 @@ def as_tuple(value: object, what: str, name: str) -> tuple[bool, tuple[Any, ...]
 
 
 def fresh(tensors: tuple[Any, ...], *, create: bool, needed: bool = True) -> tuple[Any, ...]:
-    """Return the tensors out of their graph, to differentiate for if they are ``needed``; with ``create`` views of them."""
+    """Return the tensors out of their graph, to differentiate for if they are ``needed``.
+
+    With ``create`` views of them.
+    """
     views = [create and one.requires_grad for one in tensors]
     pairs = zip(tensors, views, strict=True)
     return tuple(
@@ -58,7 +61,10 @@ def fresh(tensors: tuple[Any, ...], *, create: bool, needed: bool = True) -> tup
 
 
 def run(func: Callable[..., Any], leaves: tuple[Any, ...], name: str, *, strict: bool) -> tuple[bool, tuple[Any, ...]]:
-    """Call the function; return whether it gave a tuple, and its outputs. One that is to give one number is refused if not."""
+    """Call the function; return whether it gave a tuple, and its outputs.
+
+    One that is to give one number is refused if not.
+    """
     several, outputs = as_tuple(func(*leaves), "outputs of the user-provided function", name)
     refuse_independent(outputs, "outputs", strict=strict)
     if name in ("hessian", "hvp", "vhp"):
@@ -99,7 +105,10 @@ def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> N
 def filled(
     found: Sequence[Any], like: Sequence[Any], step: str, *, strict: bool, create: bool, output: str = "The output"
 ) -> tuple[Any, ...]:
-    """Return zeros for what has no gradient; in strict mode such are refused, and with ``create`` those without a graph too."""
+    """Return zeros for what has no gradient.
+
+    In strict mode such are refused, and with ``create`` those without a graph too.
+    """
     for i, one in enumerate(found if strict else ()):
         if one is None:
             raise RuntimeError(WORDS[step].format(i, output=output))
@@ -134,10 +143,14 @@ def directions(v: object, like: tuple[Any, ...], name: str, *, several: bool, cr
 
 # ------------------------------------------------------------------ whole matrices
 def jacobian(
-    func: Callable[..., Any], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any],
+    inputs: object,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
-    """Return the derivative of every output element for every input element, of shape (*output, *input), always by backward.
+) -> Any:
+    """Return the derivative of every output element for every input element (*output, *input), always by backward.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.jacobian.html
     """
@@ -168,9 +181,13 @@ def jacobian(
 
 
 def hessian(
-    func: Callable[..., Any], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any],
+    inputs: object,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
+) -> Any:
     """Return the second derivatives of a function of one number: the Jacobian of its gradient.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.hessian.html

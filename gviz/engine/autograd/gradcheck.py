@@ -22,11 +22,23 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func: Callable[..., Any], inputs: object, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
-    check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
-) -> bool:  # fmt: skip
+    func: Callable[..., Any],
+    inputs: object,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """Return whether the gradients that backward computes agree with differences of a step ``eps``, for each element.
 
     Of no effect are the options about dtypes, batches and the fast mode; there is no forward mode.
@@ -68,20 +80,23 @@ def differentiable(outputs: object) -> list[Any]:
 
 
 def checked(inputs: tuple[Any, ...]) -> list[Tensor]:
-    """Return the inputs that require a gradient; warn of too coarse ones, and refuse those with elements in one place."""
+    """Return the inputs that require a gradient.
+
+    Warn of too coarse ones, and refuse those with elements in one place.
+    """
     wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     for place, tensor in wanted:
         array = tensor._array
         if array.dtype != np.float64:
             warn(
-                f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
-                "likely fail if all the inputs are not of double precision floating point or complex. "
+                f"Input #{place} requires gradient and is not a double precision floating point or complex. This "
+                "check will likely fail if all the inputs are not of double precision floating point or complex. "
             )
         refuse(
             any(step <= 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)),
-            f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
-            "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
-            "passing it to gradcheck.",
+            f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+            "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+            "on the input before passing it to gradcheck.",
         )
         tensor._array = array if array.flags.writeable else array.copy()
     refuse(
@@ -100,7 +115,10 @@ def compare(
     close: tuple[float, float],
     twice: float,
 ) -> list[Any]:
-    """Return the outputs that require a gradient; refuse derivatives that differ from the differences, or from run to run."""
+    """Return the outputs that require a gradient.
+
+    Refuse derivatives that differ from the differences, or from run to run.
+    """
     given = as_tuple(func(*inputs))
     flowing = [(place, one) for place, one in enumerate(given) if one.requires_grad]
     slopes = [differences(func, inputs, given, tensor, eps) for tensor in wanted]
@@ -114,8 +132,8 @@ def compare(
         refuse(
             any(np.abs(one - other).max(initial=0.0) > twice for one, other in zip(found, again, strict=True)),
             "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-            "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
-            f"was {twice}.",
+            "different values, although analytical gradient matches numerical gradient.The tolerance for "
+            f"nondeterminism was {twice}.",
             GradcheckError,
         )
         for position, (rows, by_backward) in enumerate(zip(slopes, found, strict=True)):
@@ -174,7 +192,10 @@ def check_zero(outputs: list[Any], wanted: list[Tensor], *, masked: bool) -> Non
 
 
 def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: list[Tensor], count: int) -> None:
-    """Refuse a backward that does not take a missing gradient for zero: those of all outputs, and of each of several."""
+    """Refuse a backward that does not take a missing gradient for zero.
+
+    Those of all outputs, and of each of several.
+    """
     notes = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
     for missing in [range(count), *([i] for i in range(count) if count > 1)]:
         outputs = [
@@ -191,10 +212,18 @@ def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: l
 
 
 def gradgradcheck(
-    func: Callable[..., Any], inputs: object, grad_outputs: object = None, *, gen_non_contig_grad_outputs: bool = False,
-    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, **options: Any,
-) -> bool:  # fmt: skip
-    """Return the same for second derivatives: :func:`gradcheck` of the gradient, for random gradients if none are given.
+    func: Callable[..., Any],
+    inputs: object,
+    grad_outputs: object = None,
+    *,
+    gen_non_contig_grad_outputs: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    **options: Any,
+) -> bool:
+    """Return the same for second derivatives.
+
+    :func:`gradcheck` of the gradient, for random gradients if none are given.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradgradcheck.html
     """

@@ -44,7 +44,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Within the block saved tensors are kept in memory, where they are: nothing is copied, and writing them is not noticed."""
+    """Within the block saved tensors are kept in memory, where they are.
+
+    Nothing is copied, and writing them is not noticed.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: (tensor.device, tensor), lambda packed: packed[1])
@@ -67,7 +70,7 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
 ) -> _MultiHandle:
-    """Call ``fn(gradients)`` in each backward pass when the last gradient of these tensors is there, or with the first one.
+    """Call ``fn(gradients)`` in each backward pass when the last gradient of these tensors is there, or the first one.
 
     A tensor that has no part in the pass is not waited for: its gradient is None. In the mode "any" the first gradient
     is all.
@@ -104,7 +107,10 @@ def register_multi_grad_hook(
 
 
 def will_run(node: node.Node) -> bool:
-    """Return whether the running backward pass has a part for this node; refuse a leaf that gets no ``.grad`` from it."""
+    """Return whether the running backward pass has a part for this node.
+
+    Refuse a leaf that gets no ``.grad`` from it.
+    """
     running = STATE.running
     if running.needed is None:
         return node in running.waiting

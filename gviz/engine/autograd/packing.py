@@ -48,7 +48,10 @@ class saved_tensors_hooks:
 
 
 class Handle:
-    """What stands for a saved tensor in the block of :class:`allow_mutation_on_saved_tensors`; lives as long as it is saved."""
+    """What stands for a saved tensor in the block of :class:`allow_mutation_on_saved_tensors`.
+
+    Lives as long as it is saved.
+    """
 
 
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):
@@ -190,9 +193,9 @@ class SavedTensor:
             content = pack_hook(value)
         refuse(
             value._version != before,
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
-            "to perform in-place operations on the input to a pack hook.",
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input to a pack hook.",
         )
         self.value = Packed(content, unpack_hook, edge, number)
 

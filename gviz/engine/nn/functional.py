@@ -62,7 +62,10 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ):
-    """Return the sum, mean or largest of the rows of ``weight`` for each bag: a row of ``input``, or from offset to offset."""
+    """Return the sum, mean or largest of the rows of ``weight`` for each bag.
+
+    A row of ``input``, or from offset to offset.
+    """
     weights, rows, dims = per_sample_weights, len(weight), input.dim()
     refuse(
         weights is not None and weights.shape != input.shape,
@@ -255,13 +258,17 @@ def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.7
 
 # ------------------------------------------------------------------ softmax and attention
 def softmax_of(name: str, row: str) -> None:
-    """Store the function of a row that gives shares along a dim; one that was not given is chosen, with PyTorch's warning."""
+    """Store the function of a row that gives shares along a dim.
+
+    One that was not given is chosen, with PyTorch's warning.
+    """
 
     @named(f"F.{name}")
     def shares(input, dim: int | None = None, _stacklevel: int = 3, dtype: object = None):
         if dim is None:
             warn(
-                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                "argument."
             )
             dim = 0 if input.ndim in (0, 1, 3) else 1
         input = -input if name == "softmin" else input
@@ -298,7 +305,10 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ):
-    """Return values mixed by how well their keys fit each query: of heads (4 dimensions) in one operation, as in PyTorch."""
+    """Return values mixed by how well their keys fit each query.
+
+    Of heads (4 dimensions) in one operation, as in PyTorch.
+    """
     refuse(
         attn_mask is not None and is_causal,
         "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
@@ -322,10 +332,10 @@ def scaled_dot_product_attention(
 
 # ------------------------------------------------------------------ dropout
 DEPRECATED = (
-    "dropout{d}d: Received a {n}-D input to dropout{d}d, which is deprecated and will result in an error in a future release. "
-    "To retain the behavior and silence this warning, please use dropout instead. Note that dropout{d}d exists to provide "
-    "channel-wise dropout on inputs with {d} spatial dimensions, a channel dimension, and an optional batch dimension (i.e. "
-    "{a}D or {b}D inputs)."
+    "dropout{d}d: Received a {n}-D input to dropout{d}d, which is deprecated and will result in an error in a future "
+    "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout{d}d "
+    "exists to provide channel-wise dropout on inputs with {d} spatial dimensions, a channel dimension, and an "
+    "optional batch dimension (i.e. {a}D or {b}D inputs)."
 )
 ONLY = "dropout1d: Expected 2D or 3D input, but received a {n}D input. " + (
     DEPRECATED[DEPRECATED.index("Note") :].replace("dimensions,", "dimension,")
@@ -339,7 +349,10 @@ def dropout(input, p: float = 0.5, training: bool = True, inplace: object = Fals
 
 
 def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[int]):
-    """Return the input times noise of that shape: zero with probability ``p``, else more than one, so that the mean stays."""
+    """Return the input times noise of that shape.
+
+    Zero with probability ``p``, else more than one, so that the mean stays.
+    """
     refuse(not 0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
     if not training or p == 0 or not input.numel():
         return input
@@ -368,10 +381,10 @@ def dropout_of(dims: int) -> None:
             warn(DEPRECATED.format(d=dims, n=rank, a=dims + 1, b=dims + 2))
         if dims == 2 and rank == 3:
             warn(
-                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-                "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-                "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-                "channel-wise dropout behavior, please switch to using dropout1d instead."
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+                "change in a future release to interpret the input as one without a batch dimension, i.e. shape (C, "
+                "H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
             )
         alone = dims != 2 and rank != dims + 2
         batch = input if not alone else input.unsqueeze_(0) if inplace else input.unsqueeze(0)
@@ -387,7 +400,10 @@ for dims in (1, 2, 3):
 # ------------------------------------------------------------------ borders and sizes of images
 @named("F.pad")
 def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
-    """Return a tensor with values around it, the last dimension's first, constant or from inside; a negative number cuts."""
+    """Return a tensor with values around it, the last dimension's first, constant or from inside.
+
+    A negative number cuts.
+    """
     sizes, rank, dims = tuple(pad), input.ndim, len(pad) // 2
     refuse(len(sizes) % 2, "Padding length must be divisible by 2")
     refuse(

@@ -44,7 +44,10 @@ class Hooks:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before each forward for new arguments; ``with_kwargs`` with keywords too, for both."""
+        """Call ``hook(module, args)`` before each forward for new arguments.
+
+        ``with_kwargs`` with keywords too, for both.
+        """
 
         def positional(module: Hooks, args: object, kwargs: object) -> Any:
             new = hook(module, args)
@@ -55,16 +58,25 @@ class Hooks:
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after each forward for a new output; ``with_kwargs`` with keywords before it."""
+        """Call ``hook(module, args, output)`` after each forward for a new output.
+
+        ``with_kwargs`` with keywords before it.
+        """
         called = hook if with_kwargs else lambda module, args, kwargs, output: hook(module, args, output)
         return append(self._forward_hooks, called, prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` before the gradients go through the module; what it returns replaces them."""
+        """Call ``hook(module, grad_output)`` before the gradients go through the module.
+
+        What it returns replaces them.
+        """
         return append(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when they went through; what it returns replaces ``grad_input``."""
+        """Call ``hook(module, grad_input, grad_output)`` when they went through.
+
+        What it returns replaces ``grad_input``.
+        """
         return append(self._backward_hooks, hook, prepend=prepend)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
@@ -149,7 +161,10 @@ def replaced(new: tuple[Tensor | None, ...] | None, grads: tuple[Tensor | None, 
 
 
 def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> Any:
-    """Return values with their tensors behind a node that calls the hook; the values themselves if there is no gradient."""
+    """Return values with their tensors behind a node that calls the hook.
+
+    The values themselves if there is no gradient.
+    """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
     if not (mode.on and any(values[i].requires_grad for i in places)):
         return values

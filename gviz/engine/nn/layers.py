@@ -1,4 +1,7 @@
-"""Layers with weights: linear maps, tables of vectors, convolutions; they begin as PyTorch's own after ``manual_seed``."""
+"""Layers with weights: linear maps, tables of vectors, convolutions.
+
+They begin as PyTorch's own after ``manual_seed``.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +153,8 @@ class EmbeddingBag(
     def extra_repr(self) -> str:
         """Return the sizes and the mode, and what is not as usual."""
         usual = self.unusual({"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False})
-        return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{self.unusual({'padding_idx': None})}"
+        padding = self.unusual({"padding_idx": None})
+        return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{padding}"
 
 
 BORDERS = ("zeros", "reflect", "replicate", "circular")
@@ -164,9 +168,8 @@ CANNOT = {
     "padding='same' is not supported for strided convolutions": lambda padding, stride, **_: (
         padding == "same" and set(each(stride, 1)) != {1}
     ),
-    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, but got padding_mode={padding_mode!r}": (
-        lambda padding_mode, **_: padding_mode not in BORDERS
-    ),
+    "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, "
+    "but got padding_mode={padding_mode!r}": (lambda padding_mode, **_: padding_mode not in BORDERS),
 }
 
 
@@ -190,7 +193,10 @@ class Convolution(Layer, refused=CANNOT):
         return self.function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def border(self) -> list[int]:
-        """Return how much is around the input where it is not zeros, for :func:`functional.pad`: the last dimension first."""
+        """Return how much is around the input where it is not zeros, for :func:`functional.pad`.
+
+        The last dimension first.
+        """
         total = [d * (k - 1) * (self.padding == "same") for d, k in zip(self.dilation, self.kernel_size, strict=True)]
         pairs = (
             [(t // 2, t - t // 2) for t in total] if isinstance(self.padding, str) else [(p, p) for p in self.padding]

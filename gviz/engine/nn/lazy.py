@@ -1,4 +1,4 @@
-"""Lazy layers: how many inputs there are is seen at the first call, which makes the parameters, and the layer a plain one.
+"""Lazy layers: the first call shows how many inputs there are, and makes the parameters and a plain layer.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
 """
@@ -17,9 +17,9 @@ from gviz.numbers.words import refuse
 from gviz.signatures.names import NAMES
 
 UNUSABLE = (
-    "Attempted to use an uninitialized parameter in <method '{}' of 'torch._C.TensorBase' objects>. This error happens when "
-    "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules Call "
-    "`forward` with a dummy batch to initialize the parameters before calling torch functions"
+    "Attempted to use an uninitialized parameter in <method '{}' of 'torch._C.TensorBase' objects>. This error "
+    "happens when you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When "
+    "using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
 )
 
 

@@ -42,7 +42,10 @@ def reduction_number(*options: Any) -> int:
 
 
 def loss(function: Callable[..., Any], *, broadcast: bool = False) -> Any:
-    """Name a loss that is C++ in PyTorch: it gets the number of its reduction; operands of one shape, if ``broadcast``."""
+    """Name a loss that is C++ in PyTorch: it gets the number of its reduction.
+
+    Operands of one shape, if ``broadcast``.
+    """
     names, run = parameters(function), native(function)
     places = [names.index(name) for name in ("reduction", "size_average", "reduce") if name in names]
 
@@ -56,7 +59,10 @@ def loss(function: Callable[..., Any], *, broadcast: bool = False) -> Any:
 
 
 def reduced(losses, number, weight=None, *, share: bool = True):
-    """Return a loss per element, times its weight, or their sum, or their mean: over the sum of the weights, if ``share``."""
+    """Return a loss per element, times its weight, or their sum, or their mean.
+
+    Over the sum of the weights, if ``share``.
+    """
     if weight is not None:
         refuse(weight.shape != losses.shape, "Weights and input must have the same size.", ValueError)
         losses = losses * weight
@@ -81,8 +87,8 @@ def alike(input, target):
     if target.shape == input.shape:
         return input, target
     warn(
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-        "incorrect results due to broadcasting. Please ensure they have the same size."
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size."
     )
     shape = broadcast_shape(input.shape, target.shape)
     return tuple(one if one.shape == shape else one.expand(shape) for one in (input, target))
@@ -138,9 +144,9 @@ def kl_div(
     refuse(not (input.is_floating_point() and target.is_floating_point()), "kl_div: Integral inputs not supported.")
     if reduction == "mean" and size_average is None and reduce is None:
         warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only "
-            "by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
-            "'batchmean' in the next major release."
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+            "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+            "behave the same as 'batchmean' in the next major release."
         )
     batch = reduction == "batchmean"
     number = reduction_number("sum" if batch else reduction, size_average, reduce)

@@ -92,7 +92,10 @@ class Module(Portable, Hooks):
         super().__delattr__(name)
 
     def admit(self, home: str, name: str, value: object, *, registered: bool = False) -> None:
-        """Add a parameter, a buffer or a module under a name. TypeError: it is another thing; KeyError: the name cannot be."""
+        """Add a parameter, a buffer or a module under a name.
+
+        TypeError: it is another thing; KeyError: the name cannot be.
+        """
         (kind, other), what = HOMES[home], home[1:-1]
         if home not in self.__dict__:
             raise AttributeError(
@@ -266,8 +269,8 @@ def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) 
     """Copy, or assign, one value of a state; return what is wrong with it, if anything."""
     if not isinstance(given, Tensor):
         return (
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
-            f"received {type(given)}"
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+            f"but received {type(given)}"
         )
     if hasattr(tensor, "materialize"):  # it has no shape so far
         if hasattr(given, "materialize"):

@@ -28,8 +28,8 @@ SCALED = ("weight", "bias")
 SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
 NORMED = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
 UNEVEN = {
-    "num_channels ({num_channels}) must be divisible by num_groups ({num_groups})": lambda num_channels, num_groups, **_: (
-        num_channels % num_groups
+    "num_channels ({num_channels}) must be divisible by num_groups ({num_groups})": (
+        lambda num_channels, num_groups, **_: num_channels % num_groups
     )
 }
 

@@ -1,4 +1,7 @@
-"""Layers by what they take: a line of options, a function that they are arguments of, and parameters of known shapes."""
+"""Layers by what they take.
+
+A line of options, a function that they are arguments of, and parameters of known shapes.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ def each(value: object, count: int) -> tuple[Any, ...]:
 
 
 def method(kind: type, name: str, takes: str, gives: str, **names: object) -> Any:
-    """Write a method from its parameters and what it returns, so that Python itself binds arguments and refuses wrong ones."""
-    function = eval(f"lambda self, {takes}: {gives}", {**names, "__name__": __name__})  # noqa: S307 - lines of gviz's own
+    """Write a method from its parameters and what it returns: Python itself binds arguments and refuses wrong ones."""
+    function = eval(f"lambda self, {takes}: {gives}", {**names, "__name__": __name__})  # noqa: S307 - gviz's own
     function.__name__, function.__qualname__, function.__module__ = name, f"{kind.__name__}.{name}", kind.__module__
     setattr(kind, name, function)
     return function.__code__.co_varnames[1:]

@@ -1,4 +1,7 @@
-"""Networks that remember: cells, which are one step, and layers that run one over a sequence; made of rows as in PyTorch."""
+"""Networks that remember: cells, which are one step, and layers that run one over a sequence.
+
+Made of rows as in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -129,8 +132,8 @@ def parts(value: Tensor, count: int) -> Any:
 
 
 IN_VAIN = {
-    "dropout should be a number in range [0, 1] representing the probability of an element being zeroed": lambda dropout, **_: (
-        not 0 <= dropout <= 1
+    "dropout should be a number in range [0, 1] representing the probability of an element being zeroed": (
+        lambda dropout, **_: not 0 <= dropout <= 1
     )
 }
 IN_VAIN |= {
@@ -149,8 +152,8 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
     def _take(self, values: dict[str, Any]) -> None:
         if values["dropout"] > 0 and values["num_layers"] == 1:
             warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                f"greater than 1, but got dropout={values['dropout']} and num_layers=1"
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={values['dropout']} and num_layers=1"
             )
         ways = ("", "_reverse")[: 1 + values["bidirectional"]]
         self.suffixes = [[f"_l{n}{way}" for way in ways] for n in range(values["num_layers"])]
@@ -161,7 +164,10 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         self._flat_weights_names = names
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the states of the last layer at every step, and the last state of every layer; packed as the input is."""
+        """Return the states of the last layer at every step, and the last state of every layer.
+
+        Packed as the input is.
+        """
         several, order, back, sizes = self.states > 1, None, None, None
         if packed := isinstance(input, PackedSequence):
             input, batch_sizes, order, back = input

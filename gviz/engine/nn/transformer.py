@@ -95,7 +95,7 @@ class MultiheadAttention(
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
-        """Return the attention (as the query), and the shares of the keys (N, L, S), means over the heads, if ``need_weights``.
+        """Return the attention (as the query), and if ``need_weights`` the means of the shares of keys (N, L, S).
 
         The query is (L, N, embed_dim), or (N, L, embed_dim) if ``batch_first``, or (L, embed_dim); keys and values
         likewise, of length S. ``key_padding_mask`` is (N, S), ``attn_mask`` (L, S) or (N * num_heads, L, S): true or

@@ -103,8 +103,8 @@ class Optimizer(Portable):
         param_group.update({name: value for name, value in self.defaults.items() if name not in param_group})
         if len({*map(id, tensors)}) < len(tensors):
             warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                "github.com/pytorch/pytorch/issues/40967 for more information"
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+                "error; see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         refuse(
             {*map(id, tensors)} & {*map(id, self._tensors())},
@@ -340,7 +340,10 @@ def lowest(a: Point, b: Point, ends: Iterable[float] | None = None) -> Any:
 def strong_wolfe(
     at: Callable[[float], Point], start: Point, t: float, width: float, change: float, most: int
 ) -> tuple[Point, int]:
-    """Return a point that is low and flat enough, as Wolfe's conditions say, and how many were tried: ``at(t)`` tries one."""
+    """Return a point that is low and flat enough, as Wolfe's conditions say, and how many were tried.
+
+    ``at(t)`` tries one.
+    """
     before, now, turn, stuck = start, at(t), 0, False
     while turn < most:
         up = now.high(start) or (turn > 1 and now.loss >= before.loss)

@@ -103,10 +103,10 @@ class LRScheduler(Portable):
         """Go on by one epoch."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                "result in PyTorch skipping the first value of the learning rate schedule. See more details at "
-                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+                "to do this will result in PyTorch skipping the first value of the learning rate schedule. See more "
+                "details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
             )
         self._step_count += 1
         self.last_epoch += 1
@@ -133,7 +133,10 @@ class LRScheduler(Portable):
         self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that it keeps but the optimizer; its parts (last, as in PyTorch) by their states: functions have none."""
+        """Return all that it keeps but the optimizer.
+
+        Its parts (last, as in PyTorch) by their states: functions have none.
+        """
         state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts)}
         if self._parts:
             state[self._parts] = [state_of(one) for one in getattr(self, self._parts)]
@@ -405,8 +408,8 @@ class SequentialLR(LRScheduler):
         refuse(
             len(milestones) != len(schedulers) - 1,
             "Sequential Schedulers expects number of schedulers provided to be one "
-            f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the number of "
-            f"milestones to be equal to {len(milestones)}",
+            f"more than the number of milestone points, but got number of schedulers {len(schedulers)} and the "
+            f"number of milestones to be equal to {len(milestones)}",
             ValueError,
         )
         self._schedulers, self._milestones, self.optimizer, self.last_epoch = (

@@ -1,4 +1,4 @@
-"""``torch.utils.checkpoint``: what a function's operations save is not kept, but computed again when backward asks for it.
+"""``torch.utils.checkpoint``: what a function's operations save is computed again when backward asks for it.
 
 Without reentrance hooks stand for the saved tensors, and run the function anew, with the random numbers that it had, up
 to the last tensor that is needed. With it the function is one node, which runs it and its backward in its own backward.
@@ -28,20 +28,20 @@ from gviz.numbers.words import absent, refuse, warn
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
 
 NOT_SAID = (
-    "the use_reentrant parameter should be passed explicitly. {} use_reentrant=False is recommended, but if you need to "
-    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "the use_reentrant parameter should be passed explicitly. {} use_reentrant=False is recommended, but if you need "
+    "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
     "differences between the two variants."
 )
 RAISES = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
 WILL_RAISE = "In version 2.9 we will raise an exception if use_reentrant is not passed."
 NO_INPUTS = (
     "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
-    "`inputs` argument."
+    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+    "the `inputs` argument."
 )
 OTHERS = (
-    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
-    "pass.\n"
+    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+    "forward pass.\n"
 )
 OTHER = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}\n"
 NO_NODE: Any = SimpleNamespace(_seq=inf)

@@ -118,7 +118,10 @@ def fetched(dataset: Any, indices: Sequence[int]) -> Any:
 
 
 def stacked(dataset: Any, indices: Sequence[int]) -> Any:
-    """Return the batch that collating samples would make, if that is rows of tensors out of any graph: at once; else None."""
+    """Return the batch that collating samples would make, if that is rows of tensors out of any graph: at once.
+
+    Else None.
+    """
     while type(dataset) is Subset:
         dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
     if type(dataset) is not TensorDataset or {*map(type, indices)} != {int}:
@@ -251,7 +254,10 @@ class BatchSampler(Sampler):
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Return samples as one batch: tensors stacked, numbers as a tensor, texts as they are, collections item by item."""
+    """Return samples as one batch.
+
+    Tensors stacked, numbers as a tensor, texts as they are, collections item by item.
+    """
     first = batch[0]
     if isinstance(first, Tensor | np.ndarray):
         return call["stack"](list(map(as_tensor, batch)), 0)
@@ -359,7 +365,8 @@ class DataLoader(Typed):
     def __iter__(self) -> Any:
         if self.pin_memory:
             warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't "
+                "be used."
             )
         is_read_by_workers = self._streams and self.num_workers
         order = iter(() if is_read_by_workers else self.sampler if self.batch_sampler is None else self.batch_sampler)

@@ -1,4 +1,7 @@
-"""Workers of a loader, without processes: each has its own random numbers, dataset and place in a stream, as PyTorch's have."""
+"""Workers of a loader, without processes.
+
+Each has its own random numbers, dataset and place in a stream, as PyTorch's have.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class Worker:
     def __init__(self, number: int, loader: Any, base: int) -> None:
         self.info = WorkerInfo(number, loader.num_workers, base + number, copy.copy(loader.dataset))
         words = np.random.SeedSequence([number, base & 0xFFFFFFFF, base >> 32, 0]).generate_state(4)
-        own, plain = Generator().manual_seed(self.info.seed), random.Random(self.info.seed)  # noqa: S311 - the script's own kind
+        own, plain = Generator().manual_seed(self.info.seed), random.Random(self.info.seed)  # noqa: S311
         self.states = vars(own), plain.getstate(), np.random.RandomState(words).get_state()
         if loader.worker_init_fn is not None:
             self.call(loader.worker_init_fn, number)

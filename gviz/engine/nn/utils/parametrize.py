@@ -1,4 +1,4 @@
-"""``torch.nn.utils.parametrize``: a parameter that is computed from another tensor by modules, whenever it is asked for.
+"""``torch.nn.utils.parametrize``: a parameter that modules compute from another tensor whenever it is asked for.
 
 Source: https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.register_parametrization.html
 """
@@ -58,7 +58,10 @@ class ParametrizationList(ModuleList):
             compare(self(), shape, dtype)
 
     def right_inverse(self, value: Tensor, needed: bool = True) -> None:
-        """Let the tensor become a value: write what makes it; a module that cannot go back is ``needed`` or left out."""
+        """Let the tensor become a value: write what makes it.
+
+        A module that cannot go back is ``needed`` or left out.
+        """
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):

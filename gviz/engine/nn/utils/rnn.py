@@ -26,7 +26,10 @@ __all__ = [
 
 
 class PackedSequence(NamedTuple):
-    """Sequences one behind the other, step by step: how many of them reach each step, how they were sorted (if at all)."""
+    """Sequences one behind the other, step by step.
+
+    How many of them reach each step, how they were sorted (if at all).
+    """
 
     data: Any
     batch_sizes: Any
