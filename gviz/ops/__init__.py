@@ -8,6 +8,9 @@ To add an operation, write one of these in the file of its family:
 - ``@composite(names)`` above a function over rows that a formula may call, too; ``brief(...)`` in a line;
 - ``@named(names)`` above a plain function that no formula calls;
 - ``@everywhere`` above a function of numbers, for formulas alone.
+
+Source: PyTorch's native_functions.yaml (names and arguments) and derivatives.yaml; each file names what it adds to
+these.
 """
 
 from __future__ import annotations

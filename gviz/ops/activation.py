@@ -1,6 +1,10 @@
 """Activations, most with a row for their derivative, as in PyTorch; the linear layer. Rows that end in ``_`` are in place.
 
 In place the input is gone, so that the derivative is told by the result.
+
+Source: PyTorch's derivatives.yaml, and Activation.cpp; PReLU: He et al. (2015); ELU: Clevert et al. (2015); SELU:
+Klambauer et al. (2017); CELU: Barron (2017); GELU: Hendrycks and Gimpel (2016); SiLU: Elfwing et al. (2017); Mish:
+Misra (2019); GLU: Dauphin et al. (2016); RReLU: Xu et al. (2015).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Arithmetic. Rows that end in ``_scalar`` are the overloads that PyTorch has for a number, shown in recorded derivatives."""
+"""Arithmetic. Rows that end in ``_scalar`` are the overloads that PyTorch has for a number, shown in recorded derivatives.
+
+Source: PyTorch's derivatives.yaml, and BinaryOps.cpp for what is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attention: values mixed by how well their keys fit each query, as one operation, and the softmax of it as parts."""
+"""Attention: values mixed by how well their keys fit each query, as one operation, and the softmax of it as parts.
+
+Source: PyTorch's derivatives.yaml, and transformers/attention.cpp; Vaswani et al. (2017), Attention Is All You Need.
+"""
 
 from __future__ import annotations
 

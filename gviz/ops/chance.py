@@ -1,4 +1,7 @@
-"""Random numbers written over tensors or drawn for their elements; nothing of a gradient goes through them."""
+"""Random numbers written over tensors or drawn for their elements; nothing of a gradient goes through them.
+
+Source: PyTorch's derivatives.yaml, and Distributions.cpp; the numbers are those of gviz/numbers/random.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Refusals that several rows share, in PyTorch's words: of dtypes that differ, or that a kernel of PyTorch's lacks."""
+"""Refusals that several rows share, in PyTorch's words: of dtypes that differ, or that a kernel of PyTorch's lacks.
+
+Source: the messages are those of PyTorch's native functions.
+"""
 
 from __future__ import annotations
 

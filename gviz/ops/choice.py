@@ -1,4 +1,7 @@
-"""Choices between values: relu, maximum, minimum, clamp, where, masked_fill."""
+"""Choices between values: relu, maximum, minimum, clamp, where, masked_fill.
+
+Source: PyTorch's derivatives.yaml, and TensorCompare.cpp.
+"""
 
 from __future__ import annotations
 

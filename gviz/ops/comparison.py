@@ -1,4 +1,7 @@
-"""Comparison, logic and bits: their results have no gradient."""
+"""Comparison, logic and bits: their results have no gradient.
+
+Source: PyTorch's native_functions.yaml, BinaryOps.cpp and TensorCompare.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convolution in any number of dimensions, transposed or not: windows of the input, one product with the weight per group."""
+"""Convolution in any number of dimensions, transposed or not: windows of the input, one product with the weight per group.
+
+Source: PyTorch's derivatives.yaml, and Convolution.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Copies, casts and fills: what writes or makes memory without computing."""
+"""Copies, casts and fills: what writes or makes memory without computing.
+
+Source: PyTorch's derivatives.yaml, and Copy.cpp and TensorConversions.cpp.
+"""
 
 from __future__ import annotations
 

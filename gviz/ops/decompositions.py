@@ -1,4 +1,8 @@
-"""Matrices taken apart: eigenvalues of symmetric ones, singular values, QR; and the pseudo-inverse."""
+"""Matrices taken apart: eigenvalues of symmetric ones, singular values, QR; and the pseudo-inverse.
+
+Source: PyTorch's derivatives.yaml, and FunctionsManual.cpp (linalg_eig_backward, svd_backward, linalg_qr_backward,
+pinv_backward).
+"""
 
 from __future__ import annotations
 

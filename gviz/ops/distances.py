@@ -1,4 +1,7 @@
-"""Distances between rows: every row of one matrix to every row of another."""
+"""Distances between rows: every row of one matrix to every row of another.
+
+Source: PyTorch's derivatives.yaml, and Distance.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Functions of one variable or two: exponentials, logarithms, roots, trigonometry, tanh, sigmoid, atan2, hypot."""
+"""Functions of one variable or two: exponentials, logarithms, roots, trigonometry, tanh, sigmoid, atan2, hypot.
+
+Source: PyTorch's derivatives.yaml, and UnaryOps.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Indexing: select, slice, index, index_put. How a key in brackets becomes calls of them: ``engine/indexing.py``."""
+"""Indexing: select, slice, index, index_put. How a key in brackets becomes calls of them: ``engine/indexing.py``.
+
+Source: PyTorch's derivatives.yaml, and TensorAdvancedIndexing.cpp.
+"""
 
 from __future__ import annotations
 

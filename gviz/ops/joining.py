@@ -1,4 +1,7 @@
-"""Joining and splitting: lists of tensors go in, or come out."""
+"""Joining and splitting: lists of tensors go in, or come out.
+
+Source: PyTorch's derivatives.yaml, and TensorShape.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Losses: each reduces by its own number (0 none, 1 mean, 2 sum), and has a row for its derivative."""
+"""Losses: each reduces by its own number (0 none, 1 mean, 2 sum), and has a row for its derivative.
+
+Source: PyTorch's derivatives.yaml, and Loss.cpp, LossNLL.cpp and FunctionsManual.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Matrix products. ``matmul`` is made of the others, as in PyTorch."""
+"""Matrix products. ``matmul`` is made of the others, as in PyTorch.
+
+Source: PyTorch's derivatives.yaml, and LinearAlgebra.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Layer, batch and group normalization: the same mean and deviation over other dimensions; their derivatives."""
+"""Layer, batch and group normalization: the same mean and deviation over other dimensions; their derivatives.
+
+Source: PyTorch's derivatives.yaml, and FunctionsManual.cpp (batchnorm_double_backward, layer_norm_double_backward);
+Ioffe and Szegedy (2015), Ba et al. (2016), Wu and He (2018).
+"""
 
 from __future__ import annotations
 

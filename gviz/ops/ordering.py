@@ -1,4 +1,7 @@
-"""What is found by order along a dim: sort, topk, medians, modes, unique values. Equal elements keep their order."""
+"""What is found by order along a dim: sort, topk, medians, modes, unique values. Equal elements keep their order.
+
+Source: PyTorch's derivatives.yaml, and Sorting.cpp.
+"""
 
 from __future__ import annotations
 

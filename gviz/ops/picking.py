@@ -1,4 +1,7 @@
-"""Elements by index or mask: index_select and its kin, masked_select, take."""
+"""Elements by index or mask: index_select and its kin, masked_select, take.
+
+Source: PyTorch's derivatives.yaml, and TensorAdvancedIndexing.cpp.
+"""
 
 from __future__ import annotations
 

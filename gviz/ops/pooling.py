@@ -1,4 +1,7 @@
-"""Pooling: windows of a signal, an image or a volume; zeros around it."""
+"""Pooling: windows of a signal, an image or a volume; zeros around it.
+
+Source: PyTorch's derivatives.yaml, and Pool.h and AdaptiveAveragePooling.cpp.
+"""
 
 from __future__ import annotations
 

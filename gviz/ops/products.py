@@ -1,4 +1,7 @@
-"""Products of tensors beside those of two matrices: cross and Kronecker products, powers of a matrix, three factors."""
+"""Products of tensors beside those of two matrices: cross and Kronecker products, powers of a matrix, three factors.
+
+Source: PyTorch's derivatives.yaml, and Cross.cpp and LinearAlgebra.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Elements in another place: repeat, flip, roll, triangles, diagonals, trace, unfold, grids."""
+"""Elements in another place: repeat, flip, roll, triangles, diagonals, trace, unfold, grids.
+
+Source: PyTorch's derivatives.yaml, and TensorTransformations.cpp and TriangularOps.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A layer of an LSTM over a sequence as one operation, as oneDNN has it; sequences of several lengths packed into one."""
+"""A layer of an LSTM over a sequence as one operation, as oneDNN has it; sequences of several lengths packed into one.
+
+Source: PyTorch's derivatives.yaml, and RNN.cpp, mkldnn/RNN.cpp and PackedSequence.cpp; Hochreiter and Schmidhuber
+(1997), Long Short-Term Memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sums, means, extremes and softmax: over everything, or along dims."""
+"""Sums, means, extremes and softmax: over everything, or along dims.
+
+Source: PyTorch's derivatives.yaml, and ReduceOps.cpp and SoftMax.cpp.
+"""
 
 from __future__ import annotations
 

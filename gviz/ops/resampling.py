@@ -3,6 +3,9 @@
 Along each of the last dimensions an element of the result is a weighted sum of a few elements of the input, its taps. A tap is
 an index into the input for each element of the result, with weights, or without (one tap of weight 1). The gradient goes the
 same way back.
+
+Source: PyTorch's derivatives.yaml, and ReflectionPad.cpp, ReplicationPadding.cpp, Im2Col.cpp and PixelShuffle.cpp; Shi
+et al. (2016) for the latter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Resizing: signals, images and volumes enlarged and reduced by rules, each of which gives the taps along a dimension."""
+"""Resizing: signals, images and volumes enlarged and reduced by rules, each of which gives the taps along a dimension.
+
+Source: PyTorch's derivatives.yaml, and UpSample.h; the cubic is that of Keys (1981).
+"""
 
 from __future__ import annotations
 

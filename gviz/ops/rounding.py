@@ -1,4 +1,7 @@
-"""Rounding and division with rounding: floor, round, remainder, fmod, floor division. Their own derivative is zero or one."""
+"""Rounding and division with rounding: floor, round, remainder, fmod, floor division. Their own derivative is zero or one.
+
+Source: PyTorch's derivatives.yaml, and UnaryOps.cpp and BinaryOps.cpp.
+"""
 
 from __future__ import annotations
 

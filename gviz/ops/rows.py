@@ -1,4 +1,7 @@
-"""Rows in one line: whose forward is an expression, or a function that several share."""
+"""Rows in one line: whose forward is an expression, or a function that several share.
+
+Source: nothing of PyTorch's: these functions declare what the other files say.
+"""
 
 from __future__ import annotations
 

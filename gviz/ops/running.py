@@ -1,4 +1,7 @@
-"""What is computed along a dimension from its start to each place: sums, products, extremes, sums of exponentials."""
+"""What is computed along a dimension from its start to each place: sums, products, extremes, sums of exponentials.
+
+Source: PyTorch's derivatives.yaml, and ReduceOps.cpp and FunctionsManual.cpp (cumprod_backward, logcumsumexp_backward).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Elements read and written at places that an index tensor names along one dim: gather, scatter and what joins there."""
+"""Elements read and written at places that an index tensor names along one dim: gather, scatter and what joins there.
+
+Source: PyTorch's derivatives.yaml, and TensorAdvancedIndexing.cpp.
+"""
 
 from __future__ import annotations
 

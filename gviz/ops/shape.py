@@ -1,4 +1,7 @@
-"""Shape and view operations. A row with ``view=True`` gives a tensor that shares its input's memory."""
+"""Shape and view operations. A row with ``view=True`` gives a tensor that shares its input's memory.
+
+Source: PyTorch's derivatives.yaml, and TensorShape.cpp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Inverses, determinants and systems of linear equations."""
+"""Inverses, determinants and systems of linear equations.
+
+Source: PyTorch's derivatives.yaml, and FunctionsManual.cpp (linalg_det_backward, linalg_solve_backward,
+cholesky_backward) and BatchLinearAlgebra.cpp.
+"""
 
 from __future__ import annotations
 

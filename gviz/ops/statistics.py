@@ -1,4 +1,8 @@
-"""Products, variances, norms, and reductions beside what is not a number."""
+"""Products, variances, norms, and reductions beside what is not a number.
+
+Source: PyTorch's derivatives.yaml, and ReduceOps.cpp and FunctionsManual.cpp (prod_backward, var_backward,
+norm_backward).
+"""
 
 from __future__ import annotations
 

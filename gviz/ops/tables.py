@@ -1,4 +1,7 @@
-"""Rows of a table, looked up by number: one for each index, or the sum, the mean or the largest of a bag of them."""
+"""Rows of a table, looked up by number: one for each index, or the sum, the mean or the largest of a bag of them.
+
+Source: PyTorch's derivatives.yaml, and Embedding.cpp and EmbeddingBag.cpp.
+"""
 
 from __future__ import annotations
 
