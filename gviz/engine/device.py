@@ -47,8 +47,11 @@ class Device:
     __qualname__ = "device"
 
     def __init__(self, type: object, index: int | None = None) -> None:
-        if not isinstance(type, str | Device):
-            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type_text(type)}")
+        refuse(
+            not isinstance(type, str | Device),
+            f"device(): argument 'type' (position 1) must be str, not {type_text(type)}",
+            TypeError,
+        )
         self.type, _, number = str(type).partition(":")
         if self.type not in DEVICES:
             raise RuntimeError(
@@ -88,8 +91,7 @@ def check_device(device: object) -> None:
     "meta" is missing in gviz's engine only.
     """
     kind = "cpu" if device is None else Device(device).type
-    if kind in {"cuda", "xpu"}:
-        raise AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    refuse(kind in {"cuda", "xpu"}, f"Torch not compiled with {kind.upper()} enabled", AssertionError)
     refuse(kind == "meta", "gviz's engine has no device 'meta': leave it out, or run on real PyTorch")
     refuse(kind != "cpu", f"PyTorch is not linked with support for {kind} devices")
 

@@ -97,8 +97,7 @@ class Distribution:
         """Refuse a value of another shape, or that cannot be."""
         if not self._validate_args:
             return
-        if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")  # noqa: TRY004 - as PyTorch
+        refuse(not isinstance(value, Tensor), "The value argument to log_prob must be a Tensor", ValueError)
         size, whole = value.shape, Size(self.batch_shape + self.event_shape)
         refuse(
             any(1 not in pair and pair[0] != pair[1] for pair in zip(reversed(size), reversed(whole), strict=False)),

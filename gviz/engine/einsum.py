@@ -21,8 +21,11 @@ UNNAMED = "0123456789"
 @named("torch.einsum")
 def einsum(equation: str, *operands: object) -> Any:
     """Return the products of the operands, summed over the labels that the result does not have."""
-    if not isinstance(equation, str):
-        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
+    refuse(
+        not isinstance(equation, str),
+        f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}",
+        TypeError,
+    )
     given = tensors(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     parts = inputs.split(",")

@@ -13,7 +13,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import number
 from gviz.numbers.unpack import infer
-from gviz.numbers.words import type_name, warn
+from gviz.numbers.words import refuse, type_name, warn
 
 INT64_MAX = 2**63 - 1
 INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -135,8 +135,7 @@ def as_index(part: object) -> Any:
     if isinstance(part, np.ndarray | list | tuple | range):
         array = infer(part)
         return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
-    if isinstance(part, str):
-        raise TypeError("new(): invalid data type 'str'")
+    refuse(isinstance(part, str), "new(): invalid data type 'str'", TypeError)
     if not hasattr(part, "__index__"):
         raise IndexError(INVALID.format(type_text(part)))
     return operator.index(part)

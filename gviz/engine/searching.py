@@ -34,8 +34,10 @@ def quantile(
 ) -> Any:
     """Return the values below which shares of the others lie: of everything, or along a dim."""
     refuse(self._array.dtype.kind != "f", "quantile() input tensor must be either float or double dtype")
-    if interpolation not in ROUNDED:
-        raise RuntimeError(f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}")
+    refuse(
+        interpolation not in ROUNDED,
+        f"quantile() interpolation must be one of {', '.join(ROUNDED)}, but got {interpolation}",
+    )
     shares = np.asarray(array_of(q), self._array.dtype)
     refuse(not ((shares >= 0) & (shares <= 1)).all(), f"quantile() q must be in the range [0, 1] but got {q}")
     values = self.reshape(-1) if dim is None and self.ndim != 1 else self

@@ -68,8 +68,10 @@ class Generator:
 
         Return the generator itself.
         """
-        if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
-            raise RuntimeError(f"manual_seed expected a long, but got {type_text(seed)}")
+        refuse(
+            isinstance(seed, bool) or not hasattr(type(seed), "__index__"),
+            f"manual_seed expected a long, but got {type_text(seed)}",
+        )
         number = operator.index(seed)
         refuse(not -(1 << 63) <= number < 1 << 64, "Overflow when unpacking long long", ValueError)
         self._begin(number % (1 << 64))
@@ -162,8 +164,7 @@ def uniform(
     wanted = float_type(dtype, "check_uniform_bounds")
     if wanted.kind == "c":
         return uniform((*shape, 2), low, high, of(wanted).to_real().np, generator).view(wanted).reshape(shape)
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    refuse(low > high, f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     unit = (generator or default_generator).draw_unit(math.prod(shape), wanted)
     start, stop = unit.dtype.type(low), unit.dtype.type(high)
     if start != 0 or stop != 1:
@@ -189,8 +190,7 @@ def normal(
     One by one they are drawn for few, and for a tensor that does not lie in the order of its indices; else in blocks.
     """
     wanted, source, count = float_type(dtype, "normal_kernel_cpu"), generator or default_generator, math.prod(shape)
-    if not std >= 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    refuse(not std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
     if wanted.kind == "c":
         parts = normal((*shape, 2), 0.0, std / math.sqrt(2), of(wanted).to_real().np, generator, one_by_one).view(
             wanted

@@ -11,7 +11,7 @@ import numpy as np
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.dtypes import cast, dtype, get_default_dtype, number, number_type, of, promote
 from gviz.numbers.types import Array
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 
 MAX_DIMS = 64
 """Dimensions that an array can have: numpy's limit."""
@@ -126,16 +126,18 @@ def check_numpy(array: object) -> Array:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_text(array)})")
-    if any(stride < 0 for stride in array.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array  with "
-            "array.copy().) "
-        )
-    if not array.dtype.isnative:
-        raise ValueError(
-            "given numpy array has byte order different from the native byte order. "
-            "Conversion between byte orders is currently not supported."
-        )
+    refuse(
+        any(stride < 0 for stride in array.strides),
+        "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+        "currently supported. (You can probably work around this by making a copy of your array  with "
+        "array.copy().) ",
+        ValueError,
+    )
+    refuse(
+        not array.dtype.isnative,
+        "given numpy array has byte order different from the native byte order. "
+        "Conversion between byte orders is currently not supported.",
+        ValueError,
+    )
     of(array.dtype)
     return array

@@ -90,9 +90,9 @@ def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
 def prelu(self, weight):
     """A leaky relu whose slope is learned, one for all or one per channel."""
     rank, channels = len(self.shape), self.shape[1] if len(self.shape) > 1 else 1
-    if numel_of(weight) not in (1, channels):
-        raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                           f"{numel_of(weight)} and channel size = {channels}.")
+    refuse(numel_of(weight) not in (1, channels),
+           "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+           f"{numel_of(weight)} and channel size = {channels}.")
     if len(weight.shape) != rank:
         weight = view(weight, (1, -1, *(1,) * (rank - 2)) if rank > 1 else (1,) * rank)
     return prelu_kernel(self, weight)

@@ -27,8 +27,8 @@ def check_sub(*operands):
 def scaled(array, alpha):
     if not hasattr(array, "dtype"):
         return array * alpha  # a number beside floats
-    if array.dtype.kind in "iub" and isinstance(alpha, float):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    refuse(array.dtype.kind in "iub" and isinstance(alpha, float),
+           "For integral input tensors, argument alpha must not be a floating point number.")
     return array if alpha == 1 else array * np.asarray(alpha).astype(array.dtype)
 
 def common(self, number):

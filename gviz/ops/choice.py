@@ -82,8 +82,8 @@ row("nonzero_places", None, lambda condition: np.nonzero(np.atleast_1d(condition
 
 def filled(self, mask, value):
     broadcast_shape(mask.shape, self.shape)
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
+    refuse(mask.dtype.kind != "b",
+           f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).c_name}")
     return np.asarray(np.where(mask, dtypes.number(value, self.dtype), self), order="C")
 
 @op("MaskedFillBackward1", "masked_fill .masked_fill_", nondiff=("mask",), promote="none", self="masked_fill(grad, mask, 0)",

@@ -214,8 +214,8 @@ def convolve(input, weight, bias: Tensor | None = None, stride: Ints = 1, paddin
         return convolve(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups, output_padding).squeeze(0)
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"Input type ({input.dtype.c_name}) and bias type ({bias.dtype.c_name}) should be the same")
-    if weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
+    refuse(weight.dtype is not input.dtype,
+           f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     stride, dilation = each_way(stride, dims), each_way(dilation, dims)
     for name, least in (("stride", min(stride)), ("groups", groups)):
         refuse(least <= 0, f"non-positive {name} is not supported")

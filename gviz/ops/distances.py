@@ -20,8 +20,8 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
     """Return the distance of each row to each row of another matrix, or batch of matrices."""
     refuse(min(len(x1.shape), len(x2.shape)) < 2,
            f"cdist only supports at least 2D tensors, got: {len(x1.shape)}D and {len(x2.shape)}D")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    refuse(x1.shape[-1] != x2.shape[-1],
+           f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     refuse(p < 0, f"cdist only supports non-negative p values, but got p = {p}")
     large = compute_mode != "donot_use_mm_for_euclid_dist" and max(x1.shape[-2], x2.shape[-2]) > 25
     if p != 2 or not numel_of(x1) or not numel_of(x2) or not (large or compute_mode == "use_mm_for_euclid_dist"):

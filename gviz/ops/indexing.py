@@ -53,8 +53,8 @@ def narrow(self: Tensor, dim: int, start: int, length: int):
     """Return ``length`` elements from ``start`` on."""
     refuse(not self.shape, "narrow() cannot be applied to a 0-dim tensor.")
     size = self.shape[wrap_dim(dim, len(self.shape))]
-    if not -size <= start <= size:
-        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    refuse(not -size <= start <= size,
+           f"start out of range (expected to be in range of [{-size}, {size}], but got {start})", IndexError)
     start = start + size if start < 0 else start
     refuse(length < 0 or start + length > size, f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_row(self, dim, start, start + length, 1)
@@ -104,9 +104,9 @@ formula("index_put_backward", lambda grad, indices, accumulate:
 def check_source(array, indices, values, shape):
     """Refuse to write values of another dtype (but one number into a mask), or those that do not broadcast to the places."""
     sizes = values.shape
-    if len(sizes) > len(shape) or any(n not in (1, want) for n, want in zip(sizes[::-1], shape[::-1], strict=False)):
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of "
-                           f"shape {list(shape)}")
+    refuse(len(sizes) > len(shape) or any(n not in (1, want) for n, want in zip(sizes[::-1], shape[::-1], strict=False)),
+           f"shape mismatch: value tensor of shape {list(sizes)} cannot be broadcast to indexing result of "
+           f"shape {list(shape)}")
     one_mask = [index.dtype.kind for index in indices if index is not None] == ["b"]
     if not (values.size == 1 and one_mask):
         check_one_dtype(array, values, "Index put requires the source and destination dtypes match, got {} for the destination "
@@ -131,9 +131,9 @@ def numpy_index(array, indices):
 def check_mask(array, mask, dim):
     """Refuse a mask whose sizes are not those of the dimensions that it is for."""
     for offset, size in enumerate(mask.shape):
-        if array.shape[dim + offset : dim + offset + 1] != (size,):
-            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the "
-                             f"indexed tensor {list(array.shape)} at index {dim + offset}")
+        refuse(array.shape[dim + offset : dim + offset + 1] != (size,),
+               f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the "
+               f"indexed tensor {list(array.shape)} at index {dim + offset}", IndexError)
 
 def check_positions(indexed):
     """Refuse indices that do not broadcast together, or lie outside of their dimensions, counted among the indexed."""

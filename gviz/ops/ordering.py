@@ -41,8 +41,8 @@ def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True)
 @op("KthvalueBackward0", "kthvalue", check=lacks("kthvalue_cpu", "b"), outputs=PLACES, self=SELECTED)
 def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False):
     refuse_nothing("kthvalue", self, axes_of(self, dim))
-    if not 1 <= k <= count_along(self, dim):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
+    refuse(not 1 <= k <= count_along(self, dim),
+           f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, self.ndim)}")
     return searched(self, dim, lambda lines, axis: ordered(lines, axis).take([k - 1], axis), keepdim)
 @op("MedianBackward0", "median", check=lacks("median_cpu", "b"), self=SHARED)
 def median_all(self):

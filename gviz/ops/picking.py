@@ -97,8 +97,8 @@ def masked_select(self, mask):
     self="masked_fill(grad, mask, 0)", source="masked_scatter_source(grad, mask, source_sym_sizes)")
 def masked_scatter(self, mask, source):
     check_one_dtype(self, source, "masked_scatter: expected self and source to have same dtypes but got{} and {}")
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
+    refuse(mask.dtype.kind != "b",
+           f"masked_scatter_ only supports boolean masks, but got mask with dtype {of(mask.dtype).scalar_name}")
     shape = broadcast_shape(mask.shape, self.shape)
     mask, result = np.broadcast_to(mask, shape), np.array(np.broadcast_to(self, shape), order="C")
     refuse(mask.sum() > source.size, "Number of elements of source < number of ones in mask")
@@ -117,8 +117,8 @@ def masked_scatter_source(grad_output, mask, sizes):
 def check_places(name):
     """Return the check that an index has int64, and names places that exist among all elements."""
     def check(self, index, source=None):
-        if index.dtype != np.int64:
-            raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
+        refuse(index.dtype != np.int64,
+               f"{name}(): Expected a long tensor for index, but got {of(index.dtype).scalar_name}")
         if (wrong := index[(index >= self.size) | (index < -self.size)]).size:
             raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
     return check

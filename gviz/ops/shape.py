@@ -85,9 +85,9 @@ def flatten(self, start_dim: int = 0, end_dim: int = -1):
 def unflatten(self, dim: int, sizes: Size):
     shape, dim, known = tuple(self.shape), wrap_dim(dim, len(self.shape)), count_of(s for s in sizes if s != -1)
     full = [shape[dim] // known if s == -1 and known else s for s in sizes]
-    if count_of(full) != shape[dim]:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
-                           "in the input tensor")
+    refuse(count_of(full) != shape[dim],
+           f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) "
+           "in the input tensor")
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
 brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
     key="as_contiguous", memory_format="object")
@@ -125,8 +125,8 @@ brief("movedim moveaxis", lambda self, source, destination: movedim(self, (sourc
 @composite("movedim moveaxis")
 def movedim(self, source: Size, destination: Size):
     ndim = len(self.shape)
-    if len(source) != len(destination):
-        raise RuntimeError(f"movedim: source {list(source)} and destination {list(destination)} should have as many dims")
+    refuse(len(source) != len(destination),
+           f"movedim: source {list(source)} and destination {list(destination)} should have as many dims")
     moves = dict(zip(wrap_dims(destination, ndim), wrap_dims(source, ndim), strict=True))
     rest = iter([d for d in range(ndim) if d not in moves.values()])
     return permute(self, tuple([moves[i] if i in moves else next(rest) for i in range(ndim)])) if ndim else alias(self)
@@ -209,10 +209,10 @@ def as_strided(self, size, stride, storage_offset=None, start=0, whole=None):
     first, memory = start if storage_offset is None else storage_offset, flat_memory(self if whole is None else whole)
     needed = first + span(size, stride) if all(size) else 0
     refuse(min((first, *stride)) < 0, "as_strided: Negative strides and offsets are not supported")
-    if needed > memory.size:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize "
-                           f"{memory.itemsize} requiring a storage size of {needed * memory.itemsize} are out of bounds for "
-                           f"storage of size {memory.nbytes}")
+    refuse(needed > memory.size,
+           f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {first}, and itemsize "
+           f"{memory.itemsize} requiring a storage size of {needed * memory.itemsize} are out of bounds for "
+           f"storage of size {memory.nbytes}")
     return strided(memory[first:], size, [s * self.itemsize for s in stride])
 
 @composite("as_strided")

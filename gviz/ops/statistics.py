@@ -54,8 +54,8 @@ def prod_safe_zeros(grad, self, dim):
 # ------------------------------------------------------------------ variance
 def variance(self, dim, correction, keepdim, name):
     """Return the mean square distance of numbers from their mean, with Bessel's correction, and their mean."""
-    if self.dtype.kind != "f":
-        raise RuntimeError(f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
+    refuse(self.dtype.kind != "f",
+           f"{name if 'mean' in name else 'std and var'} only support floating point and complex dtypes")
     axes, correction = axes_of(self, dim), 1 if correction is None else correction
     mean = average(self, axes, keepdims=True)
     square = add_up(np.square(np.abs(self - mean)), axes, keepdims=keepdim)

@@ -114,11 +114,11 @@ def will_run(node: node.Node) -> bool:
     running = STATE.running
     if running.needed is None:
         return node in running.waiting
-    if node in running.caught and isinstance(node, AccumulateGrad):
-        raise RuntimeError(
-            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
-            "currently not supported."
-        )
+    refuse(
+        node in running.caught and isinstance(node, AccumulateGrad),
+        "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+        "currently not supported.",
+    )
     return node in running.needed or node in running.caught
 
 

@@ -462,8 +462,11 @@ def interpolate(
 ):
     """Return a signal or an image enlarged or reduced."""
     sizes, dims, smooth = input.shape[2:], input.ndim - 2, mode in SMOOTH
-    if align_corners is not None and not smooth:
-        raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(SMOOTH)}")
+    refuse(
+        align_corners is not None and not smooth,
+        f"align_corners option can only be set with the interpolating modes: {' | '.join(SMOOTH)}",
+        ValueError,
+    )
     what = "either size or scale_factor" if size is None else "only one of size or scale_factor"
     refuse((size is None) is (scale_factor is None), f"{what} should be defined", ValueError)
     told = size if scale_factor is None else scale_factor

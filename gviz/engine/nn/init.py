@@ -157,8 +157,11 @@ def trunc_normal_(
 ) -> Tensor:
     """Write normal values between a and b: those outside are drawn anew."""
     low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
-    if high - low <= 0.3:  # where PyTorch draws in another way
-        raise NotImplementedError("trunc_normal_ of so narrow a part of the distribution is not in gviz's engine")
+    refuse(
+        high - low <= 0.3,
+        "trunc_normal_ of so narrow a part of the distribution is not in gviz's engine",
+        NotImplementedError,
+    )
     values, outside = tensor._array, np.ones(tensor.shape, bool)
     while outside.any():
         values = np.where(outside, random.normal(values.shape, mean, std, values.dtype, generator), values)

@@ -97,10 +97,11 @@ class Module(Portable, Hooks):
         TypeError: it is another thing; KeyError: the name cannot be.
         """
         (kind, other), what = HOMES[home], home[1:-1]
-        if home not in self.__dict__:
-            raise AttributeError(
-                f"cannot assign {what if home == '_modules' else home[1:]} before Module.__init__() call"
-            )
+        refuse(
+            home not in self.__dict__,
+            f"cannot assign {what if home == '_modules' else home[1:]} before Module.__init__() call",
+            AttributeError,
+        )
         if value is not None and not isinstance(value, kind):
             for old, new in WHERE_REGISTERED if registered else ():
                 other = other.replace(old, new)
@@ -179,8 +180,11 @@ class Module(Portable, Hooks):
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
         """Copy values into parameters and buffers of the same names, or put them in their place (``assign``)."""
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        refuse(
+            not isinstance(state_dict, Mapping),
+            f"Expected state_dict to be dict-like, got {type(state_dict)}.",
+            TypeError,
+        )
         own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
         unexpected = [key for key in state_dict if key not in own]
@@ -189,14 +193,12 @@ class Module(Portable, Hooks):
         errors += [
             e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))
         ]
-        if errors:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        refuse(errors, f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, here and below."""
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")  # noqa: TRY004 - as PyTorch
+        refuse(not isinstance(mode, bool), "training mode is expected to be boolean", ValueError)
         for module in self.modules():
             module.training = mode
         return self

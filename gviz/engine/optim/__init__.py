@@ -49,11 +49,12 @@ class Optimizer(Portable):
             method(cls, "__init__", f"params, {takes}", "self._begin(locals())")
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
-        if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                "torch.FloatTensor"
-            )
+        refuse(
+            isinstance(params, Tensor),
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+            "torch.FloatTensor",
+            TypeError,
+        )
         self.defaults, self.param_groups = defaults, list[dict[str, Any]]()
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         groups = list(params)
@@ -86,11 +87,12 @@ class Optimizer(Portable):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group; what it does not say is as in the defaults."""
         given = param_group["params"]
-        if isinstance(given, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                "sets will change between runs. Please use a list instead."
-            )
+        refuse(
+            isinstance(given, set),
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+            "sets will change between runs. Please use a list instead.",
+            TypeError,
+        )
         given = [given] if isinstance(given, Tensor) else list(given)
         if names := [pair[0] for pair in given if isinstance(pair, tuple)]:
             param_group["param_names"] = names
