@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gviz import engine
-from gviz import static as tf
+from gviz import engine, static as tf
 from gviz.compare import ProgramPair, Static
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
