@@ -63,7 +63,7 @@ def jsonable(value: Any) -> Any:
 
 @cache
 def defaults_of(record: Any) -> Mapping[str, Any]:
-    """Return the defaults of a record's fields, by their names."""
+    """Return the defaults of a record's fields, by their names; each field of a graph has one."""
     if hasattr(record, "_field_defaults"):
         return record._field_defaults  # type: ignore[no-any-return]
     return {name: getattr(record, name) for name in names_of(record) if hasattr(record, name)}

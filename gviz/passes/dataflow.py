@@ -20,9 +20,10 @@ from gviz.passes.formulas import UNKNOWN, read
 def dataflow(graph: Graph) -> Graph:
     """Return the graph of the values.
 
-    >>> from gviz.graphs import Edge, Graph, Node
-    >>> nodes = Node("n0", "output", name="y"), Node("n1", "operation", "MulBackward0", slots=2, expression="2 * x"), \
-            Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
+    >>> from gviz.graphs import Edge, Graph, Node, Recorded
+    >>> product = Node("n1", "operation", "MulBackward0", expression="2 * x", recorded=Recorded(slots=2))
+    >>> leaf = Node("n2", "accumulate", "AccumulateGrad"), Node("n3", "leaf", name="x")
+    >>> nodes = Node("n0", "output", name="y"), product, *leaf
     >>> edges = Edge("n1", "n0"), Edge("n2", "n1", 1), Edge("n3", "n2")
     >>> [(node.kind, node.label, node.name) for node in dataflow(Graph(nodes, edges, ("n0",))).nodes]
     [('operation', 'MulBackward0', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
@@ -82,7 +83,7 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))
     >>> nodes = Node("s", "operation", name="a", recorded=Recorded(outputs=("a", "b", "c"))), Node("y", "operation", name="y")
     >>> edges = Edge("s", "y", 0, output=0, flow=two), Edge("s", "y", 1, output=2, flow=one)
-    >>> [(number, made.id, made.name, made.grad.arrived) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
+    >>> [(number, made.id, made.name, made.grad.arrived.nested()) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
     [(0, 's', 'a', 2.0), (2, 's_2', 'c', 1.0)]
 
     Args:

@@ -69,8 +69,8 @@ class Words(NamedTuple):
 def words_of(graph: Graph) -> dict[str, Words]:
     """Return what is said of each operation, by its id.
 
-    >>> from gviz.graphs import Edge, Graph, Node
-    >>> nodes = Node("n0", "operation", "AddBackward0", name="a", slots=2), Node("n1", "leaf", name="x")
+    >>> from gviz.graphs import Edge, Graph, Node, Recorded
+    >>> nodes = Node("n0", "operation", "AddBackward0", name="a", recorded=Recorded(slots=2)), Node("n1", "leaf", name="x")
     >>> words_of(Graph(nodes, (Edge("n1", "n0"),)))
     {'n0': Words(expression='x + □', operands=('x', '□'), result='a')}
     """
@@ -110,9 +110,10 @@ def words_of(graph: Graph) -> dict[str, Words]:
 def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     """Return the part of a statement that each operation without a name of its own computes, as far as the two are alike.
 
-    >>> from gviz.graphs import Edge, Graph, Node
-    >>> nodes = Node("n0", "operation", "AddBackward0", name="h", slots=2, expression="w * x + b"), \
-            Node("n1", "operation", "MulBackward0", slots=2), Node("n2", "leaf", name="w"), Node("n3", "leaf", name="b")
+    >>> from gviz.graphs import Edge, Graph, Node, Recorded
+    >>> total = Node("n0", "operation", "AddBackward0", name="h", expression="w * x + b", recorded=Recorded(slots=2))
+    >>> product = Node("n1", "operation", "MulBackward0", recorded=Recorded(slots=2))
+    >>> nodes = total, product, Node("n2", "leaf", name="w"), Node("n3", "leaf", name="b")
     >>> edges = [Edge("n1", "n0"), Edge("n3", "n0", 1), Edge("n2", "n1")]
     >>> pieces_of(Graph(nodes, tuple(edges)), {"n0": edges[:2], "n1": edges[2:], "n2": [], "n3": []})
     {'n1': 'w * x'}
@@ -182,8 +183,9 @@ def known_name(edge: Edge, nodes: Mapping[str, Node], inputs: Mapping[str, list[
 def output_name(node: Node, number: int) -> str:
     """Return the name of an output, which may be one of several; "" if it has none.
 
-    >>> from gviz.graphs import Node
-    >>> [output_name(Node("n0", "operation", name="a", outputs=("a", "", "c")), number) for number in range(4)]
+    >>> from gviz.graphs import Node, Recorded
+    >>> node = Node("n0", "operation", name="a", recorded=Recorded(outputs=("a", "", "c")))
+    >>> [output_name(node, number) for number in range(4)]
     ['a', '', 'c', '']
     """
     if not node.recorded.outputs:
@@ -316,8 +318,8 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
 def called(node: Node, operands: Iterable[str]) -> str:
     """Return an operation as the call of a function.
 
-    >>> from gviz.graphs import Node
-    >>> called(Node("n0", "operation", "SubBackward0", attrs=(("alpha", "2"),)), ["x", "y"])
+    >>> from gviz.graphs import Node, Recorded
+    >>> called(Node("n0", "operation", "SubBackward0", recorded=Recorded(attrs=(("alpha", "2"),))), ["x", "y"])
     'sub(x, y, alpha=2)'
     """
     named = _GRAD_FN.fullmatch(node.label)

@@ -11,9 +11,9 @@ from gviz.passes.dataflow import dataflow
 def with_ghosts(graph: Graph) -> Graph:
     """Return the graph with a node for each constant, and for each input without gradients, that an expression names.
 
-    >>> from gviz.graphs import Edge, Graph, Node
-    >>> nodes = Node("n0", "operation", "AddBackward0", "a", slots=2, expression="w + 1"), Node("n1", "leaf", name="w")
-    >>> ghost = with_ghosts(Graph(nodes, (Edge("n1", "n0"),)))
+    >>> from gviz.graphs import Edge, Graph, Node, Recorded
+    >>> total = Node("n0", "operation", "AddBackward0", "a", expression="w + 1", recorded=Recorded(slots=2))
+    >>> ghost = with_ghosts(Graph((total, Node("n1", "leaf", name="w")), (Edge("n1", "n0"),)))
     >>> [(node.kind, node.name) for node in ghost.nodes][2:], ghost.edges[1].kind
     ([('constant', '1')], 'control')
     """

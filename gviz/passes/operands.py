@@ -61,8 +61,8 @@ def inputs_of(label: str) -> tuple[str, ...]:
 def held_by(node: Node) -> dict[int, str]:
     """Return the operands that an operation holds though no edge leads to them, by their slots: a number, data with a name.
 
-    >>> from gviz.graphs import Node
-    >>> held_by(Node("n0", "operation", "AddmmBackward0", held=(("mat1", "data"), ("result", "h"))))
+    >>> from gviz.graphs import Node, Recorded
+    >>> held_by(Node("n0", "operation", "AddmmBackward0", recorded=Recorded(held=(("mat1", "data"), ("result", "h")))))
     {1: 'data'}
     """
     held = dict(node.recorded.held)
@@ -72,12 +72,13 @@ def held_by(node: Node) -> dict[int, str]:
 def options_of(node: Node) -> list[str]:
     """Return what a call of an operation is given besides its operands, as it is typed; defaults are left out.
 
-    >>> from gviz.graphs import Node
-    >>> options_of(Node("n0", "operation", "TriuBackward0", attrs=(("diagonal", "1"),)))
+    >>> from gviz.graphs import Node, Recorded
+    >>> options_of(Node("n0", "operation", "TriuBackward0", recorded=Recorded(attrs=(("diagonal", "1"),))))
     ['1']
-    >>> options_of(Node("n0", "operation", "SumBackward1", attrs=(("dim", "(18446744073709551615,)"), ("keepdim", "True"))))
+    >>> attrs = ("dim", "(18446744073709551615,)"), ("keepdim", "True")
+    >>> options_of(Node("n0", "operation", "SumBackward1", recorded=Recorded(attrs=attrs)))
     ['-1', 'keepdim=True']
-    >>> options_of(Node("n0", "operation", "TopkBackward0", attrs=(("dim", "0"),)))
+    >>> options_of(Node("n0", "operation", "TopkBackward0", recorded=Recorded(attrs=(("dim", "0"),))))
     ['dim=0', '…']
     """
     row = rows().get(node.label)

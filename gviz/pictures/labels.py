@@ -103,6 +103,7 @@ def decimal(value: Element, precision: int = 4) -> str:
 def value_text(value: Numbers | None, precision: int | None = None) -> str:
     """Return a tensor's numbers: one, or nested brackets; with so many decimals, or with all digits that a float32 has.
 
+    >>> from gviz.graphs.numbers import Summary
     >>> value_text(Numbers.of([[1.0, 2.0], [3.0, 4.5]])), value_text(Numbers((2000,), about=Summary(norm=3.0)))
     ('[[1, 2], [3, 4.5]]', 'norm 3')
     """

@@ -9,7 +9,7 @@ import pytest
 
 import gviz
 from gviz import engine as torch
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node, Recorded
 from gviz.passes.expressions import letters, operator_of, with_letters, words_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.walk import walk
@@ -193,6 +193,6 @@ def test_an_operation_has_the_sign_of_a_formula(label: str, sign: str) -> None:
 
 
 def test_a_deep_graph_is_read_in_a_loop() -> None:
-    nodes = [Node(f"n{index}", "operation", "AddBackward0", slots=1) for index in range(20_000)]
+    nodes = [Node(f"n{index}", "operation", "AddBackward0", recorded=Recorded(slots=1)) for index in range(20_000)]
     graph = Graph(tuple(nodes), tuple(Edge(f"n{index + 1}", f"n{index}") for index in range(19_999)), ("n0",))
     assert len(words_of(graph)) == 20_000

@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 import pytest
-from graphs import article, every_kind, leaf
+from graphs import article, every_kind, leaf, node, numbers
 
 import gviz
-from gviz.graphs import Edge, Graph, Node, Value
+from gviz.graphs import Edge, Flow, Graph, Node, Place, Stop
 from gviz.pictures.labels import Box, boxes, decimal, short_value, text_of, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.render import render
@@ -58,7 +58,7 @@ def test_a_number_has_the_decimals_that_were_asked_for(number: float | str, prec
 
 
 def test_the_table_of_inspect_has_all_digits_of_a_float32() -> None:
-    assert value_text((2.302585092994046, 0.1)) == "[2.302585, 0.1]"
+    assert value_text(numbers((2.302585092994046, 0.1))) == "[2.302585, 0.1]"
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_the_table_of_inspect_has_all_digits_of_a_float32() -> None:
         *(((3.0, 4.0, 0.0, 0.0, 0.0), "|5|"), ((), "|0|")),
     ],
 )  # fmt: skip
-def test_at_most_four_numbers_are_shown_else_the_norm(value: Value, text: str) -> None:
-    assert short_value(value) == text
+def test_at_most_four_numbers_are_shown_else_the_norm(value: Any, text: str) -> None:
+    assert short_value(numbers(value)) == text
 
 
 def test_a_leaf_without_a_gradient_says_so() -> None:
     assert text_of(one(leaf("n0", "w", 1.0)).lines[-1]) == "grad = None"
-    assert [text_of(line) for line in one(Node("n0", "frozen", name="c", value=1.0, shape=())).lines] == ["c = 1"]
+    assert [text_of(line) for line in one(node("n0", "frozen", name="c", value=1.0, shape=())).lines] == ["c = 1"]
     assert "grad" not in text_of(one(leaf("n0", "w", 1.0), RenderOptions(show=("value",))).lines[-1])
 
 
@@ -84,14 +84,13 @@ def test_a_large_gradient_is_told_by_its_norm() -> None:
 
 
 def test_the_norm_of_huge_numbers_does_not_overflow() -> None:
-    assert short_value((1e300, 1e300, 0.0, 0.0, 0.0)) == f"|{math.sqrt(2) * 1e300:.3g}|"
+    assert short_value(numbers((1e300, 1e300, 0.0, 0.0, 0.0))) == f"|{math.sqrt(2) * 1e300:.3g}|"
 
 
 def test_a_long_name_and_a_long_expression_are_cut_in_the_middle() -> None:
-    node = Node(
-        "n0", "operation", "AddBackward0", "n" * 70, (), value=3.0, expression="+".join("abcdefghijklmnopqrstuvwxyz")
-    )
-    label, statement, value = (text_of(line) for line in one(node).lines)
+    expression = "+".join("abcdefghijklmnopqrstuvwxyz")
+    box = one(node("n0", "operation", "AddBackward0", "n" * 70, (), value=3.0, expression=expression))
+    label, statement, value = (text_of(line) for line in box.lines)
     assert label == "AddBackward0"
     name, _, expression = statement.partition(" = ")
     assert (len(name), len(expression), value) == (60, 36, "= 3")
@@ -114,8 +113,8 @@ def test_each_output_of_an_operation_has_its_name() -> None:
 
 
 def test_a_dim_of_minus_one_is_told_as_it_was_written() -> None:
-    node = Node("n0", "operation", "SoftmaxBackward0", attrs=(("dim", "18446744073709551615"),))
-    assert text_of(one(node, RenderOptions(show=("attrs",))).lines[-1]) == "dim: -1"
+    softmax = node("n0", "operation", "SoftmaxBackward0", attrs=(("dim", "18446744073709551615"),))
+    assert text_of(one(softmax, RenderOptions(show=("attrs",))).lines[-1]) == "dim: -1"
 
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore::gviz.GvizWarning")
@@ -135,7 +134,7 @@ def test_nan_is_pinned_where_it_begins() -> None:
 
 
 def test_infinity_is_pinned_too_and_nothing_where_nothing_is_known() -> None:
-    made = Node("n0", "operation", "ExpBackward0", "y", (), value="inf", slots=1)
+    made = node("n0", "operation", "ExpBackward0", "y", (), value="inf", slots=1)
     known, unknown = leaf("n1", "x", 1000.0), Node("n1", "operation", "AddBackward0")
     for below, lines in (
         (known, ["ExpBackward0", "y = exp(x) = inf", "inf begins here"]),
@@ -147,7 +146,7 @@ def test_infinity_is_pinned_too_and_nothing_where_nothing_is_known() -> None:
 def test_a_root_is_framed_and_a_leaf_that_is_the_root_still_a_leaf() -> None:
     drawn = {node.id: box for node, box in zip(article().nodes, boxes(article(), PRECISE), strict=True)}
     assert [key for key, box in drawn.items() if box.is_root] == ["n0"]
-    (alone,) = boxes(Graph((Node("n0", "output", name="x", shape=(), value=2.0),), (), ("n0",)), PRECISE)
+    (alone,) = boxes(Graph((node("n0", "output", name="x", shape=(), value=2.0),), (), ("n0",)), PRECISE)
     assert (alone.kind, alone.is_root) == ("leaf", True)
     assert "grad = None" in [text_of(line) for line in alone.lines]
 
@@ -175,9 +174,8 @@ def test_a_failed_backward_is_told_on_the_picture_with_its_line_and_pytorch_s_wo
 
 
 def test_a_banner_is_three_lines_at_most() -> None:
-    graph = Graph(
-        article().nodes, article().edges, ("n0",), error="line 3  y.backward()\n" + "many words of an error " * 40
-    )
+    stop = Stop("many words of an error " * 40, Place(3), "y.backward()")
+    graph = Graph(article().nodes, article().edges, ("n0",), stop=stop)
     drawn = str(render(graph, "dot"))
     (banner,) = re.findall(r"<B>✗.*?</FONT>", drawn)
     assert banner.count("<BR") == 4
@@ -188,11 +186,12 @@ def test_a_banner_is_three_lines_at_most() -> None:
 def test_any_name_is_cut_before_graphviz_reads_it(view: str) -> None:
     for name in ("x" * 40_000, "損" * 20_000, "<&>" * 10_000, "\\N" * 10_000):
         nodes = (
-            Node("n0", "output", name="y", shape=(), value=2.0),
-            Node("n1", "operation", "MulBackward0", name="y", shape=(), value=2.0, slots=1, arrives=1.0),
+            node("n0", "output", name="y", shape=(), value=2.0),
+            node("n1", "operation", "MulBackward0", name="y", shape=(), value=2.0, slots=1, arrived=1.0),
             leaf("n2", name, 2.0, 1.0),
         )
-        edges = (Edge("n1", "n0"), Edge("n2", "n1", symbol=name, local=1.0, handed=1.0))
+        flow = Flow(name, numbers(1.0), numbers(1.0))
+        edges = (Edge("n1", "n0"), Edge("n2", "n1", flow=flow))
         graph = Graph(nodes, edges, ("n0",), title=name)
         assert len(str(render(graph, "svg", RenderOptions(view=view)))) < 30_000
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
 
 import pytest
 from gold import assert_gold
 from graphs import article, chain, every_kind
+from graphs import node as node_of
 from hypothesis import example, given, settings, strategies as st
 
 from gviz.errors import RenderError
-from gviz.graphs import Edge, Graph, Node, Value
+from gviz.graphs import Edge, Graph, Node
 from gviz.pictures.labels import lines, text_of
 from gviz.pictures.look import picture_size
 from gviz.render import RenderOptions, render
@@ -65,9 +67,9 @@ FOUR = ((-0.02247906,), (0.9178659,), (0.5739973,), (0.2912345,))
     ],
 )
 def test_a_tensor_shows_its_values_if_they_can_be_read_or_its_shape(
-    name: str | None, shape: tuple[int, ...], value: Value, most: int, expected: list[str]
+    name: str | None, shape: tuple[int, ...], value: Any, most: int, expected: list[str]
 ) -> None:
-    node = Node("n0", "leaf", name=name, shape=shape, value=value, grad=value)
+    node = node_of("n0", "leaf", name=name, shape=shape, value=value, grad=value)
     assert [text_of(line) for line in lines(node, RenderOptions(max_chars=most))][: len(expected)] == expected
 
 

@@ -27,6 +27,7 @@ from pypdf import PdfReader
 
 from gviz.errors import RenderError
 from gviz.graphs import Graph, Node
+from gviz.graphs.numbers import Numbers
 from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded
 from gviz.layout.graphviz import draw
 from gviz.layout.plan import LayoutPlan, make_plan
@@ -167,7 +168,8 @@ def test_a_title_may_be_anything() -> None:
 
 def test_a_very_long_name_or_title_does_not_stretch_the_picture() -> None:
     for show in ((), ("value",), ("shape",)):
-        node = Node("n0", "leaf", name="x" * 40_000, shape=tuple([10**500] * 100) if show else ())
+        sizes = Numbers(tuple([10**500] * 100) if show else ())
+        node = Node("n0", "leaf", name="x" * 40_000, numbers=sizes)
         drawn = str(render(Graph((node,), (), ("n0",), title="k" * 100_000), "svg", RenderOptions(show=show)))
         width = re.search(r'width="(\d+)pt"', drawn)
         assert width is not None

@@ -24,6 +24,7 @@ from program import ROOT, Program
 from gviz.errors import FileError
 from gviz.events import Op, crc32c, dtype_attr, event_file, graph_def, plain_attr, write_events
 from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Numbers
 from gviz.render import RenderOptions, render
 from gviz.static.out import as_graph_def as static_graph_def
 
@@ -289,7 +290,8 @@ def test_names_are_unique_and_mean_nothing_else() -> None:
 
 
 def test_an_output_that_is_not_the_first_is_named_by_its_number() -> None:
-    nodes = (Node("n0", "output", name="q", shape=(3,)), Node("n1", "operation", "UnbindBackward0", "q", (3,)))
+    three = Numbers((3,))
+    nodes = (Node("n0", "output", "", "q", three), Node("n1", "operation", "UnbindBackward0", "q", three))
     written = of(Graph(nodes, (Edge("n1", "n0", output=2),)))
     assert (written["q"].inputs, written["Unbind"].shapes) == (["Unbind:2"], [None, None, (3,)])
 

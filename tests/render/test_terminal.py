@@ -6,7 +6,7 @@ import re
 
 import pytest
 from gold import assert_gold
-from graphs import article, chain, every_kind, leaf, loop, named
+from graphs import article, chain, every_kind, leaf, loop, named, node
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.render import RenderOptions, render
@@ -87,7 +87,7 @@ def test_both_slots_of_a_square_are_there() -> None:
 
 
 def test_what_no_root_is_made_from_is_shown_as_well() -> None:
-    graph = Graph((*article().nodes, Node("n9", "frozen", name="c", value=1.0, shape=())), article().edges, ("n0",))
+    graph = Graph((*article().nodes, node("n9", "frozen", name="c", value=1.0, shape=())), article().edges, ("n0",))
     assert tree(graph)[-1] == "c = 1"
 
 
