@@ -514,7 +514,9 @@ class Walker:
             if origin is not None:
                 place = origin.place or place
                 facts = node.recorded._replace(is_written=origin.is_written, seconds=origin.seconds, kept=origin.kept)
-                own = (origin.numbers or node.numbers) if node.name is None else node.numbers
+                own = node.numbers
+                if node.name is None and origin.numbers is not None:
+                    own = origin.numbers._replace(dtype="")  # a box that the program gave no name shows none
                 node = node._replace(recorded=facts, numbers=own)  # noqa: PLW2901 - the same box
             places[node.id] = place
             self.nodes[position] = node._replace(place=place)

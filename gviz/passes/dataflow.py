@@ -45,6 +45,8 @@ def dataflow(graph: Graph) -> Graph:
         name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         numbers, _, later = row.at_backward() if row is not None else (None, None, None)
         state = outside(row) if row is not None else ""
+        if numbers is not None:
+            numbers = numbers._replace(dtype="")  # a constant's box has no dtype: state tells of one that takes no gradient
         made.append(Node(name, kind, name=text, numbers=numbers, state=state, later=later))
         edges.append(Edge(name, user.id, slot))
 
@@ -83,7 +85,8 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))
     >>> nodes = Node("s", "operation", name="a", recorded=Recorded(outputs=("a", "b", "c"))), Node("y", "operation", name="y")
     >>> edges = Edge("s", "y", 0, output=0, flow=two), Edge("s", "y", 1, output=2, flow=one)
-    >>> [(number, made.id, made.name, made.grad.arrived.nested()) for number, made in outputs_of(Graph(nodes, edges, ("y",)))["s"].items()]
+    >>> outputs = outputs_of(Graph(nodes, edges, ("y",)))["s"]
+    >>> [(number, made.id, made.name, made.grad.arrived.nested()) for number, made in outputs.items()]
     [(0, 's', 'a', 2.0), (2, 's_2', 'c', 1.0)]
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, has_only, plus, size_of
+from gviz.passes.elements import agree, plus, scalar_of, size_of
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
@@ -97,11 +97,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
         trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     )
     roots = [nodes[root] for root in graph.roots]
-    root = (
-        (roots[0].name or "")
-        if len(roots) == 1 and (roots[0].grad.arrived is None or has_only(roots[0].grad.arrived, 1.0))
-        else ""
-    )
+    start = roots[0].grad.arrived if len(roots) == 1 else None
+    is_derivative = len(roots) == 1 and (start is None or scalar_of(start) == 1)
+    root = (roots[0].name or "") if is_derivative else ""
     room = replace(options, max_chars=min(options.max_chars, LONGEST))
     for node in shown.nodes:
         lines = [
