@@ -41,6 +41,9 @@ walk."""
 CHUNK = 1 << 17
 """Elements of a large tensor that are looked at at a time, so that what is computed of them takes no memory."""
 
+TINY, HUGE = 1e-15, 1e15
+"""Numbers beyond these are scaled before they are squared: a float32 has no room for their squares."""
+
 MOST_FLOWING = 300
 """Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger
 one."""
@@ -278,7 +281,7 @@ def summary_of(tensor: Any) -> Summary:
     order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
     flat = tensor.permute(order).reshape(-1)  # in the order of memory, so that a transposed tensor is not copied
     is_complex = flat.is_complex()  # which has neither order nor a real mean
-    squares = total = 0.0
+    norm = total = 0.0
     smallest, largest = math.inf, -math.inf
     zeros = nans = infs = 0
     for start in range(0, len(flat), CHUNK):
@@ -287,9 +290,12 @@ def summary_of(tensor: Any) -> Summary:
             chunk = chunk.abs()
         if not str(chunk.dtype).endswith(("float32", "float64")):
             chunk = chunk.double()
-        norm, part = float(chunk.norm()), float(chunk.sum())
-        squares, total = squares + norm * norm, total + part
         low, high = float(chunk.min()), float(chunk.max())
+        size = max(abs(low), abs(high))
+        scale = size if 0 < size < TINY or HUGE < size < math.inf else 1.0
+        scaled = chunk if scale == 1 else chunk / scale
+        part = float(scaled.sum()) * scale
+        norm, total = math.hypot(norm, float(scaled.norm()) * scale), total + part
         if not math.isnan(low):
             smallest, largest = min(smallest, low), max(largest, high)
         zeros += len(chunk) - int(chunk.count_nonzero())
@@ -298,7 +304,7 @@ def summary_of(tensor: Any) -> Summary:
             infs += int(chunk.isinf().sum())
     ends = (math.nan, math.nan) if nans or is_complex else (smallest, largest)
     mean = math.nan if is_complex else total / len(flat)
-    return Summary(math.sqrt(squares), *ends, mean, zeros, nans, infs)
+    return Summary(math.nan if nans else norm, *ends, mean, zeros, nans, infs)
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:

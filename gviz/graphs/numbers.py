@@ -77,6 +77,8 @@ class Numbers(NamedTuple):
                 raise ValueError("nested lists of numbers have one length on each level")
             shape.append(lengths.pop())
             rows = [item for row in rows for item in row]  # type: ignore[attr-defined]
+        if any(isinstance(row, list | tuple) for row in rows):
+            raise ValueError("nested lists of numbers have one depth everywhere")
         return cls(tuple(shape), dtype, elements_of(rows))
 
     @property

@@ -30,15 +30,16 @@ def renewed(data: Mapping[str, Any]) -> dict[str, Any]:
                 renew(dict(item), f"{part}[{number}]") if isinstance(item, Mapping) else item
                 for number, item in enumerate(data[part])
             ]
-    if data.get("error"):
-        head, _, message = data["error"].partition("\n")
+    if (error := data.get("error", "")) != "":
+        if not isinstance(error, str):
+            raise ValueError(f"error is {excerpt(repr(error))}, not a text")
+        head, _, message = error.partition("\n")
         where, _, code = head.partition("  ")
         graph["stop"] = filled(message=message, place=place_of(where) if code else None, code=code)
     graph |= filled(backward=place(data.get("line", 0), data.get("file", "")), earlier=data.get("turn", 0))
-    graph["codes"] = [[place_of(where), code] for where, code in data.get("codes", []) if place_of(where)]
-    graph["writes"] = [[place_of(where), call] for where, call in data.get("writes", []) if place_of(where)]
-    graph["breaks"] = [graph_break(cut) for cut in data.get("cuts", [])]
-    return graph
+    graph |= {"codes": with_places(data.get("codes", [])), "writes": with_places(data.get("writes", []))}
+    cuts = data.get("cuts", [])
+    return graph | {"breaks": [graph_break(cut) for cut in cuts] if isinstance(cuts, list) else cuts}
 
 
 def node(old: dict[str, Any], at: str) -> dict[str, Any]:
@@ -60,7 +61,8 @@ def node(old: dict[str, Any], at: str) -> dict[str, Any]:
 def edge(old: dict[str, Any], at: str) -> dict[str, Any]:
     """Return an arrow: what flows along it is apart."""
     parts = {name: numbers(old.pop(name, None), None, None, f"{at}.{name}") for name in ("local", "handed", "jacobian")}
-    return {**old, **filled(flow=filled(symbol=old.pop("symbol", ""), **parts))}
+    flow = filled(symbol=old.pop("symbol", ""), **parts)
+    return {**old, **filled(flow=flow)}
 
 
 def row(old: dict[str, Any], at: str) -> dict[str, Any]:
@@ -69,9 +71,8 @@ def row(old: dict[str, Any], at: str) -> dict[str, Any]:
     grad = filled(value=numbers(old.pop("grad", None), None, None, f"{at}.grad"))
     grad |= filled(before=numbers(old.pop("before", None), None, None, f"{at}.before"))
     cut = {name: old.pop(name, "") for name in ("cut", "cut_by", "cut_at", "cut_from")}
-    broken = cut["cut"] and filled(
-        reason=cut["cut"], call=cut["cut_by"], source=cut["cut_from"], place=place_of(cut["cut_at"])
-    ) | {"place": place_of(cut["cut_at"]) or None}
+    where = place_of(cut["cut_at"]) or None
+    broken = cut["cut"] and {"place": where, "call": cut["cut_by"], "reason": cut["cut"], "source": cut["cut_from"]}
     history = filled(
         grad_cleared=place_of(old.pop("taken_at", "")),
         requires_grad_set=place_of(old.pop("cured_at", "")),
@@ -81,6 +82,13 @@ def row(old: dict[str, Any], at: str) -> dict[str, Any]:
     )
     where = place(old.pop("line", 0), old.pop("file", ""))
     return {**old, "numbers": tensor or {}, **filled(grad=grad, broken=broken, history=history, place=where)}
+
+
+def with_places(old: Any) -> Any:
+    """Return pairs of a place and a text, without those whose place is not known; what is no list of pairs as it is."""
+    if not isinstance(old, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in old):
+        return old
+    return [[place_of(where), text] for where, text in old if place_of(where)]
 
 
 def graph_break(old: Any) -> Any:
