@@ -294,7 +294,9 @@ def summary_of(tensor: Any) -> Summary:
         size = max(abs(low), abs(high))
         scale = size if 0 < size < TINY or HUGE < size < math.inf else 1.0
         scaled = chunk if scale == 1 else chunk / scale
-        part = float(scaled.sum()) * scale
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy's, for inf - inf
+            part = float(scaled.sum()) * scale
         norm, total = math.hypot(norm, float(scaled.norm()) * scale), total + part
         if not math.isnan(low):
             smallest, largest = min(smallest, low), max(largest, high)
@@ -605,7 +607,8 @@ def saved_value(node: NodeLike, attribute: str) -> object:
 
 def number_of(tensor: TensorLike) -> str:
     """Return a tensor without dimensions as it is typed; "" for another."""
-    value = None if tuple(tensor.shape) else tensor.detach().tolist()
+    own = numbers(tensor, None if shape_of(tensor) else 0)
+    value = None if own.shape or own.elements is None else own.elements[0]
     return f"{value:.7g}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import tracemalloc
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import gviz
 from gviz import engine
 from gviz.graphs import Graph
-from gviz.walk import walk
+from gviz.graphs.numbers import FEW_ELEMENTS, Numbers, Summary
+from gviz.walk import numbers, walk
 
 torch: Any = engine
 
@@ -167,3 +172,221 @@ def test_an_operation_tells_the_shape_of_what_it_made_where_that_has_no_name() -
     y = (x @ x.t()).unbind(0)[1].sum()
     shapes = {node.label: node.shape for node in walk({"y": y}).nodes if node.kind == "operation"}
     assert shapes == {"SumBackward0": (), "UnbindBackward0": None, "MmBackward0": (3, 3), "TBackward0": (2, 3)}
+
+
+# ---------------------------------------------------------------- the numbers of tensors
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+
+@pytest.fixture(params=ENGINES)
+def library(request: pytest.FixtureRequest) -> Any:
+    """The library that owns the tensors: gviz's engine, or the real torch."""
+    return engine if request.param == "gviz" else pytest.importorskip("torch")
+
+
+def check_summary(tensor: Any, array: np.ndarray, most: int | None = FEW_ELEMENTS) -> Summary:
+    """Check the numbers of a large tensor against numpy's of the same array; return what they come to."""
+    own = numbers(tensor, most)
+    assert (own.shape, own.elements) == (array.shape, None)
+    assert own.about is not None
+    wide = np.abs(array) if np.iscomplexobj(array) else array.astype(np.float64)
+    facts = [np.linalg.norm(wide.ravel()), wide.min(), wide.max(), wide.mean()]
+    assert list(own.about[:4]) == pytest.approx(facts, rel=1e-5, abs=1e-6, nan_ok=True)
+    assert own.about[4:] == (int((wide == 0).sum()), int(np.isnan(wide).sum()), int(np.isinf(wide).sum()))
+    assert all(type(fact) is float for fact in own.about[:4])
+    assert all(type(fact) is int for fact in own.about[4:])
+    return own.about
+
+
+def samples(*shape: int) -> np.ndarray:
+    """Return numbers of both signs, of which a tenth are 0."""
+    array = np.random.default_rng(0).normal(0.5, 2.0, shape)
+    array[np.abs(array) < 0.25] = 0.0
+    return array
+
+
+@pytest.mark.parametrize("chunk", [7, 100, 1 << 20])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_the_summary_of_a_large_tensor_is_numpy_s(
+    library: Any, dtype: str, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gviz.walk.CHUNK", chunk)
+    if dtype == "bfloat16" and library is engine:
+        pytest.skip("gviz's engine has no bfloat16")
+    tensor = library.tensor(samples(20, 30).tolist(), dtype=getattr(library, dtype))
+    about = check_summary(tensor, np.array(tensor.tolist()))
+    assert numbers(tensor).dtype == dtype
+    assert about.zeros > 0 > about.smallest
+
+
+def test_a_tensor_is_listed_up_to_as_many_elements_as_are_asked_for(library: Any) -> None:
+    few, many = library.ones(FEW_ELEMENTS), library.ones(FEW_ELEMENTS + 1)
+    assert numbers(few) == Numbers((FEW_ELEMENTS,), "float32", (1.0,) * FEW_ELEMENTS)
+    assert numbers(many).elements is None
+    assert numbers(many, FEW_ELEMENTS + 1).elements == (1.0,) * (FEW_ELEMENTS + 1)
+    assert numbers(many, None) == Numbers((FEW_ELEMENTS + 1,), "float32")
+    assert numbers(few, 0).summary == numbers(few).summary
+
+
+def test_the_elements_of_a_small_tensor_stand_in_their_order_in_a_transposed_view_too(library: Any) -> None:
+    tensor = library.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, float("nan")]])
+    assert numbers(tensor) == Numbers((2, 3), "float32", (1.0, 2.0, 3.0, 4.0, 5.0, math.nan))
+    assert numbers(tensor.t()) == Numbers((3, 2), "float32", (1.0, 4.0, 2.0, 5.0, 3.0, math.nan))
+
+
+@pytest.mark.parametrize("view", ["t", "permute", "step", "expand"])
+def test_a_view_has_the_summary_of_its_own_elements(library: Any, view: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.walk.CHUNK", 50)
+    array = samples(10, 12, 8)
+    tensor = library.tensor(array.tolist(), dtype=library.float64)
+    views = {
+        "t": (lambda: tensor.reshape(120, 8).t(), lambda: array.reshape(120, 8).T),
+        "permute": (lambda: tensor.permute(2, 0, 1), lambda: array.transpose(2, 0, 1)),
+        "step": (lambda: tensor[1::2, :, 2:], lambda: array[1::2, :, 2:]),
+        "expand": (lambda: tensor[:, :1].expand(10, 12, 8), lambda: np.broadcast_to(array[:, :1], (10, 12, 8))),
+    }
+    own, same = views[view]
+    check_summary(own(), same())
+
+
+def test_a_large_transposed_view_is_not_copied() -> None:
+    tensor = torch.ones(1500, 2000, dtype=torch.float64).t()
+    numbers(torch.ones(1000))  # what is loaded once
+    tracemalloc.start()
+    try:
+        own = numbers(tensor)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    summary = Summary(pytest.approx(math.sqrt(3e6)), 1.0, 1.0, 1.0)
+    assert own == Numbers((2000, 1500), "float64", None, summary)
+    assert peak < 3e6 * 8
+
+
+def test_a_tensor_of_more_than_a_million_elements_has_numbers(library: Any) -> None:
+    tensor = library.zeros(1100, 1000)
+    tensor[3, 4], tensor[1099, 999] = 3.0, -4.0
+    about = numbers(tensor, 1_000_000).about
+    assert about == Summary(5.0, -4.0, 3.0, pytest.approx(-1 / 1.1e6), 1_099_998, 0, 0)
+
+
+@pytest.mark.parametrize("chunk", [4, 1 << 20])
+@pytest.mark.parametrize("odd", [["nan"], ["inf"], ["-inf", "inf"], ["inf", "nan"], ["nan", "-inf", "nan"]])
+@pytest.mark.filterwarnings("error")
+def test_nan_and_infinities_are_counted_wherever_they_stand(
+    library: Any, odd: list[str], chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gviz.walk.CHUNK", chunk)
+    array, nans = samples(300), odd.count("nan")
+    array[5 : 5 + 90 * len(odd) : 90] = [float(one) for one in odd]
+    for turned in (array, array[::-1].copy()):
+        about = numbers(library.tensor(turned.tolist(), dtype=library.float64)).about
+        assert about is not None
+        assert (about.nans, about.infs, about.zeros) == (nans, len(odd) - nans, int((array == 0).sum()))
+        assert math.isnan(about.norm) is math.isnan(about.smallest) is math.isnan(about.largest) is bool(nans)
+        assert nans or (about.norm, about.smallest, about.largest) == (math.inf, array.min(), array.max())
+        assert str(about.mean) == ("nan" if nans or {"inf", "-inf"} <= set(odd) else odd[0])
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_the_norm_of_very_small_and_very_large_numbers_is_their_norm(library: Any, size: float) -> None:
+    about = numbers(library.full((400,), size)).about
+    assert about is not None
+    assert about == pytest.approx(Summary(20 * size, size, size, size), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
+def test_integers_have_their_numbers(library: Any, dtype: str) -> None:
+    low = 0 if dtype == "uint8" else -100
+    tensor = library.arange(low, 120).to(getattr(library, dtype))
+    assert numbers(tensor) == Numbers((120 - low,), dtype, tuple(range(low, 120)))
+    assert {*map(type, numbers(tensor).elements or ())} == {int}
+    check_summary(tensor.repeat(3), np.tile(np.arange(low, 120), 3))
+
+
+def test_the_squares_of_large_integers_do_not_overflow(library: Any) -> None:
+    check_summary(library.full((300,), 2**40, dtype=library.int64), np.full(300, 2**40))
+
+
+def test_bools_have_their_numbers(library: Any) -> None:
+    assert numbers(library.tensor([[True, False]])) == Numbers((1, 2), "bool", (True, False))
+    assert numbers(library.tensor([[True, False]])).nested() == [[True, False]]
+    about = check_summary(library.tensor([True, True, False] * 100), np.tile([True, True, False], 100))
+    assert (about.zeros, about.norm) == (100, pytest.approx(math.sqrt(200)))
+
+
+def test_complex_numbers_are_texts_and_their_summary_is_of_their_sizes(library: Any) -> None:
+    assert numbers(library.tensor([1 + 2j, 0j])) == Numbers((2,), "complex64", ("(1+2j)", "0j"))
+    check_summary(library.tensor([3 + 4j, 0j] * 200), np.array([3 + 4j, 0j] * 200))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 4)])
+@pytest.mark.parametrize("most", [0, FEW_ELEMENTS])
+def test_an_empty_tensor_has_no_elements_and_that_is_known(library: Any, shape: tuple[int, ...], most: int) -> None:
+    own = numbers(library.ones(*shape), most)
+    assert own == Numbers(shape, "float32", ())
+    assert (own.is_known, own.nested()) == (True, np.ones(shape).tolist())
+    assert own.norm == 0.0
+
+
+def test_a_tensor_without_dimensions_is_one_number(library: Any) -> None:
+    assert numbers(library.tensor(2.5)) == numbers(library.tensor(2.5), 0) == Numbers((), "float32", (2.5,))
+    assert numbers(library.tensor(float("-inf"))).elements == (-math.inf,)
+    assert numbers(library.tensor(7)) == Numbers((), "int64", (7,))
+    assert numbers(library.tensor(2.5), None) == Numbers((), "float32")
+    parameter = library.tensor(2.5, requires_grad=True)
+    assert numbers(parameter * 2).elements == (5.0,)
+
+
+def test_reading_numbers_records_nothing_and_changes_nothing(library: Any) -> None:
+    tensor = library.ones(300, requires_grad=True)
+    for own in (tensor, tensor * 2):
+        version = own._version
+        numbers(own)
+        assert (own._version, own.grad_fn is None, own.requires_grad) == (version, own is tensor, True)
+
+
+def test_a_row_and_a_gradient_have_the_numbers_of_large_tensors(library: Any) -> None:
+    weight = library.full((30, 40), 2.0, requires_grad=True)
+    (weight * weight).sum().backward()
+    (row,) = walk({"w": weight}).tensors
+    assert row.value == Numbers((30, 40), "float32", None, Summary(pytest.approx(2 * math.sqrt(1200)), 2.0, 2.0, 2.0))
+    assert row.grad.value is not None
+    assert (row.grad.value.has_only(4.0), row.grad.value.shape) == (True, (30, 40))
+    assert walk({"w": weight}, most=None).tensors[0].grad.value is None
+
+
+@pytest.mark.torch
+def test_a_tensor_of_the_device_meta_has_a_shape_alone() -> None:
+    real = pytest.importorskip("torch")
+    weight = real.ones(3, 400, device="meta", requires_grad=True)
+    assert numbers(weight) == Numbers((3, 400), "float32")
+    assert numbers(real.ones((), device="meta")) == Numbers((), "float32")
+    graph = walk({"y": (weight * 2).sum()}, {"w": weight})
+    assert [row.value for row in graph.tensors] == [None, None]
+    followed = gviz.graph((weight * real.tensor(2.0, device="meta")).sum(), {"w": weight}, flow=True)
+    assert {edge.flow.handed for edge in followed.edges if edge.target == "n1"} == {Numbers((3, 400), "float32")}
+    assert Graph.from_json(graph.to_json()) == graph
+
+
+@pytest.mark.torch
+def test_a_fake_tensor_has_a_shape_alone() -> None:
+    real, fake = pytest.importorskip("torch"), pytest.importorskip("torch._subclasses.fake_tensor")
+    with fake.FakeTensorMode():
+        for shape in ((), (2,), (30, 40)):
+            assert numbers(real.ones(shape)) == Numbers(shape, "float32")
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_and_jagged_tensors_have_the_shape_that_torch_tells() -> None:
+    real = pytest.importorskip("torch")
+    parts = [real.ones(2, 3), real.ones(4, 3)]
+    strided = real.nested.nested_tensor(parts, requires_grad=True)
+    assert numbers(strided) == Numbers((2, "?"), "float32")
+    jagged = real.nested.nested_tensor(parts, layout=real.jagged, requires_grad=True)
+    assert numbers(jagged) == Numbers((2, str(jagged.shape[1]), 3), "float32")
+    assert not str(jagged.shape[1]).isdigit()
+    graph = walk({"y": jagged * 2, "z": strided * 2}, {"jagged": jagged, "strided": strided})
+    assert [row.value for row in graph.tensors] == [None] * 4
+    assert Graph.from_json(graph.to_json()) == graph
