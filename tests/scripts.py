@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gviz.graphs import TensorRow
+from gviz.graphs.numbers import Numbers
 from gviz.sources import Reading, SourceOptions, read
 
 HEAD = "import torch\nx = torch.tensor(2.0, requires_grad=True)\n"
@@ -34,6 +35,20 @@ class Folder:
 
 def rows(reading: Reading) -> dict[str, TensorRow]:
     return {row.name: row for row in reading.graph.tensors}
+
+
+def nested(numbers: Numbers | None) -> Any:
+    """A number, or nested lists of numbers, all of which are listed; None for none."""
+    assert numbers is None or numbers.elements is not None, numbers
+    return None if numbers is None else numbers.nested()
+
+
+def value_of(reading: Reading, name: str) -> Any:
+    return nested(rows(reading)[name].numbers)
+
+
+def grad_of(reading: Reading, name: str) -> Any:
+    return nested(rows(reading)[name].grad.value)
 
 
 def roots(reading: Reading) -> list[str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from scripts import nested
 
 import gviz
 from gviz import engine
@@ -12,7 +13,7 @@ from gviz.explain.local import with_symbols
 from gviz.flow import MOST, flow
 from gviz.graphs import Graph
 from gviz.passes.expressions import with_letters
-from gviz.walk import Flow
+from gviz.walk import NodeFlow
 
 
 def leaf(torch: Any, value: Any) -> Any:
@@ -52,10 +53,8 @@ PROGRAMS = [article, tensors, network, several_outputs, broadcast]
 def told(graph: Graph) -> list[Any]:
     """Return all that is said of gradients in a graph."""
     formula = with_symbols(with_letters(graph))
-    said: list[Any] = [(node.label, node.arrives) for node in formula.nodes]
-    return said + [
-        (edge.source, edge.target, edge.slot, edge.symbol, edge.local, edge.handed) for edge in formula.edges
-    ]
+    said: list[Any] = [(node.label, node.grad.arrived) for node in formula.nodes]
+    return said + [(edge.source, edge.target, edge.slot, *edge.flow) for edge in formula.edges]
 
 
 def flat(value: Any) -> list[Any]:
@@ -83,8 +82,9 @@ def test_what_arrives_at_the_leaves_is_what_backward_gives_them(program: Any) ->
     flows = flow(engine, [space["y"]])
     sums: dict[Any, Any] = {}
     for node, one in flows.items():
-        for (following, _), grad in zip(node.next_functions, one.handed, strict=True):
+        for (following, _), passed in zip(node.next_functions, one.inputs, strict=True):
             if type(following).__name__ == "AccumulateGrad":
+                grad = engine.tensor(nested(passed.handed))
                 sums[following] = grad if following not in sums else sums[following] + grad
     assert all(tensor.grad is None for tensor in space.values() if tensor.is_leaf)
     space["y"].backward()
@@ -98,25 +98,25 @@ def test_the_factor_times_what_arrives_is_what_is_handed_on() -> None:
     space = article(engine)
     flows = {type(node).__name__: one for node, one in flow(engine, [space["y"]]).items()}
     product = flows["MulBackward0"]
-    assert isinstance(product, Flow)
-    assert (product.arrives.item(), [factor.item() for factor in product.factors]) == (1.0, [2.0, 3.0])
-    assert [grad.item() for grad in product.handed] == [2.0, 3.0]
+    assert isinstance(product, NodeFlow)
+    assert (nested(product.arrived), [nested(one.local) for one in product.inputs]) == (1.0, [2.0, 3.0])
+    assert [nested(one.handed) for one in product.inputs] == [2.0, 3.0]
 
 
 def test_without_backward_there_are_the_factors_alone() -> None:
     space = article(engine)
     for one in flow(engine, [space["y"]], has_gradient=False).values():
-        assert one.arrives is None
-        assert set(one.handed) == {None}
-        assert any(factor is not None for factor in one.factors)
+        assert one.arrived is None
+        assert {passed.handed for passed in one.inputs} == {None}
+        assert any(passed.local is not None for passed in one.inputs)
 
 
 def test_it_starts_with_the_gradient_that_backward_is_given() -> None:
     x = leaf(engine, [1.0, 2.0])
     y = x * 3
     (one,) = flow(engine, [y], [engine.tensor([1.0, 10.0])]).values()
-    assert one.handed[0].tolist() == [3.0, 30.0]
-    assert one.factors[0].tolist() == [3.0, 3.0]
+    assert nested(one.inputs[0].handed) == [3.0, 30.0]
+    assert nested(one.inputs[0].local) == [3.0, 3.0]
 
 
 def test_what_is_freed_and_a_user_s_own_function_say_nothing() -> None:

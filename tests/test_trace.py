@@ -10,6 +10,7 @@ import pytest
 import gviz
 from gviz import Graph, RenderOptions, SourceOptions, engine as torch
 from gviz.cli.tensors import note_of
+from gviz.graphs import Place
 from gviz.pictures.options import VIEWS
 from gviz.render import render
 from gviz.trace import Trace
@@ -82,7 +83,11 @@ def graph_of(folder: Path, program: str, **options: Any) -> Graph:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_operation_knows_the_innermost_line_of_the_program(tmp_path: Path, engine: str) -> None:
     graph = graph_of(tmp_path, PROGRAM, engine=engine)
-    places = {(node.label, node.line, Path(node.file).name, node.is_written) for node in graph.nodes if node.line}
+    places = {
+        (node.label, node.place.line, Path(node.place.file).name, node.recorded.is_written)
+        for node in graph.nodes
+        if node.place
+    }
     assert places == {
         ("AddBackward0", 45, "", False), ("AddBackward0", 42, "", True), ("SumBackward0", 45, "", False),
         ("CopySlices", 44, "", True), ("CloneBackward0", 43, "", False), ("MulBackward0", 41, "", False),
@@ -90,15 +95,15 @@ def test_each_operation_knows_the_innermost_line_of_the_program(tmp_path: Path, 
         ("TanhBackward0", 29, "", False), ("MulBackward0", 30, "", False), ("MulBackward0", 12, "", False),
         ("ReluBackward0", 11, "", False), ("AddmmBackward0", 11, "", False), ("TBackward0", 11, "", False),
     }  # fmt: skip
-    turns = [node.turn for node in graph.nodes if node.label == "TanhBackward0"]
-    assert len(set(turns)) == 2, "the two runs of the loop are told apart"
-    assert (graph.code, graph.line) == (PROGRAM, 46)
+    runs = [node.run for node in graph.nodes if node.label == "TanhBackward0"]
+    assert len(set(runs)) == 2, "the two runs of the loop are told apart"
+    assert (graph.code, graph.backward) == (PROGRAM, Place(46))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_tensor_outside_knows_what_cut_it_off(tmp_path: Path, engine: str) -> None:
     rows = {row.name: row for row in graph_of(tmp_path, PROGRAM, engine=engine).tensors}
-    lines = {name: row.line for name, row in rows.items()}
+    lines = {name: row.place.line for name, row in rows.items() if row.place}
     assert lines == {
         "net.fc.weight": 24, "net.fc.bias": 24, "x": 25, "w": 29, "h": 12, "d": 32, "e": 34, "f": 35, "k": 36, "n": 37, "t": 39,
         "c": 40, "y": 42, "z": 44, "loss": 45,
@@ -106,8 +111,8 @@ def test_a_tensor_outside_knows_what_cut_it_off(tmp_path: Path, engine: str) -> 
     }  # fmt: skip
     assert rows["h"].leaves == ("net.fc.weight", "net.fc.bias")
     assert rows["w"].leaves == rows["c"].leaves == ("leaf of w",)
-    cut = {name: (row.cut, row.cut_by, row.cut_at, row.cut_from) for name, row in rows.items() if row.cut}
-    assert cut == {
+    broken = {name: row.broken for name, row in rows.items() if row.broken}
+    assert {name: (one.reason, one.call, str(one.place), one.source) for name, one in broken.items()} == {
         "d": ("detached", "detach", "line 32", "h"),
         "t": ("detached", "detach", "line 32", "h"),
         "e": ("no_grad", "mul", "line 34", "h"),
@@ -118,7 +123,7 @@ def test_a_tensor_outside_knows_what_cut_it_off(tmp_path: Path, engine: str) -> 
 
 def test_an_expression_knows_the_columns() -> None:
     graph = gviz.read("b = w + 1\n  y = (x + w)*b", SourceOptions(lines=True)).graph
-    assert {(node.label, node.line, node.column) for node in graph.nodes if node.line} == {
+    assert {(node.label, node.place.line, node.place.column) for node in graph.nodes if node.place} == {
         ("AddBackward0", 1, 5), ("AddBackward0", 2, 8), ("MulBackward0", 2, 7),
     }  # fmt: skip
 
@@ -126,7 +131,8 @@ def test_an_expression_knows_the_columns() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_costs_are_the_bytes_kept_before_backward_frees_them_and_the_time(tmp_path: Path, engine: str) -> None:
     program = "import torch\nw = torch.ones(5, requires_grad=True)\nh = w.exp()\ny = (h * w).sum()\ny.backward()\n"
-    nodes = {node.label: node for node in graph_of(tmp_path, program, engine=engine, costs=True).nodes if node.line}
+    graph = graph_of(tmp_path, program, engine=engine, costs=True)
+    nodes = {node.label: node.recorded for node in graph.nodes if node.place}
     assert {label: node.kept for label, node in nodes.items()} == {
         "ExpBackward0": 20,
         "MulBackward0": 40,
@@ -139,7 +145,7 @@ def test_nothing_of_it_is_there_unless_it_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "y.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * w.detach()).sum()\n")
     graph = gviz.read(tmp_path / "y.py").graph
     assert "line" not in graph.to_json()
-    assert not any(row.cut for row in graph.tensors)
+    assert not any(row.broken for row in graph.tensors)
 
 
 def test_a_saved_graph_keeps_lines(tmp_path: Path) -> None:
@@ -204,14 +210,21 @@ def test_a_leaf_knows_where_its_gradient_was_taken_away_and_whether_it_was_used_
     tmp_path: Path, engine: str
 ) -> None:
     rows = graph_of(tmp_path, TAKEN, engine=engine, diagnose=True).tensors
-    assert {row.name: (row.taken_at, row.was_used, row.was_early) for row in rows if row.taken_at} == {
+    told = {row.name: row.history for row in rows}
+    assert {
+        name: (str(one.grad_cleared), one.was_used, one.was_early) for name, one in told.items() if one.grad_cleared
+    } == {
         "none": ("line 12", False, False), "zeroed": ("line 13", False, False), "given": ("line 14", False, False),
         "filled": ("line 15", False, False), "layer": ("line 22", False, False), "read": ("line 18", True, False),
         "printed": ("line 21", True, False), "stepped": ("line 22", True, False), "early": ("line 8", False, True),
         "net.weight": ("line 23", False, False), "net.bias": ("line 23", False, False),
     }  # fmt: skip
-    assert {row.name: row.by_hand_at for row in rows if row.by_hand_at} == {"by_hand": "line 25"}
-    assert {row.name: (row.cured_at, row.cut_at) for row in rows if row.cured_at} == {
+    assert {name: one.autograd_grad for name, one in told.items() if one.autograd_grad} == {"by_hand": Place(25)}
+    assert {
+        row.name: (str(row.history.requires_grad_set), str(row.broken.place))
+        for row in rows
+        if row.history.requires_grad_set and row.broken
+    } == {
         "cured": ("line 27", "line 26"), "wrapped": ("line 28", "line 29"),
     }  # fmt: skip
 
@@ -258,8 +271,10 @@ loss.backward()
 @pytest.mark.filterwarnings("ignore:Converting a tensor")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_cut_knows_all_leaves_behind_it_in_all_of_its_runs(tmp_path: Path, engine: str) -> None:
-    cuts = graph_of(tmp_path, CUTS, engine=engine, diagnose=True).cuts
-    assert [(cut.at, cut.why, "".join(cut.leaves).removesuffix("w"), cut.is_used, cut.is_number) for cut in cuts] == [
+    cuts = graph_of(tmp_path, CUTS, engine=engine, diagnose=True).breaks
+    assert [
+        (str(cut.place), cut.reason, "".join(cut.leaves).removesuffix("w"), cut.is_used, cut.is_number) for cut in cuts
+    ] == [
         ("line 6", "no_grad", "ab", True, False),
         ("line 7", "no_grad", "c", True, False),
         ("line 9", "detached", "def", True, False),
@@ -317,11 +332,19 @@ def test_a_write_in_place_has_its_own_line_through_a_view_too_and_leaves_the_sta
     tmp_path: Path, engine: str
 ) -> None:
     graph = graph_of(tmp_path, WRITES, engine=engine)
-    assert {(node.line, node.label, node.is_written) for node in graph.nodes if node.line and node.line < 13} == {
+    assert {
+        (node.place.line, node.label, node.recorded.is_written)
+        for node in graph.nodes
+        if node.place and node.place.line < 13
+    } == {
         (3, "MulBackward0", False), (4, "MulBackward0", True), (5, "CopySlices", True), (6, "CopySlices", True),
         (8, "CopySlices", True), (10, "ReluBackward0", True), (11, "SigmoidBackward0", False), (12, "MulBackward0", True),
     }  # fmt: skip
-    assert {row.name: row.line for row in graph.tensors if row.is_written} == {"h": 10, "k": 10, "s": 12}
+    assert {row.name: row.place.line for row in graph.tensors if row.is_written and row.place} == {
+        "h": 10,
+        "k": 10,
+        "s": 12,
+    }
 
 
 def test_pictures_and_the_table_say_where_a_tensor_was_written_in_place(tmp_path: Path) -> None:
@@ -356,9 +379,11 @@ CHANGED = {
 def test_an_error_of_a_write_has_that_write(tmp_path: Path, case: str, engine: str) -> None:
     program, writes = CHANGED[case]
     graph = graph_of(tmp_path, f"import torch\nw = torch.ones(3, requires_grad=True)\n{program}", engine=engine)
-    assert [place for place, _ in graph.writes] == writes
+    assert [str(place) for place, _ in graph.writes] == writes
     saver = 4 if "count = torch.ones" in program or "exp_" in program else 3
-    assert saver in {node.line for node in graph.nodes if node.state == "freed"}, "a write does not hide what is freed"
+    assert Place(saver) in {node.place and node.place.anywhen for node in graph.nodes if node.state == "freed"}, (
+        "a write does not hide what is freed"
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -373,14 +398,13 @@ opt.step()
 one.backward()
 """
     with pytest.warns(gviz.GvizWarning, match="inplace"):
-        assert {place for place, _ in graph_of(tmp_path, program, engine=engine).writes} == {"line 6"}
+        assert {place for place, _ in graph_of(tmp_path, program, engine=engine).writes} == {Place(6)}
 
 
 def test_a_graph_has_the_code_of_the_lines_of_other_files_that_it_names(tmp_path: Path) -> None:
     graph, helper = graph_of(tmp_path, PROGRAM), str(tmp_path / "helper.py")
-    assert graph.codes == ((f"{helper}:2", "return x + x"),)
-    assert graph.code_of(2, helper) == graph.code_at(f"{helper}:2") == "return x + x"
-    assert graph.code_of(3, helper) == ""
-    assert [graph.code_of(46), graph.code_at("line 46"), graph.code_of(47), graph.code_of(0)] == [
-        "loss.backward()", "loss.backward()", "", "",
-    ]  # fmt: skip
+    assert graph.codes == ((Place(2, helper), "return x + x"),)
+    assert [str(place) for place, _ in graph.codes] == [f"{helper}:2"]
+    assert graph.code_at(Place(2, helper)) == graph.code_at(Place(2, helper, column=5, run=7)) == "return x + x"
+    assert graph.code_at(Place(3, helper)) == ""
+    assert [graph.code_at(Place(line)) for line in (46, 47, 0)] == ["loss.backward()", "", ""]

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts import nested
 
 import gviz
 from gviz import engine
 from gviz.graphs import Graph
-from gviz.graphs.numbers import FEW_ELEMENTS, Numbers, Summary
+from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Summary
 from gviz.walk import numbers, walk
 
 torch: Any = engine
@@ -38,7 +39,7 @@ def test_ids_are_counted_from_the_root_in_the_order_of_the_walk(y_of_x_and_w: di
     assert [node.id for node in graph.nodes] == [f"n{i}" for i in range(8)]
     assert graph.roots == ("n0",)
     assert [node.name for node in graph.nodes if node.kind != "accumulate"] == ["y", "y", "a", "x", "w", "b"]
-    assert next(node for node in graph.nodes if node.name == "a").attrs == (("alpha", "1"),)
+    assert next(node for node in graph.nodes if node.name == "a").recorded.attrs == (("alpha", "1"),)
     again = walk({"y": y_of_x_and_w["y"]}, y_of_x_and_w)
     assert again == graph
     assert again.to_json() == graph.to_json()
@@ -92,7 +93,7 @@ def test_a_row_for_each_named_tensor_even_outside_the_graph() -> None:
     frozen = torch.ones(2, dtype=torch.float64)
     rows = {row.name: row for row in walk({"y": (x * 2).sum()}, {"x": x, "frozen": frozen}).tensors}
     assert list(rows) == ["x", "frozen", "y"]
-    assert (rows["x"].is_leaf, rows["x"].value) == (True, (1.0, 2.0))
+    assert (rows["x"].is_leaf, nested(rows["x"].value)) == (True, [1.0, 2.0])
     assert (rows["frozen"].requires_grad, rows["frozen"].dtype) == (False, "float64")
     assert (rows["y"].grad_fn, rows["y"].shape) == ("SumBackward0", ())
 
@@ -103,7 +104,7 @@ def test_a_chain_deeper_than_any_recursion_limit_is_walked_and_its_first_boxes_l
         y = y + x
     graph = walk({"y": y})
     assert len(graph.nodes) == 30_003
-    assert [len(node.attrs) for node in graph.nodes if node.kind == "operation"] == [1] * 4_999 + [0] * 25_001
+    assert [len(node.recorded.attrs) for node in graph.nodes if node.kind == "operation"] == [1] * 4_999 + [0] * 25_001
 
 
 def test_the_walk_needs_no_more_than_next_functions() -> None:
@@ -161,10 +162,15 @@ def test_what_the_users_own_function_saved_is_always_drawn() -> None:
     assert [node.label for node in graph.nodes if node.kind == "saved"] == ["saved[0]"]
 
 
-def test_values_of_a_large_tensor_are_kept_and_of_a_huge_one_left_out() -> None:
-    rows = {row.name: row for row in walk({"y": torch.ones(50, 50), "z": torch.zeros(1001, 1000)}).tensors}
-    assert rows["y"].value == ((1.0,) * 50,) * 50
-    assert (rows["z"].value, rows["z"].shape) == (None, (1001, 1000))
+def test_values_of_a_large_tensor_are_kept_if_they_are_asked_for_and_of_a_huge_one_come_to_a_summary() -> None:
+    tensors = {"y": torch.ones(50, 50), "z": torch.zeros(1001, 1000)}
+    rows = {row.name: row for row in walk(tensors, most=ALL_ELEMENTS).tensors}
+    assert nested(rows["y"].value) == [[1.0] * 50] * 50
+    z = Numbers((1001, 1000), "float32", None, Summary(0.0, 0.0, 0.0, 0.0, zeros=1_001_000))
+    assert rows["z"].value == z
+    of_few = {row.name: row.value for row in walk(tensors).tensors}
+    assert of_few == {"y": Numbers((50, 50), "float32", None, Summary(50.0, 1.0, 1.0, 1.0)), "z": z}
+    assert [row.value for row in walk(tensors, most=None).tensors] == [None, None]
 
 
 def test_an_operation_tells_the_shape_of_what_it_made_where_that_has_no_name() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gold import assert_gold
+from graphs import node, numbers
+from scripts import nested
 from table_samples import sample
 
 import gviz
@@ -18,7 +20,7 @@ from gviz import engine as torch
 from gviz.autograd.row import ROWS
 from gviz.explain.local import Local, local_derivative, with_formula, with_symbols
 from gviz.flow import flow_of
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Edge, Flow, Graph
 from gviz.passes.formulas import read as formula, written
 from gviz.passes.operands import rows
 from gviz.sources import SourceOptions
@@ -66,17 +68,17 @@ def read(text: str, **values: Any) -> Graph:
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_a_symbol_comes_to_the_factor_that_backward_multiplies_by(text: str) -> None:
     graph = read(text, **VALUES)
-    names = {row.name: row.value for row in graph.tensors}
+    names = {row.name: nested(row.value) for row in graph.tensors}
     nodes = {node.id: node for node in graph.nodes}
     factors = [edge for edge in graph.edges if nodes[edge.target].kind == "operation"]
     assert factors
     for edge in factors:
-        assert edge.symbol, edge
-        assert computed(edge.symbol, names) == pytest.approx(edge.local, rel=1e-5), edge.symbol
-        arrives, factor = nodes[edge.target].arrives, edge.local
-        assert isinstance(arrives, float)
+        assert edge.flow.symbol, edge
+        arrived, factor = nested(nodes[edge.target].grad.arrived), nested(edge.flow.local)
+        assert computed(edge.flow.symbol, names) == pytest.approx(factor, rel=1e-5), edge.flow.symbol
+        assert isinstance(arrived, float)
         assert isinstance(factor, float)
-        assert edge.handed == pytest.approx(arrives * factor, rel=1e-5)
+        assert nested(edge.flow.handed) == pytest.approx(arrived * factor, rel=1e-5)
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
@@ -87,9 +89,10 @@ def test_a_leaf_s_gradient_is_the_sum_of_what_is_handed_on_to_it(text: str) -> N
     sums: dict[str, float] = {}
     for edge in graph.edges:
         if edge.source in leaf_of:
-            assert isinstance(edge.handed, float)
-            sums[leaf_of[edge.source]] = sums.get(leaf_of[edge.source], 0) + edge.handed
-    assert sums == {node: pytest.approx(nodes[node].grad, rel=1e-5) for node in sums}
+            handed = nested(edge.flow.handed)
+            assert isinstance(handed, float)
+            sums[leaf_of[edge.source]] = sums.get(leaf_of[edge.source], 0) + handed
+    assert sums == {node: pytest.approx(nested(nodes[node].grad.value), rel=1e-5) for node in sums}
     assert len(sums) == sum(node.kind == "leaf" for node in graph.nodes)
 
 
@@ -97,18 +100,24 @@ def test_tensors_have_a_factor_for_each_element_where_there_is_one() -> None:
     graph = read("y=(tanh(x)*w).sum()", x=[0.5, -1.0], w=[2.0, 3.0])
     nodes = {node.id: node for node in graph.nodes}
     found = {
-        (nodes[edge.target].label, edge.slot): edge for edge in graph.edges if nodes[edge.target].kind == "operation"
+        (nodes[edge.target].label, edge.slot): edge.flow
+        for edge in graph.edges
+        if nodes[edge.target].kind == "operation"
     }
     assert found["TanhBackward0", 0].symbol == "1 - a²"
-    assert found["TanhBackward0", 0].local == pytest.approx(tuple(1 - math.tanh(x) ** 2 for x in (0.5, -1.0)), rel=1e-6)
-    assert found["MulBackward0", 0].local == (2.0, 3.0)
+    assert nested(found["TanhBackward0", 0].local) == pytest.approx(
+        [1 - math.tanh(x) ** 2 for x in (0.5, -1.0)], rel=1e-6
+    )
+    assert nested(found["MulBackward0", 0].local) == [2.0, 3.0]
 
 
 def test_what_is_no_factor_is_named_for_what_it_does_to_the_gradient() -> None:
     graph = read("y=(x@w).sum()", x=[[1, 2], [3, 4]], w=[[1, 0], [0, 1]])
     nodes = {node.id: node for node in graph.nodes}
     symbols = {
-        edge.slot: (edge.symbol, edge.local) for edge in graph.edges if nodes[edge.target].label == "MmBackward0"
+        edge.slot: (edge.flow.symbol, edge.flow.local)
+        for edge in graph.edges
+        if nodes[edge.target].label == "MmBackward0"
     }
     assert symbols == {0: ("grad @ w.T", None), 1: ("x.T @ grad", None)}
 
@@ -137,9 +146,9 @@ def test_symbols_are_simplified_by_rules_that_change_no_value(
 def test_an_operation_that_the_table_lacks_has_no_symbol() -> None:
     assert local_derivative("CubeBackward", 0, ["x"], "y", {}) is None
     assert local_derivative("MulBackward0", 2, ["a", "b"], "y", {}) is None
-    nodes = (Node("n0", "operation", "CubeBackward", name="y", slots=1), Node("n1", "leaf", name="x"))
-    (edge,) = with_symbols(Graph(nodes, (Edge("n1", "n0", local=3.0),), ("n0",))).edges
-    assert (edge.symbol, edge.local) == ("", None)
+    nodes = (node("n0", "operation", "CubeBackward", name="y", slots=1), node("n1", "leaf", name="x"))
+    (edge,) = with_symbols(Graph(nodes, (Edge("n1", "n0", flow=Flow(local=numbers(3.0))),), ("n0",))).edges
+    assert (edge.flow.symbol, edge.flow.local) == ("", None)
 
 
 def test_powers_and_products_are_written_as_mathematics_does() -> None:
@@ -203,4 +212,4 @@ def test_the_derivative_of_every_operation_that_runs_is_a_formula_or_none(key: s
     ]
     graph = with_formula(walk({"y": results[0]}, {}, flow=flow_of(results[0]))) if results else Graph()
     for edge in graph.edges:
-        assert not edge.symbol or formula(edge.symbol) is not None, edge
+        assert not edge.flow.symbol or formula(edge.flow.symbol) is not None, edge

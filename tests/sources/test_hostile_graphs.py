@@ -11,13 +11,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from fuzzing import guarded, relaxed
-from graphs import article, chain, every_kind
+from graphs import article, chain, every_kind, node, numbers
 from hypothesis import given, strategies as st
 from program import SAMPLES
 from scripts import Folder
 
 from gviz.errors import GvizError, RenderError, SourceError
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Edge, Flow, Graph, Node, Recorded
 from gviz.pictures.options import VIEWS
 from gviz.render import RenderOptions, render
 from gviz.sources.saved import load
@@ -119,10 +119,10 @@ def test_a_graph_with_spoilt_parts_is_drawn_or_refused(text: str) -> None:
 
 def named_everywhere(name: str) -> Graph:
     """A graph in which every text that may be any has this one."""
-    tensor = Node(
+    tensor = node(
         "n0", "output", label=name, name=name, shape=(2,), dtype=name, value=(name, 1.0), grad=(name, name), state=name
     )
-    made = Node(
+    made = node(
         "n1",
         "operation",
         label=name,
@@ -133,10 +133,10 @@ def named_everywhere(name: str) -> Graph:
         expression=name,
         outputs=(name, name),
     )
-    leaf = Node("n2", "leaf", label=name, name=name, shape=(), dtype=name, value=name, grad=name, state=name)
+    leaf = node("n2", "leaf", label=name, name=name, shape=(), dtype=name, value=name, grad=name, state=name)
     edges = (
-        Edge("n1", "n0", label=name, symbol=name),
-        Edge("n2", "n1", label=name, symbol=name, local=name, handed=name),
+        Edge("n1", "n0", label=name, flow=Flow(name)),
+        Edge("n2", "n1", label=name, flow=Flow(name, numbers(name), numbers(name))),
     )
     return Graph((tensor, made, leaf), edges, ("n0",), title=name)
 
@@ -170,7 +170,7 @@ def test_a_hostile_name_is_text_in_the_picture(name: str) -> None:
 
 @pytest.mark.parametrize("pairs", [[("n1", "n1")], [("n1", "n2"), ("n2", "n1")], [("n0", "n1"), ("n1", "n0")]], ids=str)
 def test_a_graph_that_goes_round_in_a_circle_is_refused(pairs: list[tuple[str, str]]) -> None:
-    nodes = [Node("n0", "output", name="y"), *(Node(f"n{i}", "operation", "MulBackward0", slots=2) for i in (1, 2))]
+    nodes = [Node("n0", "output", name="y"), *(node(f"n{i}", "operation", "MulBackward0", slots=2) for i in (1, 2))]
     edges = [Edge("n1", "n0"), Edge("n2", "n1"), *(Edge(*pair, slot=1) for pair in pairs)]
     with pytest.raises(SourceError, match="round in a circle"), guarded():
         load(Graph(tuple(nodes), tuple(edges), ("n0",)).to_json(), "g.json")
@@ -195,7 +195,7 @@ def test_an_input_that_an_operation_does_not_have_is_refused() -> None:
 @pytest.mark.parametrize("slots", [2**31, 10**40, 10**4000])
 def test_an_operation_with_more_inputs_than_anybody_draws_is_refused(slots: int) -> None:
     record = json.loads(article().to_json())
-    record["nodes"][1]["slots"] = slots
+    record["nodes"][1]["recorded"]["slots"] = slots
     with pytest.raises(SourceError, match="inputs; 100,000 are drawn"), guarded():
         load(json.dumps(record), "g.json")
 
@@ -218,9 +218,9 @@ def test_json_that_is_nested_too_deeply_is_refused(depth: int, key: str) -> None
 
 @pytest.mark.parametrize("number", ["1" * 5_000, "-" + "9" * 100_000, "1e999999", "0." + "0" * 5_000 + "1"])
 def test_numbers_of_thousands_of_digits_are_drawn_or_refused(number: str) -> None:
-    for field in ("value", "shape", "slots"):
+    for facet, field in (("numbers", "elements"), ("numbers", "shape"), ("recorded", "slots")):
         record = json.loads(article().to_json())
-        record["nodes"][3][field] = "HERE"
+        record["nodes"][3].setdefault(facet, {})[field] = "HERE"
         drawn(json.dumps(record).replace('"HERE"', number))
         drawn(json.dumps(record).replace('"HERE"', f"[{number}]"))
 
@@ -230,7 +230,7 @@ def test_a_hundred_thousand_nodes_become_text() -> None:
     wide = tuple(Node(f"w{i}", "leaf", name=f"x{i}") for i in range(count))
     first, top, *others = deep.nodes
     graph = Graph(
-        (first, top._replace(slots=count), *others, *wide),
+        (first, top._replace(recorded=Recorded(count)), *others, *wide),
         (*deep.edges, *(Edge(f"w{i}", "n0", i) for i in range(count))),
         deep.roots,
     )

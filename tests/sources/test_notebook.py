@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts import roots, rows, texts
+from scripts import grad_of, roots, texts, value_of
 
 from gviz.errors import GvizError
 from gviz.sources import Reading, SourceOptions, read
@@ -38,7 +38,7 @@ def ran(*cells: str, **options: Any) -> Reading:
 def test_the_code_cells_run_in_order() -> None:
     reading = ran(SETUP, "y = x**2", "", "z = y + 1\nz.backward()\nz")
     assert roots(reading) == ["z"]
-    assert rows(reading)["x"].grad == 4
+    assert grad_of(reading, "x") == 4
     assert texts(reading) == ["root: z (backward called at cell 4, line 2)"]
 
 
@@ -50,14 +50,14 @@ def test_what_is_ipythons_is_left_out_and_said() -> None:
         "%%time\nz = y * 2\ntorch.tensor?",
     ]
     reading = ran(*cells)
-    assert rows(reading)["z"].value == 12
+    assert value_of(reading, "z") == 12
     left_out = "left out %matplotlib inline, a cell of %%bash, !ls and 2 more: IPython's, not Python's"
     assert left_out in texts(reading)
 
 
 def test_a_remainder_at_the_begin_of_a_line_is_python() -> None:
     reading = ran(SETUP, "y = (x * 7\n% 4)\n")
-    assert rows(reading)["y"].value == 2
+    assert value_of(reading, "y") == 2
     assert not any("left out" in text for text in texts(reading))
 
 
@@ -68,7 +68,8 @@ def test_an_error_names_the_cell_and_its_line() -> None:
         "net.ipynb cell 3, line 2: AttributeError: 'Tensor' object has no attribute 'foo'\n  z.foo()\n  ^^^^^"
     )
     assert reading.failed
-    assert (reading.graph.error or "").startswith("cell 3, line 2  z.foo()\n")
+    assert reading.graph.stop is not None
+    assert reading.graph.stop.where == "cell 3, line 2  z.foo()"
     with pytest.raises(GvizError) as caught:
         ran(SETUP, "y = x *")
     assert str(caught.value).startswith("net.ipynb cell 2, line 1: SyntaxError: invalid syntax\n  y = x *\n")
@@ -116,25 +117,28 @@ def test_all_places_are_a_cell_and_a_line_and_have_their_code() -> None:
         "cell 2, line 3": "d = w.detach()", "cell 3, line 2": "w = w + d", "cell 3, line 3": "loss = w * x",
         "cell 3, line 4": "loss.backward()", "cell 3, line 5": "x.grad = None",
     }  # fmt: skip
-    assert dict(graph.codes) == codes
+    assert {str(place): code for place, code in graph.codes} == codes
     known = {row.name: row for row in graph.tensors}
-    assert (known["d"].cut_at, known["x"].taken_at) == ("cell 2, line 3", "cell 3, line 5")
-    assert [cut.at for cut in graph.cuts] == ["cell 2, line 3"]
-    assert graph.code_of(graph.line, graph.file) == "loss.backward()"
-    assert all(graph.code_of(row.line, row.file) for row in graph.tensors)
-    assert all(graph.code_of(node.line, node.file) for node in graph.nodes if node.line)
+    broken, cleared = known["d"].broken, known["x"].history.grad_cleared
+    assert broken is not None
+    assert (str(broken.place), str(cleared)) == ("cell 2, line 3", "cell 3, line 5")
+    assert [str(one.place) for one in graph.breaks] == ["cell 2, line 3"]
+    assert graph.backward is not None
+    assert graph.code_at(graph.backward) == "loss.backward()"
+    assert all(row.place is not None and graph.code_at(row.place) for row in graph.tensors)
+    assert all(graph.code_at(node.place) for node in graph.nodes if node.place is not None)
 
 
 def test_the_changes_of_a_tensor_are_at_cells_and_lines() -> None:
     changes = ran(*TRAIN, watch="w").changes
-    assert [(change.file, change.line) for change in changes] == [("cell 2", 1), ("cell 3", 2), ("cell 3", 2)]
+    assert [(place.cell, place.line) for place, *_ in changes] == [(2, 1), (3, 2), (3, 2)]
 
 
 @pytest.mark.parametrize("until", ["cell 3:2:2", "cell 3, line 2:2"])
 def test_a_run_ends_at_the_line_of_a_cell(until: str) -> None:
     reading = ran(*TRAIN, until=until)
     assert "stopped before cell 3, line 2 ran, time 2" in texts(reading)
-    assert rows(reading)["w"].value == 8
+    assert value_of(reading, "w") == 8
 
 
 def test_a_place_to_end_at_is_said_as_it_is_written() -> None:
@@ -168,12 +172,12 @@ def test_a_script_has_no_cells() -> None:
 @pytest.mark.parametrize("line", ["files = !ls", "files, *more = !ls -l", "a.b['c'] = %pwd", "    out = %sql select 1"])
 def test_a_magic_that_gives_a_name_its_value_is_left_out(line: str) -> None:
     reading = ran(SETUP, f"if True:\n    y = x * 2\n{line}\ny = x * 3")
-    assert rows(reading)["y"].value == 6
+    assert value_of(reading, "y") == 6
     assert f"left out {line.strip()}: IPython's, not Python's" in texts(reading)
 
 
 def test_a_timed_line_that_gives_a_name_its_value_runs() -> None:
-    assert rows(ran(SETUP, "y = %time x * 2\nz = y + 1"))["z"].value == 5
+    assert value_of(ran(SETUP, "y = %time x * 2\nz = y + 1"), "z") == 5
 
 
 @pytest.mark.parametrize(

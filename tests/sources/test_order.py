@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from program import Program
+from scripts import nested
 
 from gviz.errors import SourceError
 from gviz.graphs import Graph
@@ -32,7 +33,7 @@ def derivative(formula: str, order: int, x: float = 0.7, w: float = 1.3, **optio
 
 
 def root_of(graph: Graph) -> float:
-    value = next(node.value for node in graph.nodes if node.id in graph.roots)
+    value = nested(next(node.value for node in graph.nodes if node.id in graph.roots))
     assert isinstance(value, float)
     return value
 
@@ -45,7 +46,7 @@ def test_a_derivative_has_the_value_of_central_differences(formula: str, order: 
             return root_of(derivative(formula, order - 1, x))
         options = SourceOptions(values={"x": x, "w": 1.3}, dtype="float64")
         rows = read(f"y = {formula}", options, say=lambda _: None).graph.tensors
-        (value,) = (row.value for row in rows if row.name == "y")
+        (value,) = (nested(row.value) for row in rows if row.name == "y")
         assert isinstance(value, float)
         return value
 
@@ -59,7 +60,7 @@ def test_the_graph_is_the_one_that_create_graph_records() -> None:
     labels = [node.label for node in graph.nodes if node.kind == "operation"]
     assert labels == ["MulBackward0", "MulBackward1", "PowBackward0"]
     assert (graph.title, root_of(graph)) == ("∂y/∂x", 12.0)
-    assert {row.name: row.grad for row in graph.tensors} == {"x": 12.0, "y": None, "∂y/∂x": None}
+    assert {row.name: nested(row.grad.value) for row in graph.tensors} == {"x": 12.0, "y": None, "∂y/∂x": None}
 
 
 @pytest.mark.torch
@@ -168,6 +169,6 @@ def test_a_saved_graph_cannot_be_differentiated(gviz: Program) -> None:
 def test_the_gradient_of_a_root_that_is_no_scalar_is_given() -> None:
     values = {"x": [1, 2], "w": [3, 4]}
     graph = read("y = x**2*w", SourceOptions(values=values, order=1, wrt="x", grad_output="[10, 1]")).graph  # type: ignore[arg-type]
-    assert next(node.value for node in graph.nodes if node.id in graph.roots) == (60.0, 16.0)
+    assert nested(next(node.value for node in graph.nodes if node.id in graph.roots)) == [60.0, 16.0]
     with pytest.raises(SourceError, match="Mismatch in shape"):
         read("y = x**2*w", SourceOptions(values=values, order=1, grad_output="[1, 2, 3]"))

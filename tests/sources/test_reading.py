@@ -9,25 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphs import node
 from hypothesis import given, settings, strategies as st
-from scripts import HEAD, Folder, roots, rows, texts
+from scripts import HEAD, Folder, grad_of, nested, roots, texts, value_of
 
 from gviz.errors import FileError, GvizError, GvizWarning, SourceError
-from gviz.graphs import Edge, Graph, Node, TensorRow
+from gviz.graphs import Edge, Graph, TensorRow
+from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions, read
 from gviz.sources.saved import load
 from gviz.sources.source import kind_of, looks_like_a_file
 
 GRAPH = Graph(
     nodes=(
-        Node("n0", "output", name="y", shape=(), dtype="float32", value=4.0),
-        Node("n1", "operation", "MulBackward0", name="y", slots=2, attrs=(("alpha", "1"),)),
-        Node("n2", "accumulate", "AccumulateGrad", slots=1),
-        Node("n3", "leaf", name="x", shape=(2,), dtype="float32", value=(2.0, "nan"), grad=("inf", 1)),
+        node("n0", "output", name="y", shape=(), dtype="float32", value=4.0),
+        node("n1", "operation", "MulBackward0", name="y", slots=2, attrs=(("alpha", "1"),)),
+        node("n2", "accumulate", "AccumulateGrad", slots=1),
+        node("n3", "leaf", name="x", shape=(2,), dtype="float32", value=(2.0, "nan"), grad=("inf", 1)),
     ),
     edges=(Edge("n1", "n0"), Edge("n2", "n1", slot=0), Edge("n3", "n2")),
     roots=("n0",),
-    tensors=(TensorRow("x", (2,), "float32", True, True, False, None, (2.0, "nan"), None),),
+    tensors=(TensorRow("x", Numbers.of((2.0, "nan"), "float32"), True, True, False, None),),
     title="y",
 )
 
@@ -111,7 +113,7 @@ def test_a_suffix_decides_before_the_text() -> None:
 def test_an_expression_is_read() -> None:
     reading = read("y=(x+w)*(w+1)", SourceOptions(values={"x": "2", "w": "1"}))
     assert roots(reading) == ["y"]
-    assert rows(reading)["w"].grad == 5
+    assert grad_of(reading, "w") == 5
 
 
 def test_pytorch_does_not_compute_an_expression() -> None:
@@ -124,7 +126,7 @@ def test_pytorch_does_not_compute_an_expression() -> None:
 
 def test_an_expression_on_standard_input_is_read() -> None:
     reading = read("-", SourceOptions(values={"x": "2", "w": "1"}), stdin=io.StringIO("y = (x + w) * (w + 1)\n"))
-    assert rows(reading)["x"].grad == 2
+    assert grad_of(reading, "x") == 2
 
 
 def test_an_expression_in_a_file_is_read(folder: Folder) -> None:
@@ -241,7 +243,7 @@ def test_a_binary_file_is_no_saved_graph(folder: Folder) -> None:
 )
 def test_a_scripts_encoding_and_line_ends_are_honoured(folder: Folder, data: bytes, value: int) -> None:
     (folder.path / "net.py").write_bytes(data + b"import torch\ny = torch.ones(1, requires_grad=True) * len(name)\n")
-    assert rows(read("net.py"))["y"].value == (value,)
+    assert value_of(read("net.py"), "y") == [value]
 
 
 def test_a_file_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,15 +343,16 @@ def spoilt(**changes: Any) -> str:
     [
         ("[1, 2]", 'this JSON is not a graph of gviz (it has no "format": "gviz-graph")'),
         ("{}", 'this JSON is not a graph of gviz (it has no "format": "gviz-graph")'),
-        (spoilt(graph_version=2), "this graph has the version 2; this gviz reads version 1"),
+        (spoilt(graph_version=3), "this graph has the version 3; this gviz reads versions 1 to 2"),
         (spoilt(node_kind="tree"), "node 'n3' has the unknown kind 'tree'; one of"),
         (spoilt(node_label=5), "nodes[3].label is 5, not a text"),
-        (spoilt(node_shape="ab"), "nodes[3].shape is 'ab', not a list of sizes"),
-        (spoilt(node_shape=[-1]), "nodes[3].shape is [-1], not a list of sizes"),
-        (spoilt(node_value={"a": 1}), "nodes[3].value is {'a': 1}, not a number or nested lists of numbers"),
-        (spoilt(node_attrs=5), "nodes[3].attrs is 5, not a list of pairs of texts"),
-        (spoilt(node_attrs=[["a"]]), "nodes[3].attrs is [['a']], not a list of pairs of texts"),
-        (spoilt(node_slots="2"), "nodes[3].slots is '2', not a whole number"),
+        (spoilt(node_numbers={"shape": "ab"}), "nodes[3].numbers.shape is 'ab', not a list"),
+        (spoilt(node_numbers={"shape": [-1]}), "nodes[3].numbers has the sizes [-1]"),
+        (spoilt(node_numbers={"elements": {"a": 1}}), "nodes[3].numbers.elements is {'a': 1}, not a list"),
+        (spoilt(node_numbers={"elements": [1, 2]}), "nodes[3].numbers has 2 elements for the sizes []"),
+        (spoilt(node_recorded={"attrs": 5}), "nodes[3].recorded.attrs is 5, not a list"),
+        (spoilt(node_recorded={"attrs": [["a"]]}), "nodes[3].recorded.attrs[0] is ['a'], not a list of 2"),
+        (spoilt(node_recorded={"slots": "2"}), "nodes[3].recorded.slots is '2', not a whole number"),
         (spoilt(node_colour="red"), "nodes[3] has the unknown field 'colour'"),
         (spoilt(edge_source="n9"), "edge n9 -> n0: there is no node 'n9'"),
         (spoilt(edge_label=None), "edges[0].label is None, not a text"),
@@ -373,7 +376,7 @@ def test_json_that_is_no_graph_is_refused(folder: Folder, text: str, what: str) 
 @pytest.mark.parametrize("depth", [500, 5_000, 200_000])
 def test_json_of_any_depth_is_an_answer_and_no_crash(folder: Folder, depth: int) -> None:
     nested = "[" * depth + "]" * depth
-    folder.write("graph.json", spoilt(node_value="HERE").replace('"HERE"', nested))
+    folder.write("graph.json", spoilt(node_numbers={"elements": "HERE"}).replace('"HERE"', nested))
     try:
         read("graph.json")
     except GvizError as error:
@@ -381,8 +384,8 @@ def test_json_of_any_depth_is_an_answer_and_no_crash(folder: Folder, depth: int)
 
 
 def test_constants_that_json_lacks_are_read_as_texts(folder: Folder) -> None:
-    folder.write("graph.json", spoilt(node_value=[float("nan"), float("-inf")]))
-    assert read("graph.json").graph.nodes[3].value == ("nan", "-inf")
+    folder.write("graph.json", spoilt(node_numbers={"shape": [2], "elements": [float("nan"), float("-inf")]}))
+    assert str(nested(read("graph.json").graph.nodes[3].value)) == "[nan, -inf]"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 from program import ROOT, Program
-from scripts import HEAD, Folder, roots, rows, texts
+from scripts import HEAD, Folder, grad_of, roots, rows, texts, value_of
 
 from gviz.errors import SourceError
 from gviz.sources import SourceOptions, read
@@ -102,7 +102,7 @@ def test_two_scripts_each_get_their_own_neighbour(folder: Folder) -> None:
     for number in (2, 3):
         folder.write(f"{number}/factor.py", f"FACTOR = {number}\n")
     text = HEAD + "import factor\ny = x * factor.FACTOR\n"
-    values = [rows(folder.run(text, name=f"{number}/net.py"))["y"].value for number in (2, 3)]
+    values = [value_of(folder.run(text, name=f"{number}/net.py"), "y") for number in (2, 3)]
     assert values == [4, 6]
 
 
@@ -110,7 +110,7 @@ def test_a_neighbour_comes_before_a_module_that_is_loaded(folder: Folder) -> Non
     loaded = sys.modules["scripts"]
     folder.write("scripts.py", "FACTOR = 5\n")
     reading = folder.run(HEAD + "import scripts\ny = x * scripts.FACTOR\n")
-    assert rows(reading)["y"].value == 10
+    assert value_of(reading, "y") == 10
     assert sys.modules["scripts"] is loaded
 
 
@@ -237,14 +237,14 @@ def test_pickling_a_scripts_own_class_works(folder: Folder) -> None:
         x = torch.tensor(2.0, requires_grad=True)
         y = x * pickle.loads(pickle.dumps(Point(3))).at
     """
-    assert rows(folder.run(text))["y"].value == 6
+    assert value_of(folder.run(text), "y") == 6
 
 
 def test_inspect_finds_the_scripts_source(folder: Folder) -> None:
     text = (
         "import inspect\n" + HEAD + "def f(x):\n    return x * 2\ny = f(x) * len(inspect.getsource(f).splitlines())\n"
     )
-    assert rows(folder.run(text))["y"].value == 8
+    assert value_of(folder.run(text), "y") == 8
 
 
 def test_a_warning_shows_the_line_of_the_script(folder: Folder) -> None:
@@ -280,7 +280,7 @@ def test_options_of_expressions_are_named_as_unused(folder: Folder) -> None:
         backward=False,
         grad_output="ones",
     )
-    assert rows(reading)["x"].value == 2
+    assert value_of(reading, "x") == 2
     assert texts(reading, "warning") == [
         "x=5, n=3 not used: a script makes its own tensors; what follows -- is in its sys.argv",
         "--frozen x not used: write requires_grad=False where the script makes the tensor",
@@ -292,7 +292,7 @@ def test_options_of_expressions_are_named_as_unused(folder: Folder) -> None:
 
 
 def test_nothing_runs_backward_behind_a_scripts_back(folder: Folder) -> None:
-    assert rows(folder.run(HEAD + "y = x * 2\n"))["x"].grad is None
+    assert grad_of(folder.run(HEAD + "y = x * 2\n"), "x") is None
 
 
 def test_notes_are_passed_on_as_they_come(folder: Folder) -> None:
@@ -344,7 +344,7 @@ def test_globals_may_be_anything(folder: Folder) -> None:
 def test_a_long_list_costs_a_training_loop_nothing(folder: Folder) -> None:
     text = HEAD + "data = [0] * 1_000_000\nfor step in range(1000):\n    y = x * 2\n    y.backward()\n"
     reading = folder.run(text)  # copying the list at every backward would take a minute
-    assert rows(reading)["x"].grad == 2000
+    assert grad_of(reading, "x") == 2000
 
 
 def test_a_script_on_standard_input_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -461,7 +461,7 @@ def test_a_view_whose_base_was_changed_in_place_does_not_cost_the_picture(folder
 def test_a_hook_that_cannot_unpack_does_not_cost_the_picture(folder: Folder, hook: str, error: str) -> None:
     code = f"with torch.autograd.graph.saved_tensors_hooks(lambda t: t, {hook}):\n    y = x * x\n"
     graph = folder.run(HEAD + code).graph
-    assert f"its unpack hook raised {error}" in [text for node in graph.nodes for _, text in node.attrs]
+    assert f"its unpack hook raised {error}" in [text for node in graph.nodes for _, text in node.recorded.attrs]
 
 
 def test_a_long_script_is_parsed_once_and_searched_once(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

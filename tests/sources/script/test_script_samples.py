@@ -12,7 +12,7 @@ from program import SAMPLES
 from scripts import leaves, roots, rows, texts
 
 from gviz.errors import SourceError
-from gviz.graphs import Value
+from gviz.graphs.numbers import Numbers
 from gviz.sources import Reading, SourceOptions, read
 
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
@@ -37,12 +37,13 @@ def sample(name: str, engine: str, *, rootless: bool = False) -> Reading:
     return read(str(SAMPLES / name), SourceOptions(engine=engine), rootless=rootless, say=lambda _: None)
 
 
-def number(value: Value) -> float:
+def number(value: Numbers | None) -> float:
     """The only number of a 0-d tensor, or of one with one element."""
-    while isinstance(value, tuple):
-        (value,) = value
-    assert isinstance(value, int | float)
-    return float(value)
+    assert value is not None
+    assert value.elements is not None
+    (element,) = value.elements
+    assert isinstance(element, int | float)
+    return float(element)
 
 
 def size(reading: Reading) -> tuple[int, int]:
@@ -75,7 +76,7 @@ def test_values_and_gradients_are_the_articles(
     table = rows(reading)
     assert not reading.failed
     assert {known: number(table[known].value) for known in values} == pytest.approx(values, rel=1e-6)
-    assert {row.name: number(row.grad) for row in table.values() if row.grad is not None} == pytest.approx(
+    assert {row.name: number(row.grad.value) for row in table.values() if row.grad.value is not None} == pytest.approx(
         grads, rel=1e-6
     )
 
@@ -192,8 +193,8 @@ def test_the_sum_and_the_ones_both_give_3x3_gradients(engine: str, name: str, sh
     assert not reading.failed
     assert size(reading) == shape
     assert {table[leaf].shape for leaf in ("a", "w1", "w2", "w3", "w4")} == {(3, 3)}
-    for row, other in zip(table["c"].value, table["w4"].grad, strict=True):  # dL/dw4 = -c
-        assert other == pytest.approx(tuple(-x for x in row))
+    for row, other in zip(table["c"].value.nested(), table["w4"].grad.value.nested(), strict=True):  # dL/dw4 = -c
+        assert other == pytest.approx([-x for x in row])
 
 
 def test_after_a_step_the_picture_has_the_old_w1_and_the_table_the_new_one(engine: str) -> None:
@@ -201,8 +202,8 @@ def test_after_a_step_the_picture_has_the_old_w1_and_the_table_the_new_one(engin
     (old,) = [node for node in reading.graph.nodes if node.kind == "leaf" and node.name == "w1"]
     new = rows(reading)["w1"]
     assert (roots(reading), size(reading)) == (["L"], (17, 17))
-    assert (number(old.value), number(old.grad)) == (1, -6)
-    assert (number(new.value), new.grad, new.grad_fn) == (4, None, "SubBackward0")
+    assert (number(old.value), number(old.grad.value)) == (1, -6)
+    assert (number(new.value), new.grad.value, new.grad_fn) == (4, None, "SubBackward0")
     assert (new.is_leaf, new.requires_grad) == (False, True)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from program import Program, clean_environment
-from scripts import HEAD, Folder, roots, rows, texts
+from scripts import HEAD, Folder, grad_of, nested, roots, rows, texts, value_of
 
 from gviz import SourceOptions
 from gviz.errors import SourceError
@@ -53,7 +53,7 @@ def test_a_run_stops_after_backward_and_tidies_up(
     if engine == "torch":
         pytest.importorskip("torch")
     reading = folder.run(LOOP.format(caught=caught), stop_at=stop, engine=engine)
-    assert rows(reading)["x"].grad == (6 if stop == "backward:3" else 1)
+    assert grad_of(reading, "x") == (6 if stop == "backward:3" else 1)
     assert roots(reading) == ["y"]
     assert "z" not in rows(reading)
     assert not reading.failed
@@ -67,10 +67,10 @@ def test_a_run_stops_before_a_line_for_the_first_or_a_later_time(folder: Folder,
         pytest.importorskip("torch")
     program = LOOP.format(caught="Exception")
     reading = folder.run(program, until="7", engine=engine)
-    assert (rows(reading)["y"].value, rows(reading)["x"].grad) == (2, None)
+    assert (value_of(reading, "y"), grad_of(reading, "x")) == (2, None)
     assert texts(reading)[0] == "stopped before line 7 ran, the first time (--until 7:2 is the second)"
     reading = folder.run(program, until="7:3", engine=engine)
-    assert (rows(reading)["y"].value, rows(reading)["x"].grad) == (6, 3)
+    assert (value_of(reading, "y"), grad_of(reading, "x")) == (6, 3)
     assert texts(reading)[0] == "stopped before line 7 ran, time 3"
 
 
@@ -110,7 +110,7 @@ def test_a_stop_within_a_function_shows_what_the_function_holds(folder: Folder, 
     text = "def train(w):\n    loss = w * w\n    loss.backward()\n\ntrain(torch.tensor(3.0, requires_grad=True))\n"
     reading = folder.run(f"import torch\n{text}", until="4", engine=engine)
     assert roots(reading) == ["loss"]
-    assert {name: row.value for name, row in rows(reading).items()} == {"w": 3, "loss": 9}
+    assert {name: nested(row.value) for name, row in rows(reading).items()} == {"w": 3, "loss": 9}
 
 
 def test_docstrings_and_the_lines_of_errors_stay_as_they_are(folder: Folder) -> None:
@@ -148,7 +148,7 @@ def test_a_stop_that_other_code_swallows_comes_again_and_is_owned_up_to(folder: 
         + "import careless\ny = x * 2\nfor i in range(3):\n    careless.call(lambda: y.backward(retain_graph=True))\n",
         stop_at="backward",
     )
-    assert rows(reading)["x"].grad == 6
+    assert grad_of(reading, "x") == 6
     assert "code that the script calls caught that, and the script went on to its end" in texts(reading, "warning")[0]
 
 
