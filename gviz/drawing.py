@@ -7,16 +7,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import wraps
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz import sources
 from gviz.flow import flow_of
 from gviz.graphs import Graph
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
-from gviz.pictures.options import RenderOptions
-from gviz.render import render, save
 from gviz.walk import FREED, TensorLike, by_name, is_tensor, walk
+
+if TYPE_CHECKING:
+    from gviz.pictures.options import RenderOptions  # most readings are never drawn, so nothing here loads the renderers
 
 MOST_IN_NOTEBOOK = 300
 """Boxes of a picture that a notebook shows by itself; the layout of a larger one may take minutes."""
@@ -44,10 +45,14 @@ class Drawing(Graph):
             RenderError: an unknown format, or a picture that cannot be made.
             FileError: the file cannot be written.
         """
+        from gviz.render import save
+
         return save(self, path, options)
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it; None for a large graph, of which they show a line of text."""
+        from gviz.render import render
+
         return str(render(self, "svg")) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
 
 
@@ -56,7 +61,7 @@ class Reading(sources.Reading):
 
     def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
         """Write the graph to a file, as :meth:`Drawing.save` does; return the path."""
-        return save(self.graph, path, options)
+        return drawn(self.graph).save(path, options)
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it; None for a large graph."""

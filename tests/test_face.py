@@ -19,7 +19,7 @@ from gviz.static.graph import Graph
 
 
 def values_of(graph: gviz.Graph) -> dict[str, Any]:
-    return {row.name: nested(row.value) for row in graph.tensors}
+    return {row.name: row.value.nested() if row.value is not None else None for row in graph.tensors}
 
 
 # Reading
@@ -147,7 +147,7 @@ def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
 
 
 def test_the_graph_function_shows_its_arguments() -> None:
-    assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved", "flow"]
+    assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved", "flow", "values", "model"]
     assert "Args:" in str(gviz.graph.__doc__)
     assert "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False)" in pydoc.plain(
         pydoc.render_doc(gviz.graph)

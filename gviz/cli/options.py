@@ -225,9 +225,9 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
                 if source.kind != "script" or source.file is None or isinstance(error, GvizError):
                     raise
                 from gviz.sources.script.failure import raised_late
+                from gviz.sources.script.program import Script
 
-                with source.renamed():
-                    raise raised_late(error, source.text, source.file) from None
+                raise raised_late(error, source.text, Script.of(source.file, cells=source.cells)) from None
 
         decorated: Command = with_source
         for name in reversed(names or tuple(OPTIONS)):

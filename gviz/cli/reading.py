@@ -76,7 +76,7 @@ def run_script(source: Source, options: SourceOptions, tell: Callable[[Change], 
     from gviz.sources.script import run_only
 
     options, talk = replace(source.placed(options), on_interrupt="draw"), Talk(streams.say, source.cells)
-    with as_a_script(), source.renamed():
+    with as_a_script():
         streams.hear_warnings()
         return run_only(source.text, source.file or "", options, talk, tell)
 

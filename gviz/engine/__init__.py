@@ -71,7 +71,7 @@ globals().update(FORMATS)
 autocast, GradScaler = amp.autocast, amp.GradScaler
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 names.install({"torch": globals()})
-setattr(Tensor, "_repr_svg_", lambda self: importlib.import_module("gviz.walk").notebook_picture(self))  # noqa: B010
+setattr(Tensor, "_repr_svg_", lambda self: importlib.import_module("gviz.drawing").notebook_picture(self))  # noqa: B010
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 

@@ -115,8 +115,7 @@ def _script(origin: Source, file: str, options: SourceOptions, talk: Talk, *, ro
     from gviz.sources.script import run_script
 
     talk.cells = origin.cells
-    with origin.renamed():
-        return run_script(origin.text, file, origin.placed(options), talk, rootless=rootless)
+    return run_script(origin.text, file, origin.placed(options), talk, rootless=rootless)
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

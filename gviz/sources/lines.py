@@ -11,7 +11,7 @@ from typing import Any
 from gviz.graphs import GraphBreak, History, Place, TensorRow
 from gviz.trace import Trace, Write
 from gviz.trace.gradients import recall
-from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes, tensor_row
+from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?P<maker>\w+),)?"
@@ -33,11 +33,19 @@ class Lines:
     Args:
         trace: what its calls told.
         place: gives the place that people see, of a place in code.
+        cell_code: gives the code at a line of a notebook's cell.
         keeps: whether to tell the bytes that operations keep.
     """
 
-    def __init__(self, trace: Trace, place: Callable[[Place], Place], *, keeps: bool = False) -> None:
-        self.trace, self.seen_as, self.keeps = trace, place, keeps
+    def __init__(
+        self,
+        trace: Trace,
+        place: Callable[[Place], Place],
+        *,
+        cell_code: Callable[[Place], str] = lambda _: "",
+        keeps: bool = False,
+    ) -> None:
+        self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
         self.kept: Mapping[Any, int] = {}
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
@@ -52,7 +60,11 @@ class Lines:
         return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers)
 
     def rows(
-        self, rows: Iterable[TensorRow], named: Mapping[str, Any], assigned: Mapping[str, Place]
+        self,
+        rows: Iterable[TensorRow],
+        named: Mapping[str, Any],
+        assigned: Mapping[str, Place],
+        row_of: Callable[[str, Any], TensorRow],
     ) -> Iterator[TensorRow]:
         """Yield the rows of tensors with what is known of their lines; then a row for each leaf without a name.
 
@@ -60,6 +72,7 @@ class Lines:
             rows: as the walk has them.
             named: the tensor of each row.
             assigned: name -> the line that gives it its value.
+            row_of: gives the row of a leaf without a name.
         """
         below = leaves_below(named)
         unnamed = unnamed_leaves(named, below)
@@ -67,7 +80,7 @@ class Lines:
         names: dict[int, str] = {}
         for name, tensor in tensors.items():
             names.setdefault(id(tensor), name)
-        for row in [*rows, *(tensor_row(name, leaf) for name, leaf in unnamed.items())]:
+        for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
             placed = self.with_history(self.row(row, tensor, names, assigned), tensor)
             yield placed._replace(leaves=tuple(dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))))
@@ -79,7 +92,7 @@ class Lines:
         made = noted.made if noted else self.trace.made_by(tensor)
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
         if made is None or is_of_a_layer:  # a layer makes its parameters itself
-            return row._replace(place=assigned.get(row.name.partition("[")[0].partition(".")[0]))
+            return row._replace(place=self.named(assigned.get(row.name.partition("[")[0].partition(".")[0])))
         source = names.get(id(made.source()), "") if made.source is not None else ""
         broken = (
             GraphBreak(self.place(made.at), made.by, made.lost, source) if made.lost and made.at is not None else None
@@ -102,8 +115,15 @@ class Lines:
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""
         place = self.seen_as(where)
-        if (place.file or place.cell) and place.anywhen not in self.codes:
+        if place.file and place.anywhen not in self.codes:
             self.codes[place.anywhen] = linecache.getline(where.file, where.line).strip()
+        self.named(place)
+        return place
+
+    def named(self, place: Place | None) -> Place | None:
+        """Return a place that the graph names; of one in a cell the line of code is kept."""
+        if place is not None and place.cell and place.anywhen not in self.codes:
+            self.codes[place.anywhen] = self.cell_code(place)
         return place
 
     def breaks(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphBreak]:

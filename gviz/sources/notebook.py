@@ -6,10 +6,10 @@ import ast
 import re
 from bisect import bisect_right
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from gviz.errors import GvizError, SourceError
+from gviz.errors import SourceError
 from gviz.files import parse_json
 from gviz.graphs import Place
 from gviz.sources.options import Note
@@ -40,16 +40,9 @@ class Cells:
         cell = bisect_right(self.starts[:-1], line - 1)
         return cell, line - self.starts[cell - 1]
 
-    def renamed(self, text: str) -> str:
-        """Return a text with cells and their lines for lines of the script."""
-
-        def words(match: re.Match[str]) -> str:
-            cell, line = self.split(int(match[1] or match[2] or match[3]))
-            if match[3]:
-                return f'--until "cell {cell}:{line}{match[4] or ""}"'
-            return f"{self.file if match[1] else ''} cell {cell}, line {line}".lstrip()
-
-        return re.sub(rf"{re.escape(self.file)}:(\d+)|\bline (\d+)\b|--until (\d+)(:\d+)?", words, text)
+    def line(self, place: Place) -> int:
+        """Return the line of the script that a line of a cell is."""
+        return self.starts[place.cell - 1] + place.line
 
     def until(self, place: str) -> str:
         """Return the place for a run to end at as a line of the script, for one in a cell: ``cell 2:1``, ``cell 2:1:3``.
@@ -66,24 +59,10 @@ class Cells:
             raise SourceError(f"--until {place}: cell {number} of {self.file} has {lines} line{'s' * (lines > 1)}")
         return ":".join([str(self.starts[number - 1] + int(line)), *times])
 
-    def rename_error(self, error: GvizError) -> None:
-        """Let an error name the cell and its line."""
-        place = error.place
-        if place is not None and place.cell:
-            return
-        if error.what.startswith("--until "):
-            error.what = self.renamed(error.what)
-        error.hint = error.hint and self.renamed(error.hint)
-        if place is not None and place.file == self.file and place.line:
-            cell, line = self.split(place.line)
-            error.place = replace(place, cell=cell, line=line)
-
-    def place(self, place: Place) -> Place:
-        """Return a place of the script as the cell and its line; one of another file as it is."""
-        if place.file or place.cell or not place.line:
-            return place
-        cell, line = self.split(place.line)
-        return place._replace(cell=cell, line=line)
+    def place(self, line: int) -> Place:
+        """Return a line of the script as the cell and its line."""
+        cell, own = self.split(line)
+        return Place(own, cell=cell)
 
 
 def read_notebook(text: str, file: str) -> tuple[str, tuple[Note, ...], Cells]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from gviz.errors import Excerpt, SourceError
+from gviz.sources.notebook import Cells
 from gviz.sources.options import Note
 from gviz.text import joined
 
@@ -46,13 +47,14 @@ class Parsed:
     notes: tuple[Note, ...] = ()
 
 
-def parse(text: str, file: str, code_file: str = "") -> Parsed:
+def parse(text: str, file: str, code_file: str = "", cells: Cells | None = None) -> Parsed:
     """Return the syntax tree and the code of a script, or of a snippet pasted from a page or a session.
 
     Args:
         text: the script, its line ends as newlines.
         file: its name, for messages.
         code_file: its name in its code, if that is another.
+        cells: where the cells of a notebook are in it; None for anything else.
 
     Raises:
         SourceError: it is not Python even without prompts and fences; with the place and a caret.
@@ -63,7 +65,7 @@ def parse(text: str, file: str, code_file: str = "") -> Parsed:
         tree = tree or ast.parse(bare, file)
         return Parsed(tree, compile(tree, code_file or file, "exec", dont_inherit=True), bare, notes)
     except SyntaxError as error:
-        raise syntax_error(_quoting(bare, error, is_parsed=tree is not None), file) from None
+        raise syntax_error(_quoting(bare, error, is_parsed=tree is not None), file, cells) from None
     except (RecursionError, MemoryError):
         raise SourceError(f"{file} is nested too deeply for Python to read") from None
     except ValueError as error:  # a null byte, before Python 3.12
@@ -87,17 +89,15 @@ def _quoting(text: str, error: SyntaxError, *, is_parsed: bool) -> SyntaxError:
     return error
 
 
-def syntax_error(error: SyntaxError, file: str) -> SourceError:
+def syntax_error(error: SyntaxError, file: str, cells: Cells | None = None) -> SourceError:
     """Return the error for text that is not Python, with a caret under the place; ``file`` is the name to show for it."""
     text = (error.text or "").rstrip("\n")
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)
-    place = Excerpt(text, column=column, length=max(end - column, 1), file=file, line=error.lineno)
-    return SourceError(
-        f"{type(error).__name__}: {error.msg}",
-        place=place,
-        hint=AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1]),
-    )
+    cell, line = (0, error.lineno) if cells is None else cells.split(error.lineno or 1)
+    place = Excerpt(text, column=column, length=max(end - column, 1), file=file, line=line, cell=cell)
+    hint = AWAIT if AWAITS.match(error.msg) else _lookalike_hint(text[column : column + 1])
+    return SourceError(f"{type(error).__name__}: {error.msg}", place=place, hint=hint)
 
 
 def _lookalike_hint(character: str) -> str | None:

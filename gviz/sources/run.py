@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -101,16 +101,16 @@ def graph_of(run: Run, options: SourceOptions) -> Graph:
         graph = with_formula(graph)
     listed = names if run.listed is None else run.listed
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
-    rows = [
-        known.get(name)
-        or tensor_row(name, tensor, run.expressions.get(name), most=options.most, moment=moments.get(id(tensor)))
-        for name, tensor in listed.items()
-    ]
+
+    def row_of(name: str, tensor: Any) -> TensorRow:
+        expression, moment = run.expressions.get(name), moments.get(id(tensor))
+        return known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
+
     if run.lines is None:
-        return replace(graph, tensors=tuple(rows), code=run.code if options.watch else "")
-    return with_places(
-        replace(graph, code=run.code, backward=about.place, earlier=about.earlier), rows, listed, names, run
-    )
+        rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
+        return replace(graph, tensors=rows, code=run.code if options.watch else "")
+    graph = replace(graph, code=run.code, backward=run.lines.named(about.place), earlier=about.earlier)
+    return with_places(graph, listed, names, run, row_of)
 
 
 def module_of(run: Run) -> dict[object, Module]:
@@ -122,13 +122,18 @@ def module_of(run: Run) -> dict[object, Module]:
 
 
 def with_places(
-    graph: Graph, rows: list[TensorRow], listed: Mapping[str, Any], names: Mapping[str, Any], run: Run
+    graph: Graph,
+    listed: Mapping[str, Any],
+    names: Mapping[str, Any],
+    run: Run,
+    row_of: Callable[[str, Any], TensorRow],
 ) -> Graph:
     """Return the graph with what a trace has told: places of tensors, what cut them off, what became of gradients."""
     lines, every = run.lines, {**names, **listed}
     if lines is None:
         return graph
-    placed = tuple(lines.rows(rows, listed, run.assigned))
+    rows = [row_of(name, tensor) for name, tensor in listed.items()]
+    placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
     cleared = {row.name: row.history.grad_cleared for row in placed}
     nodes = (
         node

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TextIO
 
@@ -123,16 +122,6 @@ class Source:
                 f"--until {options.until}: {self.file or 'an expression'} is no notebook, and has no cells", hint=hint
             )
         return replace(options, until=self.cells.until(options.until))
-
-    @contextmanager
-    def renamed(self) -> Iterator[None]:
-        """Let an error of the block name a notebook's cell and its line."""
-        try:
-            yield
-        except SourceError as error:
-            if self.cells is not None:
-                self.cells.rename_error(error)
-            raise
 
 
 def looks_like_a_file(word: str) -> bool:

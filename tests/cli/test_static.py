@@ -59,7 +59,7 @@ def static_json(gviz: Program, *words: object) -> Any:
 
 def arrows(graph: Any, kind: str = "data") -> list[tuple[str, str]]:
     names = {node["id"]: node["name"] for node in graph["nodes"]}
-    return [(names[edge["source"]], names[edge["target"]]) for edge in graph["edges"] if edge["kind"] == kind]
+    return [(names[edge["source"]], names[edge["target"]]) for edge in graph["edges"] if edge.get("kind", "data") == kind]
 
 
 def values(graph: Any) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _prepared(
     talk.say(
         *unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order})
     )
-    parsed = parse(text, file, Script.of(file).code_file)
+    parsed = parse(text, file, Script.of(file).code_file, talk.cells)
     talk.say(*parsed.notes)
     engine, note = torch_names.choose(parsed.tree, Script.of(file).folder, options.engine)
     talk.say(note)
@@ -158,7 +158,7 @@ def _execute(
         if isinstance(raised, KeyboardInterrupt):
             if options.on_interrupt == "raise":
                 raise raised
-            where = f" at line {line}" if line else ""
+            where = f" at {script.place(line)}" if line else ""
             talk.say(
                 Note(f"Ctrl-C{where}: this is as far as the script came; Ctrl-C again ends gviz at once", "warning")
             )
@@ -191,7 +191,7 @@ def _execute(
         None if is_early else error,
         line,
         static,
-        _lines(trace, script, options, call) if trace is not None else None,
+        _lines(trace, script, options, call, parsed.text) if trace is not None else None,
         isinstance(raised, KeyboardInterrupt),
         _status(raised),
         changes,
@@ -200,12 +200,17 @@ def _execute(
     )
 
 
-def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None) -> Lines:
+def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None, text: str) -> Lines:
     """Return the lines of what was told, and what the operations keep, if that was measured."""
     from gviz.sources.lines import Lines
 
     keeps = bool(options.kept or options.costs) and not (call and call.about.kept is None)
-    lines = Lines(trace, lambda place: script.place(place.line, place.file), keeps=keeps)
+    lines = Lines(
+        trace,
+        lambda place: script.place(place.line, place.file),
+        cell_code=lambda place: script.code_at(place, text),
+        keeps=keeps,
+    )
     lines.kept = (call.about.kept if call else None) or {}
     return lines
 

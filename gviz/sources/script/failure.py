@@ -89,15 +89,14 @@ def describe(error: BaseException, script: Script) -> tuple[SourceError, int | N
     return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
 
 
-def raised_late(error: Exception, text: str, file: str) -> Exception:
+def raised_late(error: Exception, text: str, script: Script) -> Exception:
     """Return the message for an error out of a script's code that gviz has called after its end; another error as it is.
 
     Args:
         error: what was raised: by a property of a class of the script's, say.
-        text: the script.
-        file: its name.
+        text: the text of the script.
+        script: where its code is.
     """
-    script = Script.of(file)
     if isinstance(error, MemoryError | BrokenPipeError) or not any(
         script.is_ours(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
     ):

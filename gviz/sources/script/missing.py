@@ -92,8 +92,7 @@ def of_script(source: str) -> list[Missing]:
         raise SourceError(f"{script.file} is a saved graph, not a script")
     file, folder = script.file, os.getcwd() if source == "-" else os.path.dirname(os.path.abspath(source))
     uses: dict[Missing, None] = {}
-    with script.renamed():
-        tree = parse(script.text, file).tree
+    tree = parse(script.text, file, cells=script.cells).tree
     for other, part in files_of(tree, folder):
         name = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
         sure = [

@@ -46,7 +46,11 @@ class Script:
         """Return a line of the script, or of another file, as people see it: of a notebook the cell and its line."""
         if code_file not in ("", self.code_file):
             return Place(line, self.name(code_file))
-        return Place(line) if self.cells is None else self.cells.place(Place(line))
+        return Place(line) if self.cells is None else self.cells.place(line)
+
+    def code_at(self, place: Place, text: str) -> str:
+        """Return the code of a cell's line, in the text of the script."""
+        return text.split("\n")[self.cells.line(place) - 1].strip() if self.cells is not None else ""
 
     def spot(self, line: int) -> str:
         """Return a line of the script with the file's name, for a message."""

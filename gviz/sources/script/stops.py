@@ -79,7 +79,8 @@ class RunEnd:
         after = around or [start for start, *_ in found if start >= line]
         if not after:
             last = max((start for start, *_ in found), default=0)
-            raise SourceError(f"--until {line}: the last statement of {self.script.file} is at line {last}")
+            what = f"the last statement of {self.script.file} is at {self.script.place(last)}"
+            raise SourceError(f"--until {self.asked_as(str(line))}: {what}")
         return min(after)
 
     # ------------------------------------------------------------- the program
@@ -125,7 +126,8 @@ class RunEnd:
                 frame: Any = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
                 self.local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
                 place = self.script.place(line)
-                self.end(f"stopped before {place} ran", f"--until {self.asked_as(line)}", self.came)
+                again = f"--until {self.asked_as(f'{line}:{self.came + 1}')}"
+                self.end(f"stopped before {place} ran", again, self.came)
         elif kind == AFTER and self.watch is not None:
             self.watch(self.script.place(line), sys._getframe(1))  # noqa: SLF001 - likewise
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
@@ -142,20 +144,27 @@ class RunEnd:
                     break
                 frame = frame.f_back
             where = f" at {place}" if place is not None else ""
-            self.end(f"stopped after backward{where}", "--stop-at backward", self.called)
+            self.end(f"stopped after backward{where}", f"--stop-at backward:{self.called + 1}", self.called)
 
-    def end(self, what: str, option: str, count: int) -> None:
-        """End the run for what an option has asked for; but not a thread's, which would end itself alone."""
+    def end(self, what: str, later: str, count: int) -> None:
+        """End the run for what an option has asked for; but not a thread's, which would end itself alone.
+
+        Args:
+            what: what has happened.
+            later: the option that would end it the next time.
+            count: which time this was, counted from 1.
+        """
         threading = sys.modules.get("threading")
         if threading is None or threading.current_thread() is threading.main_thread():
             self.ended = self.ended or what
-            self.time = f"the first time ({option}:2 is the second)" if count == 1 else f"time {count}"
+            self.time = f"the first time ({later} is the second)" if count == 1 else f"time {count}"
             raise Stopped
 
-    def asked_as(self, line: int) -> str:
-        """Return a line as the option ``--until`` has it."""
-        place = self.script.place(line)
-        return f'"cell {place.cell}:{place.line}"' if place.cell else str(line)
+    def asked_as(self, stop: str) -> str:
+        """Return a line of the script, and which time if that follows, as the option ``--until`` has it."""
+        line, colon, count = stop.partition(":")
+        place = self.script.place(int(line))
+        return f'"cell {place.cell}:{place.line}{colon}{count}"' if place.cell else stop
 
     def note(self, *, is_at_end: bool) -> Note | None:
         """Return what to say of the end of a run: that it came there, or that it did not.
@@ -174,7 +183,7 @@ class RunEnd:
             times = f" only {self.came} times" if self.came > 1 else " only once" if self.came else ""
             place = self.script.place(self.line)
             what = f"came to {place}{times}" if times else f"never came to {place}"
-            return Note(f"--until {self.asked_as(self.asked)}: the script {what}; this is how it ended", "warning")
+            return Note(f"--until {self.asked_as(str(self.asked))}: the script {what}; this is how it ended", "warning")
         times = (
             f"called only {self.called} times"
             if self.called > 1

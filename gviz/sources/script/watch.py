@@ -132,6 +132,7 @@ class _Watcher:
         self.calls, self.after, self.trace = calls, after, trace
         self.is_running, self.count, self.earlier = False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
+        self.moments: dict[int, Moment] = {}  # of the last call
         self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
 
     def watched(self, original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
@@ -145,20 +146,23 @@ class _Watcher:
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
             watched: list[Any] = []
+            leaves: list[Any] = []
             if tensors and is_right:  # else the engine says what is wrong
                 self.count += 1
                 with self.quiet():
-                    watched = self.note(original.__name__, tensors, args[1:], kwargs)
+                    watched, leaves = self.note(original.__name__, tensors, args[1:], kwargs)
             run = self.trace.run if self.trace is not None else 0
             self.is_running = True
             try:
                 result = original(*args, **kwargs)
             finally:
                 self.is_running = False
+                with self.quiet():
+                    self.left(watched)
             if original.__name__ == "backward":
                 self.earlier = run
                 with self.quiet():
-                    self.left(watched)
+                    self.passed(leaves)
                 call = self.calls.last.get("backward")
                 self.after(call.about.place if call is not None else None)
             return result
@@ -171,8 +175,8 @@ class _Watcher:
 
     def note(
         self, function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> list[Any]:
-        """Note a call that is about to be made; return the tensors whose numbers are of that moment."""
+    ) -> tuple[list[Any], list[Any]]:
+        """Note a call that is about to be made; return the tensors whose numbers are of that moment, and the leaves among them."""
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
@@ -185,19 +189,19 @@ class _Watcher:
         self.calls.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             remember(self.calls.passes, tensor, about)
-        return watched
+        self.moments = moments
+        return watched, leaves
 
     def left(self, watched: list[Any]) -> None:
-        """Note the gradients that a backward has left."""
-        call = self.calls.last.get("backward")
-        if call is None:
-            return
-        moments: Any = call.about.moments
+        """Note the gradients that a call has left, be it that it raised."""
         for tensor in watched:
-            moment = moments[id(tensor)]
-            moments[id(tensor)] = moment._replace(grad=moment.grad._replace(value=self.grad_of(tensor)))
+            moment = self.moments[id(tensor)]
+            self.moments[id(tensor)] = moment._replace(grad=moment.grad._replace(value=self.grad_of(tensor)))
+
+    def passed(self, leaves: list[Any]) -> None:
+        """Note that a backward has come to its end, and to these leaves."""
         if self.trace is not None:
-            self.trace.gradients.passed([tensor for tensor in watched if tensor.is_leaf and tensor.requires_grad])
+            self.trace.gradients.passed(leaves)
         if self.options.diagnose:
             _keep_first_bad(self.engine, self.calls.last)
 
