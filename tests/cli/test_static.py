@@ -63,7 +63,13 @@ def arrows(graph: Any, kind: str = "data") -> list[tuple[str, str]]:
 
 
 def values(graph: Any) -> dict[str, Any]:
-    return {node["name"]: node.get("value") for node in graph["nodes"]}
+    return {node["name"]: value_of(node.get("numbers", {})) for node in graph["nodes"]}
+
+
+def value_of(numbers: dict[str, Any]) -> Any:
+    """A number, or a list of them; None for none."""
+    elements = numbers.get("elements")
+    return elements[0] if elements and not numbers["shape"] else elements
 
 
 # The articles

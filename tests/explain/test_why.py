@@ -1012,7 +1012,9 @@ def test_each_cause_has_its_line_and_its_mend(tmp_path: Path, case: str, engine:
     cause = why(graph_of(tmp_path, program, engine), name)
     code = program.split("\n")
     assert (cause.name, cause.verdict, cause.mend) == (name, verdict, mend)
-    assert cause.lines == tuple((f"line {number}", code[number - 1].strip()) for number in lines)
+    assert [(str(place), text) for place, text in cause.lines] == [
+        (f"line {number}", code[number - 1].strip()) for number in lines
+    ]
 
 
 MENDED = {

@@ -13,6 +13,7 @@ from program import ROOT
 from scripts import Folder
 
 from gviz.graphs import TensorRow
+from gviz.graphs.numbers import Numbers
 
 RECORDED = ROOT / "tests" / "recorded" / "oracle" / "shared.jsonl"
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
@@ -29,15 +30,20 @@ def recorded() -> list[Any]:
 
 def is_close(value: Any, other: Any) -> bool:
     if isinstance(value, list):
-        return isinstance(other, tuple) and len(value) == len(other) and all(map(is_close, value, other))
+        return isinstance(other, list) and len(value) == len(other) and all(map(is_close, value, other))
     if isinstance(value, float) and isinstance(other, float):
         return math.isclose(value, other, rel_tol=1e-4, abs_tol=1e-5)
     return bool(value == other)
 
 
+def jsonable(numbers: Numbers | None) -> Any:
+    return None if numbers is None else numbers.jsonable()
+
+
 def differences(row: TensorRow, want: dict[str, Any]) -> list[str]:
     wrong = [field for field in FIELDS if getattr(row, field) != want[field]]
-    wrong += [field for field in ("value", "grad") if not is_close(want[field], getattr(row, field))]
+    known = {"value": row.value, "grad": row.grad.value}
+    wrong += [field for field, numbers in known.items() if not is_close(want[field], jsonable(numbers))]
     return wrong if list(row.shape) == want["shape"] else [*wrong, "shape"]
 
 
