@@ -17,7 +17,9 @@ from gviz.passes.modules import with_modules
 from gviz.walk import FREED, TensorLike, by_name, is_tensor, walk
 
 if TYPE_CHECKING:
-    from gviz.pictures.options import RenderOptions  # most readings are never drawn, so nothing here loads the renderers
+    from gviz.pictures.options import (
+        RenderOptions,  # most readings are never drawn, so nothing here loads the renderers
+    )
 
 MOST_IN_NOTEBOOK = 300
 """Boxes of a picture that a notebook shows by itself; the layout of a larger one may take minutes."""

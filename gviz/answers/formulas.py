@@ -80,7 +80,7 @@ def is_scalar(chain: Chain, path: Path) -> bool:
     has_maps = any(
         edge.flow.jacobian is not None or (GRAD in edge.flow.symbol and edge.flow.local is None) for edge in path.edges
     )
-    return not has_maps and not any(size_of(single(value)) for value in values)
+    return not has_maps and not any(value is not None and value.shape and value.numel != 1 for value in values)
 
 
 class StepText(NamedTuple):

@@ -214,7 +214,7 @@ def within(node: ast.expr, level: int) -> str:
 def number(value: Element | None) -> str:
     r"""Return a number.
 
-    >>> number(2.0), number(math.nan), number(-math.inf), number(1.5e-7)
+    >>> number(2.0), number(float("nan")), number(float("-inf")), number(1.5e-7)
     ('2', '\\mathrm{nan}', '-\\infty', '1.5 \\cdot 10^{-7}')
     """
     if isinstance(value, float) and not isfinite(value):

@@ -209,7 +209,9 @@ def single(value: Numbers | None) -> Numbers | None:
     >>> single(Numbers.of([[2.0]])), single(Numbers.of([2.0, 3.0])).shape
     (Numbers(shape=(), dtype='', elements=(2.0,), about=None), (2,))
     """
-    return value._replace(shape=()) if value is not None and value.elements and value.numel == 1 else value
+    if value is None or not value.shape or not value.elements or value.numel != 1:
+        return value
+    return value._replace(shape=())
 
 
 def kind_of(edge: Edge) -> str:

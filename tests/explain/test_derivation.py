@@ -15,6 +15,7 @@ import gviz
 from gviz.answers import Explanation, explain
 from gviz.errors import SourceError
 from gviz.explain.derivation import Derivation, single
+from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
 
 ARTICLE = "y=(x+w)*(w+1)"
@@ -180,7 +181,8 @@ def test_a_root_of_one_element_begins_with_one_and_another_with_the_gradient_tha
     options = SourceOptions(values={"x": [1, 2]}, grad_output="[1, 10]")
     chain = explain("y=x*2", options=options).as_dict()["wrt"][0]
     assert (chain["start"], chain["sum"]) == ([1, 10], [2, 20])
-    assert single(chain["start"]) == [1, 10]
+    assert single(Numbers.of(chain["start"])) == Numbers.of([1.0, 10.0])
+    assert single(Numbers.of([[3.0]])) == Numbers.of(3.0)
 
 
 def test_a_script_is_explained_as_it_was_when_backward_was_called(tmp_path: Any) -> None:
