@@ -61,13 +61,15 @@ class Drawing(Graph):
 class Reading(sources.Reading):
     """A source that was read, and draws itself: ``gviz.read("y=x*w", x=2).save("y.svg")``."""
 
+    graph: Drawing
+
     def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
         """Write the graph to a file, as :meth:`Drawing.save` does; return the path."""
-        return drawn(self.graph).save(path, options)
+        return self.graph.save(path, options)
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it; None for a large graph."""
-        return drawn(self.graph)._repr_svg_()
+        return self.graph._repr_svg_()
 
 
 def drawn(graph: Graph) -> Drawing:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gviz.graphs import codec
 from gviz.graphs.numbers import Numbers, Sizes
@@ -526,7 +526,7 @@ class Graph:
         return {"format": codec.FORMAT, "version": codec.VERSION, **codec.plain(self, always=("title", *PARTS))}
 
     @classmethod
-    def from_json(cls, text: str) -> Graph:
+    def from_json(cls, text: str) -> Self:
         """Read what :meth:`to_json` wrote.
 
         Raises:
@@ -535,7 +535,7 @@ class Graph:
         return cls.from_dict(codec.parsed(text))
 
     @classmethod
-    def from_dict(cls, data: object) -> Graph:
+    def from_dict(cls, data: object) -> Self:
         """Return the graph of these dicts: the inverse of :meth:`as_dict`, and the one check of JSON.
 
         Raises:

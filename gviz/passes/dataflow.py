@@ -46,7 +46,9 @@ def dataflow(graph: Graph) -> Graph:
         numbers, _, later = row.at_backward() if row is not None else (None, None, None)
         state = outside(row) if row is not None else ""
         if numbers is not None:
-            numbers = numbers._replace(dtype="")  # a constant's box has no dtype: state tells of one that takes no gradient
+            numbers = numbers._replace(
+                dtype=""
+            )  # a constant's box has no dtype: state tells of one that takes no gradient
         made.append(Node(name, kind, name=text, numbers=numbers, state=state, later=later))
         edges.append(Edge(name, user.id, slot))
 

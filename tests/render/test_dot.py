@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from gold import assert_gold
-from graphs import article, chain, every_kind
-from graphs import node as node_of
+from graphs import article, chain, every_kind, node as node_of
 from hypothesis import example, given, settings, strategies as st
 
 from gviz.errors import RenderError
