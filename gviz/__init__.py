@@ -22,6 +22,8 @@ names.
 
 from __future__ import annotations
 
+from gviz.wiring import Wires
+
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
@@ -90,6 +92,16 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(home), own or name)
     globals()[name] = value
     return value
+
+
+def _picture(tensor: object) -> object:
+    """Return the graph of a tensor as notebooks show it."""
+    from gviz.drawing import notebook_picture
+
+    return notebook_picture(tensor)  # type: ignore[arg-type]
+
+
+Wires.picture = _picture  # type: ignore[assignment]
 
 
 def __dir__() -> list[str]:

@@ -36,6 +36,14 @@ NOW = "its numbers are those of now"
 class Drawing(Graph):
     """A graph that draws itself: ``gviz.graph(loss).save("loss.svg")``. A notebook shows it as its picture."""
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other one is a graph with the same in it, whoever holds it."""
+        return isinstance(other, Graph) and all(
+            getattr(self, one.name) == getattr(other, one.name) for one in fields(Graph)
+        )
+
+    __hash__ = Graph.__hash__
+
     def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
         """Write the picture to a file, whole or not at all; return the path.
 

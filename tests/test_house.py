@@ -19,6 +19,7 @@ PACKAGE = ROOT / "gviz"
 
 FLOORS = {
     "text": 0,
+    "wiring": 0,
     "records": 0,
     "standins": 0,
     "errors": 1,
@@ -51,7 +52,15 @@ ENTRANCE = ("gviz", "gviz.__main__")
 """The package's own two modules, which may name every part; nobody imports more of them than ``__version__``."""
 
 HOMES = {
-    "numpy": ("gviz.numbers", "gviz.autograd", "gviz.signatures", "gviz.ops", "gviz.engine", "gviz.static"),
+    "numpy": (
+        "gviz.numbers",
+        "gviz.autograd",
+        "gviz.signatures",
+        "gviz.ops",
+        "gviz.engine",
+        "gviz.static",
+        "gviz.passes.elements",
+    ),
     "graphviz": ("gviz.layout", "gviz.render"),
     "pygraphviz": ("gviz.layout", "gviz.render"),
     "rich": ("gviz.render.terminal", "gviz.cli"),
@@ -61,7 +70,7 @@ HOMES = {
 }
 """Where each third-party library may be imported."""
 
-RENDER_KNOWS = ("errors", "events", "files", "graphs", "layout", "pictures", "records", "render", "text")
+RENDER_KNOWS = ("errors", "events", "files", "graphs", "layout", "passes", "pictures", "records", "render", "text")
 """A renderer sees the graph, or the picture of it, as data, whoever made it."""
 
 WALKING_RENDERER = "gviz.render.torchviz"
@@ -302,7 +311,7 @@ PICTURE_WORDS = {"gviz.pictures.options"}
 def test_importing_gviz_imports_no_third_party_library() -> None:
     loaded = loaded_by("import gviz")
     assert not loaded & {*HEAVY, "click"}
-    assert not {name for name in loaded if name.startswith("gviz.")}
+    assert {name for name in loaded if name.startswith("gviz.")} == {"gviz.wiring"}
 
 
 def test_help_and_version_import_click_only() -> None:

@@ -49,6 +49,7 @@ from gviz.numbers.dtypes import dtype, get_default_dtype, promote_types, set_def
 from gviz.numbers.limits import finfo, iinfo
 from gviz.numbers.printing import Size, set_printoptions
 from gviz.signatures import names
+from gviz.wiring import Wires
 
 __version__ = "2.13.0+cpu"
 """The version of PyTorch whose behaviour this is."""
@@ -71,7 +72,7 @@ globals().update(FORMATS)
 autocast, GradScaler = amp.autocast, amp.GradScaler
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 names.install({"torch": globals()})
-setattr(Tensor, "_repr_svg_", lambda self: importlib.import_module("gviz.drawing").notebook_picture(self))  # noqa: B010
+Tensor._repr_svg_ = Wires.picture  # type: ignore[attr-defined]
 if os.environ.get("GVIZ_FAST") != "0":
     importlib.import_module("gviz.engine.fast").install(globals())
 

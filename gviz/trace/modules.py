@@ -185,7 +185,7 @@ def order_of(node: Any) -> int:
 def module_names(namespace: Mapping[str, Any], engine: Any) -> dict[int, tuple[str, Any]]:
     """Return the modules that names of a program reach, by their identity: each with its first name, ``net.fc``, and itself."""
     nn = import_module(f"{engine.__name__}.nn")
-    todo = [(name, value, 0) for name, value in namespace.items() if isinstance(name, str) and name[:2] != "__"]
+    todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]
     names: dict[int, tuple[str, Any]] = {}
     for name, value, depth in todo:  # grows while it is read
         if issubclass(type(value), nn.Module) and "_modules" in vars(value):

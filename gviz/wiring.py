@@ -1,0 +1,12 @@
+"""What a lower room calls and an upper room provides: the entrance of the package joins the two.
+
+The engine's tensors show their graph in a notebook; who draws it, the engine does not know.
+"""
+
+from __future__ import annotations
+
+
+class Wires:
+    """The functions that are provided; ``picture`` returns that of a tensor as SVG, or None."""
+
+    picture = staticmethod(lambda tensor: None)  # noqa: ARG005 - nobody provides one until gviz is imported
