@@ -181,6 +181,8 @@ def test_an_operation_tells_the_shape_of_what_it_made_where_that_has_no_name() -
 
 
 # ---------------------------------------------------------------- the numbers of tensors
+approx: Any = pytest.approx  # a number, for what checks types
+
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 
 
@@ -197,7 +199,7 @@ def check_summary(tensor: Any, array: np.ndarray, most: int | None = FEW_ELEMENT
     assert own.about is not None
     wide = np.abs(array) if np.iscomplexobj(array) else array.astype(np.float64)
     facts = [np.linalg.norm(wide.ravel()), wide.min(), wide.max(), wide.mean()]
-    assert list(own.about[:4]) == pytest.approx(facts, rel=1e-5, abs=1e-6, nan_ok=True)
+    assert list(own.about[:4]) == approx(facts, rel=1e-5, abs=1e-6, nan_ok=True)
     assert own.about[4:] == (int((wide == 0).sum()), int(np.isnan(wide).sum()), int(np.isinf(wide).sum()))
     assert all(type(fact) is float for fact in own.about[:4])
     assert all(type(fact) is int for fact in own.about[4:])
@@ -245,7 +247,7 @@ def test_a_view_has_the_summary_of_its_own_elements(library: Any, view: str, mon
     monkeypatch.setattr("gviz.walk.CHUNK", 50)
     array = samples(10, 12, 8)
     tensor = library.tensor(array.tolist(), dtype=library.float64)
-    views = {
+    views: dict[str, tuple[Any, Any]] = {
         "t": (lambda: tensor.reshape(120, 8).t(), lambda: array.reshape(120, 8).T),
         "permute": (lambda: tensor.permute(2, 0, 1), lambda: array.transpose(2, 0, 1)),
         "step": (lambda: tensor[1::2, :, 2:], lambda: array[1::2, :, 2:]),
@@ -264,7 +266,7 @@ def test_a_large_transposed_view_is_not_copied() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    summary = Summary(pytest.approx(math.sqrt(3e6)), 1.0, 1.0, 1.0)
+    summary = Summary(approx(math.sqrt(3e6)), 1.0, 1.0, 1.0)
     assert own == Numbers((2000, 1500), "float64", None, summary)
     assert peak < 3e6 * 8
 
@@ -273,7 +275,7 @@ def test_a_tensor_of_more_than_a_million_elements_has_numbers(library: Any) -> N
     tensor = library.zeros(1100, 1000)
     tensor[3, 4], tensor[1099, 999] = 3.0, -4.0
     about = numbers(tensor, 1_000_000).about
-    assert about == Summary(5.0, -4.0, 3.0, pytest.approx(-1 / 1.1e6), 1_099_998, 0, 0)
+    assert about == Summary(5.0, -4.0, 3.0, approx(-1 / 1.1e6), 1_099_998, 0, 0)
 
 
 @pytest.mark.parametrize("chunk", [4, 1 << 20])
@@ -298,7 +300,7 @@ def test_nan_and_infinities_are_counted_wherever_they_stand(
 def test_the_norm_of_very_small_and_very_large_numbers_is_their_norm(library: Any, size: float) -> None:
     about = numbers(library.full((400,), size)).about
     assert about is not None
-    assert about == pytest.approx(Summary(20 * size, size, size, size), rel=1e-5)
+    assert about == approx(Summary(20 * size, size, size, size), rel=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
@@ -318,7 +320,7 @@ def test_bools_have_their_numbers(library: Any) -> None:
     assert numbers(library.tensor([[True, False]])) == Numbers((1, 2), "bool", (True, False))
     assert numbers(library.tensor([[True, False]])).nested() == [[True, False]]
     about = check_summary(library.tensor([True, True, False] * 100), np.tile([True, True, False], 100))
-    assert (about.zeros, about.norm) == (100, pytest.approx(math.sqrt(200)))
+    assert (about.zeros, about.norm) == (100, approx(math.sqrt(200)))
 
 
 def test_complex_numbers_are_texts_and_their_summary_is_of_their_sizes(library: Any) -> None:
@@ -356,7 +358,7 @@ def test_a_row_and_a_gradient_have_the_numbers_of_large_tensors(library: Any) ->
     weight = library.full((30, 40), 2.0, requires_grad=True)
     (weight * weight).sum().backward()
     (row,) = walk({"w": weight}).tensors
-    assert row.value == Numbers((30, 40), "float32", None, Summary(pytest.approx(2 * math.sqrt(1200)), 2.0, 2.0, 2.0))
+    assert row.value == Numbers((30, 40), "float32", None, Summary(approx(2 * math.sqrt(1200)), 2.0, 2.0, 2.0))
     assert row.grad.value is not None
     assert (row.grad.value.has_only(4.0), row.grad.value.shape) == (True, (30, 40))
     assert walk({"w": weight}, most=None).tensors[0].grad.value is None

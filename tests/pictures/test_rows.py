@@ -10,7 +10,8 @@ from io import BytesIO
 import pytest
 from pypdf import PdfReader
 
-from gviz import Graph, GvizWarning, RenderOptions, SourceOptions, read
+from gviz import GvizWarning, RenderOptions, SourceOptions, read
+from gviz.graphs import Graph
 from gviz.pictures import Picture, picture_of, slide
 from gviz.pictures.slide import Layout
 from gviz.pictures.wrap import TURNS, wrapped

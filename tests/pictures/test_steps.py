@@ -11,7 +11,8 @@ import pytest
 from graphs import numbers
 from program import SAMPLES
 
-from gviz import Graph, GvizWarning, RenderOptions, SourceOptions, read
+from gviz import GvizWarning, RenderOptions, SourceOptions, read
+from gviz.graphs import Graph
 from gviz.layout.graphviz import draw
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Shape
