@@ -311,11 +311,7 @@ class Edge(NamedTuple):
         kind: one of :data:`EDGE_KINDS`.
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
         flow: what goes along it when backward runs.
-
-    Its JSON always has the fields of ``ALWAYS``: programs look for them.
     """
-
-    ALWAYS = ("slot", "kind")
 
     source: str
     target: str

@@ -53,7 +53,7 @@ def names_of(record: Any) -> Collection[str]:
 def jsonable(value: Any) -> Any:
     """Return what a field holds as JSON can hold it."""
     if hasattr(value, "_fields"):
-        return plain(value, getattr(value, "ALWAYS", ()))
+        return plain(value)
     if isinstance(value, tuple):
         return [jsonable(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
