@@ -169,7 +169,7 @@ def test_a_trace_keeps_no_tensor_alive() -> None:
         for _ in range(100):
             w = torch.ones(2, requires_grad=True)
             _ = (w.detach() + 1, w * 2)
-    assert len(trace.made) <= 4
+    assert len(trace.records) <= 4
 
 
 TAKEN = """\
@@ -303,8 +303,8 @@ def test_the_lines_of_a_long_program_are_looked_for_once() -> None:
     program = "\n".join(f"v{line} = x * {line}" for line in range(1, 2001))
     with Trace(torch, lambda file: file == "long.py") as trace:
         exec(compile(program, "long.py", "exec"), space)  # noqa: S102 - the program is this test's
-    made = [trace.of_node(space[f"v{line}"].grad_fn) for line in range(1, 2001)]
-    assert [one.made.where.line for one in made if one] == list(range(1, 2001))
+    made = [trace.record_of(space[f"v{line}"].grad_fn) for line in range(1, 2001)]
+    assert [one.call.place.line for one in made if one] == list(range(1, 2001))
     assert len(trace.lines) == 1
 
 

@@ -51,12 +51,12 @@ class Lines:
 
     def of(self, node: Any) -> Origin | None:
         """Return where an operation was recorded; what it costs, if that was measured."""
-        noted, costs = self.trace.of_node(node), self.trace.timed
+        noted, costs = self.trace.record_of(node), self.trace.timed
         kept = (self.kept[node] if node in self.kept else bytes_kept(node)) if self.keeps else None
         if noted is None:
             return Origin(None, kept=kept) if self.keeps else None
-        is_written = noted.made.writes and not noted.made.is_view
-        place = self.place(noted.made.where)._replace(run=noted.run)
+        is_written = noted.call.writes and not noted.call.is_view
+        place = self.place(noted.call.place)._replace(run=noted.run)
         return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers)
 
     def rows(
@@ -88,26 +88,28 @@ class Lines:
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assigned: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
         node = tensor.grad_fn if row.grad_fn else None
-        noted = self.trace.of_node(node) if node is not None else None
-        made = noted.made if noted else self.trace.made_by(tensor)
+        noted = self.trace.record_of(node) if node is not None else None
+        call = noted.call if noted else self.trace.call_of(tensor)
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
-        if made is None or is_of_a_layer:  # a layer makes its parameters itself
+        if call is None or is_of_a_layer:  # a layer makes its parameters itself
             return row._replace(place=self.named(assigned.get(row.name.partition("[")[0].partition(".")[0])))
-        source = names.get(id(made.source()), "") if made.source is not None else ""
+        source = names.get(id(call.source()), "") if call.source is not None else ""
         broken = (
-            GraphBreak(self.place(made.at), made.by, made.lost, source) if made.lost and made.at is not None else None
+            GraphBreak(self.place(call.broken_at), call.broken_by, call.reason, source)
+            if call.reason and call.broken_at is not None
+            else None
         )
-        is_written = made.writes and noted is not None
-        return row._replace(place=self.place(made.where), is_written=is_written, broken=broken)
+        is_written = call.writes and noted is not None
+        return row._replace(place=self.place(call.place), is_written=is_written, broken=broken)
 
     def with_history(self, row: TensorRow, tensor: Any) -> TensorRow:
         """Return the row with what has become of the tensor's gradient, and where the program asked for one."""
         trace = self.trace
         at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
-        cured, by_hand = recall(trace.cured, tensor), recall(trace.by_hand, tensor)
+        cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
-            made = trace.made_by(tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
-            cured = cured or (made.where if made is not None else None)
+            call = trace.call_of(tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
+            cured = cured or (call.place if call is not None else None)
         places = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
         cleared, requires_grad_set, autograd_grad = places
         return row._replace(history=History(cleared, was_used, was_early, requires_grad_set, autograd_grad))
@@ -134,17 +136,17 @@ class Lines:
             roots: the tensors that it is of.
             named: the tensors that have a name.
         """
-        noted = [self.trace.of_node(node) for node in nodes]
+        noted = [self.trace.record_of(node) for node in nodes]
         outside = [made for one in noted if one is not None for made in one.outside]
         used = list(
-            {cut for made in [*outside, *map(self.trace.made_by, roots)] if made is not None for cut in made.cuts}
+            {cut for call in [*outside, *map(self.trace.call_of, roots)] if call is not None for cut in call.cuts}
         )
         for cut in used:  # grows while it is read
             used += [one for one in cut.behind if one not in used]
         for cut in self.trace.cuts.values():
             behind = dict.fromkeys(name for name, tensor in named.items() if recall(cut.leaves, tensor))
-            place = self.place(cut.made.at) if cut.made.at is not None else None
-            yield GraphBreak(place, cut.made.by, cut.made.lost, "", tuple(behind), cut in used, cut.is_number)
+            place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
+            yield GraphBreak(place, cut.call.broken_by, cut.call.reason, "", tuple(behind), cut in used, cut.is_number)
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.
@@ -176,7 +178,7 @@ class Lines:
         if last is None:
             return ()
         after = [one for one in self.trace.writes if one.owner is last.owner and saved < one.version <= version]
-        return tuple(dict.fromkeys((self.place(one.where), one.call) for one in after))
+        return tuple(dict.fromkeys((self.place(one.place), one.name) for one in after))
 
 
 def leaves_below(named: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -28,7 +28,7 @@ from gviz.trace.gradients import Gradients, Known, recall, remember
 from gviz.walk import numbers
 
 KEY = "gviz"
-"""Under which a node's ``metadata`` has what was :class:`Noted`."""
+"""Under which a node's ``metadata`` has a :class:`NodeRecord`."""
 
 ENGINE = "gviz.engine"
 
@@ -89,96 +89,96 @@ MOST, LATEST = 10_000, 100
 """Writes in place that are remembered, and numbers made of tensors: the last ones."""
 
 
-class Made(NamedTuple):
+class CallRecord(NamedTuple):
     """The call that made a tensor.
 
     Args:
-        where: the innermost line of the program.
-        call: the function's name.
-        lost: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or
+        place: the innermost line of the program.
+        name: the function's name.
+        reason: why the result is outside the graph though an input was inside: ``detached``, ``no_grad`` or
             ``no derivative``; or ``frozen`` if ``requires_grad = False`` took it out; "" otherwise.
-        at: where that happened: here, or where the tensor was made that this one was made from.
-        by: the name of the call that it happened in.
+        broken_at: where that happened: here, or where the tensor was made that this one was made from.
+        broken_by: the name of the call that it happened in.
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
         cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
         is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
     """
 
-    where: Place
-    call: str
-    lost: str = ""
-    at: Place | None = None
-    by: str = ""
+    place: Place
+    name: str
+    reason: str = ""
+    broken_at: Place | None = None
+    broken_by: str = ""
     source: Any = None
     writes: bool = False
-    cuts: frozenset[Cut] = frozenset()
+    cuts: frozenset[Break] = frozenset()
     is_view: bool = False
 
 
-class Noted(NamedTuple):
+class NodeRecord(NamedTuple):
     """What is kept with an operation.
 
     Args:
-        made: the call that it was recorded in.
+        call: the call that it was recorded in.
         run: which run of a line that was, counted from 1 over the whole program.
         seconds: how long the call took; 0 if that was not measured.
         numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
         outside: what is known of inputs that were cut off from a graph.
     """
 
-    made: Made
+    call: CallRecord
     run: int
     seconds: float
     numbers: Numbers | None
-    outside: tuple[Made, ...] = ()
+    outside: tuple[CallRecord, ...] = ()
 
 
-class Cut:
+class Break:
     """A call in a line that cuts tensors off.
 
     Args:
-        made: what it did the first time.
+        call: what it did the first time.
     """
 
-    __slots__ = ("alone", "behind", "effort", "is_number", "leaves", "made")
+    __slots__ = ("alone", "behind", "call", "effort", "is_number", "leaves")
 
-    def __init__(self, made: Made) -> None:
+    def __init__(self, call: CallRecord) -> None:
         self.alone = frozenset([self])
-        self.made = made._replace(cuts=self.alone)
+        self.call = call._replace(cuts=self.alone)
         self.leaves: Known[bool] = {}  # behind what it took, in all of its runs
-        self.behind: set[Cut] = set()  # earlier ones, of which something came into what it took
+        self.behind: set[Break] = set()  # earlier ones, of which something came into what it took
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
 
-    def takes(self, tensor: Any) -> Made:
+    def takes(self, tensor: Any) -> CallRecord:
         """Note one more tensor that is cut off; return what is known of the result."""
         if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
             nodes = [tensor.grad_fn] if tensor.grad_fn is not None else []
             for node in nodes_below(nodes):
                 if type(node).__name__ == "AccumulateGrad":
                     remember(self.leaves, node.variable, True)
-                elif (noted := Trace.of_node(node)) is not None:
-                    self.behind.update(*(made.cuts for made in noted.outside))
+                elif (node_record := Trace.record_of(node)) is not None:
+                    self.behind.update(*(call.cuts for call in node_record.outside))
             if not nodes:
                 remember(self.leaves, tensor, True)
             self.effort -= len(nodes) + 10
-        return self.made._replace(source=ref(tensor))
+        return self.call._replace(source=ref(tensor))
 
 
 class Write(NamedTuple):
     """A write in place.
 
     Args:
-        where: its line.
-        call: the function's name.
+        place: its line.
+        name: the function's name.
         owner: the tensor that has the memory, weakly: what was written, or what that is a view of.
         shapes: of what was written, and of the owner.
         version: of the memory afterwards.
         makers: the operations that had made the owner before, and now, by their classes; "" for none.
     """
 
-    where: Place
-    call: str
+    place: Place
+    name: str
     owner: Any
     shapes: tuple[tuple[int, ...], ...]
     version: int
@@ -209,16 +209,18 @@ class Trace:
         self.engine, self.columns, self.timed, self.valued = engine, columns, timed, valued
         self.ours: dict[str, bool] = {}
         self.is_ours = is_ours
-        self.made: Known[Made] = {}
+        self.records: Known[CallRecord] = {}
         self.writes: deque[Write] = deque(maxlen=MOST)
-        self.numbers: deque[tuple[Any, Made]] = deque(maxlen=LATEST)
-        self.calls: dict[tuple[int, int, str], tuple[Made, Any]] = {}
+        self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
+        self.calls: dict[tuple[int, int, str], tuple[CallRecord, Any]] = {}
         self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
-        self.cuts: dict[tuple[Place, str, str], Cut] = {}
+        self.cuts: dict[tuple[Place, str, str], Break] = {}
         self.gradients = Gradients(self)
-        self.cured: Known[Place] = {}  # of tensors that were cut off: where they were made to require a gradient
-        self.by_hand: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
-        self.leaving: Made | None = None  # how the tensor that detach_ is called on is cut off
+        self.requires_grad_set: Known[
+            Place
+        ] = {}  # of tensors that were cut off: where they were made to require a gradient
+        self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
+        self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
         self.busy = False
         self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.before: list[tuple[Any, str, Any]] = []
@@ -228,30 +230,30 @@ class Trace:
     def __enter__(self) -> Self:
         """Be told of calls from now on."""
         tensor, function = self.engine.Tensor, self.engine.autograd.Function
-        self.replace(function, "apply", classmethod(self.told(function.apply.__func__, "apply")))
+        self.replace(function, "apply", classmethod(self.recording(function.apply.__func__, "apply")))
         if self.engine.__name__ != ENGINE:
             self.mode = _mode_of_torch(self)
             self.mode.__enter__()
             return self
         layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
-        self.replace(layer, "__call__", self.told(vars(layer)["__call__"], "__call__", outer=True))
+        self.replace(layer, "__call__", self.recording(vars(layer)["__call__"], "__call__", outer=True))
         for name, method in list(vars(tensor).items()):
             is_public = name[0] != "_" and name not in MAKE_NONE
             if isinstance(method, FunctionType) and (is_public or name in OPERATORS or name in NUMBERS):
-                self.replace(tensor, name, self.told(method, name))
+                self.replace(tensor, name, self.recording(method, name))
         optimizer = import_module(f"{ENGINE}.optim").Optimizer
-        self.replace(optimizer, "step", self.told_of_steps(optimizer.step))
+        self.replace(optimizer, "step", self.recording_steps(optimizer.step))
         data, flag = tensor.data, tensor.requires_grad
-        self.replace(tensor, "data", property(self.told(data.fget, "data"), data.fset))
-        self.replace(tensor, "requires_grad", property(flag.fget, self.told(flag.fset, "requires_grad_")))
-        self.replace(self.engine.autograd, "grad", self.told(self.engine.autograd.grad, "grad"))
+        self.replace(tensor, "data", property(self.recording(data.fget, "data"), data.fset))
+        self.replace(tensor, "requires_grad", property(flag.fget, self.recording(flag.fset, "requires_grad_")))
+        self.replace(self.engine.autograd, "grad", self.recording(self.engine.autograd.grad, "grad"))
         if self.valued:
-            self.replace(tensor, "grad", self.told_of_gradients(tensor.grad))
+            self.replace(tensor, "grad", self.recording_gradients(tensor.grad))
         for space in SPACES:
             home = import_module(f"{ENGINE}{space}")
             for name, function in list(vars(home).items()):
                 if isinstance(function, FunctionType) and name[0] != "_":
-                    self.replace(home, name, self.told(function, name))
+                    self.replace(home, name, self.recording(function, name))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -276,9 +278,9 @@ class Trace:
         self.before.append((owner, name, vars(owner)[name]))
         setattr(owner, name, function)
 
-    def told(self, function: Any, name: str, *, outer: bool = False) -> Any:
+    def recording(self, function: Any, name: str, *, outer: bool = False) -> Any:
         """Return a function that tells of its calls; within one that is ``outer``, those inside are told of first."""
-        is_inner, is_leaving, timed, saw = not outer, name == "detach_", self.timed, self.saw
+        is_inner, is_leaving, timed, record = not outer, name == "detach_", self.timed, self.record
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -291,7 +293,7 @@ class Trace:
                 result = function(*args, **kwargs)
                 self.busy = True
                 given = args if is_inner else (*args[1:], *args[0].parameters())  # of a layer
-                saw(
+                record(
                     name,
                     (*given, *kwargs.values()) if kwargs else given,
                     result,
@@ -303,7 +305,7 @@ class Trace:
 
         return call
 
-    def told_of_steps(self, step: Callable[..., Any]) -> Callable[..., Any]:
+    def recording_steps(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Return the method of optimizers that tells of what it writes."""
 
         @wraps(step)
@@ -311,13 +313,13 @@ class Trace:
             result = step(optimizer, *args, **kwargs)
             if not self.busy:
                 self.busy = True
-                self.saw_step(optimizer)
+                self.record_step(optimizer)
                 self.busy = False
             return result
 
         return told
 
-    def told_of_gradients(self, grad: property) -> property:
+    def recording_gradients(self, grad: property) -> property:
         """Return the property of a tensor's gradient that tells who reads it, and who writes it."""
         get, give, take, gradients = grad.fget, grad.fset, grad.fdel, self.gradients
 
@@ -335,32 +337,32 @@ class Trace:
 
         return property(read, write, write if take else None, grad.__doc__)
 
-    def saw(self, name: str, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
+    def record(self, name: str, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
         """Note what a call has made."""
         if name in ON_ITSELF:
             result = args[0]
         if not isinstance(result, self.tensor):
             if result is not None:
-                self.saw_others(name, args, result, seconds)
+                self.record_others(name, args, result, seconds)
             return
-        made = self.here(name)
-        if made is None:
+        call = self.current_call(name)
+        if call is None:
             return
-        if made.writes:
-            made = self.saw_write(name, result, made, args)
+        if call.writes:
+            call = self.record_write(name, result, call, args)
         if not result.requires_grad:
-            self.saw_outside(name, args, result, made)
+            self.record_outside(name, args, result, call)
         elif (node := result.grad_fn) is not None:
             notes = node.metadata
             if KEY not in notes:
                 value = self.value_of(result) if self.valued else None
-                notes[KEY] = Noted(made, self.run, seconds, value, self.outside(args) if self.cuts else ())
-        elif not made.writes:
-            if name == "requires_grad_" and (before := recall(self.made, result)) is not None and before.lost:
-                remember(self.cured, result, made.where)
-            self.keep(result, self.story(made, args) if made.call in COPIES else made)
+                notes[KEY] = NodeRecord(call, self.run, seconds, value, self.outside(args) if self.cuts else ())
+        elif not call.writes:
+            if name == "requires_grad_" and (before := recall(self.records, result)) is not None and before.reason:
+                remember(self.requires_grad_set, result, call.place)
+            self.keep(result, self.story(call, args) if call.name in COPIES else call)
 
-    def saw_write(self, name: str, result: Any, made: Made, args: tuple[Any, ...]) -> Made:
+    def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
         self.gradients.wrote(result)
         base = result._base  # noqa: SLF001 - PyTorch's own name, as are those below
@@ -371,46 +373,46 @@ class Trace:
             before = node.next_functions[0][0] if node.next_functions else None
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
-        self.writes.append(Write(made.where, name, ref(owner), shapes, version, makers))
+        self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers))
         if node is not None and base is not None and KEY not in node.metadata:
             value = self.value_of(base) if self.valued else None
-            node.metadata[KEY] = Noted(made, self.run, 0.0, value, self.outside(args) if self.cuts else ())
-        return made if base is None else made._replace(is_view=True)
+            node.metadata[KEY] = NodeRecord(call, self.run, 0.0, value, self.outside(args) if self.cuts else ())
+        return call if base is None else call._replace(is_view=True)
 
-    def saw_step(self, optimizer: Any) -> None:
+    def record_step(self, optimizer: Any) -> None:
         """Note that an optimizer of gviz's engine has written its parameters."""
-        made = self.here("step")
+        call = self.current_call("step")
         for group in optimizer.param_groups:
             for one in group["params"]:
-                if one.grad is not None and made is not None:
-                    self.writes.append(Write(made.where, "step", ref(one), (tuple(one.shape),), one._version))  # noqa: SLF001
+                if one.grad is not None and call is not None:
+                    self.writes.append(Write(call.place, "step", ref(one), (tuple(one.shape),), one._version))  # noqa: SLF001
 
     def will_detach(self, tensor: Any) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
-        made = self.here("detach_")
-        has_graph = made is not None and tensor.grad_fn is not None
-        self.leaving = self.cut(made._replace(call="detach_"), tensor, is_number=False) if made and has_graph else None
+        call = self.current_call("detach_")
+        has_graph = call is not None and tensor.grad_fn is not None
+        self.leaving = self.cut(call._replace(name="detach_"), tensor, is_number=False) if call and has_graph else None
 
-    def saw_outside(self, name: str, args: tuple[Any, ...], result: Any, made: Made) -> None:
+    def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""
         if name in SHARES:
             self.gradients.shared(args[0], result)
         if name == "detach_" or (name == "requires_grad_" and args[1:] == (False,)):
             lost = "detached" if name == "detach_" else "frozen"
             cuts = self.leaving.cuts if self.leaving is not None and name == "detach_" else frozenset()
-            self.made.pop(id(result), None)
-            self.keep(result, made._replace(lost=lost, at=made.where, by=name, writes=False, cuts=cuts))
-        elif (before := recall(self.made, result)) is None:
-            self.keep(result, self.story(made, args))
-        elif made.writes and not before.lost and (told := self.story(made, args)).lost:
-            remember(self.made, result, told._replace(where=before.where, call=before.call, writes=False))
+            self.records.pop(id(result), None)
+            self.keep(result, call._replace(reason=lost, broken_at=call.place, broken_by=name, writes=False, cuts=cuts))
+        elif (before := recall(self.records, result)) is None:
+            self.keep(result, self.story(call, args))
+        elif call.writes and not before.reason and (told := self.story(call, args)).reason:
+            remember(self.records, result, told._replace(place=before.place, name=before.name, writes=False))
 
-    def saw_grad(self, args: tuple[Any, ...]) -> None:
+    def record_grad(self, args: tuple[Any, ...]) -> None:
         """Note the tensors whose gradients autograd.grad was asked for."""
-        made = self.here("grad")
+        call = self.current_call("grad")
         for tensor in flat(args[1]):
-            if made is not None and isinstance(tensor, self.tensor):
-                remember(self.by_hand, tensor, made.where)
+            if call is not None and isinstance(tensor, self.tensor):
+                remember(self.autograd_grad, tensor, call.place)
 
     def value_of(self, result: Any) -> Numbers | None:
         """Return the numbers of a small result, and of a large one that is not finite; None for any other."""
@@ -419,68 +421,70 @@ class Trace:
             return None
         return numbers(result, FEW)
 
-    def outside(self, args: tuple[Any, ...]) -> tuple[Made, ...]:
+    def outside(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
-        known = (recall(self.made, one) for value in args for one in items(value))
-        return tuple(each for each in known if each is not None and each.lost)
+        known = (recall(self.records, one) for value in args for one in items(value))
+        return tuple(each for each in known if each is not None and each.reason)
 
-    def saw_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
+    def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
         if name in NUMBERS:
-            made = self.here(name)
-            if made is not None:
-                told = self.story(made, args, is_number=True)
+            call = self.current_call(name)
+            if call is not None:
+                told = self.story(call, args, is_number=True)
                 self.numbers.append((result, told))
                 for cut in told.cuts:
                     cut.is_number = True
         elif isinstance(result, list | tuple):
             if name == "grad":
-                self.saw_grad(args)
+                self.record_grad(args)
             for one in flat(list(result)):
                 if isinstance(one, self.tensor):
-                    self.saw(name, args, one, seconds)
+                    self.record(name, args, one, seconds)
 
-    def keep(self, tensor: Any, made: Made) -> None:
+    def keep(self, tensor: Any, call: CallRecord) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
-        if id(tensor) not in self.made and (made.lost or not made.writes):  # what was written first was made elsewhere
-            remember(self.made, tensor, made)
+        if id(tensor) not in self.records and (
+            call.reason or not call.writes
+        ):  # what was written first was made elsewhere
+            remember(self.records, tensor, call)
 
-    def story(self, made: Made, args: tuple[Any, ...], *, is_number: bool = False) -> Made:
+    def story(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        tensor, known = self.tensor, self.made
-        lost: list[Made] = []
+        tensor, known = self.tensor, self.records
+        lost: list[CallRecord] = []
         for value in args:
             for one in flat(value) if value.__class__ in (list, tuple) else (value,):
                 if not isinstance(one, tensor):
                     continue
                 if one.requires_grad:
-                    lost.append(self.cut(made, one, is_number=is_number))
+                    lost.append(self.cut(call, one, is_number=is_number))
                 elif (
                     (before := known.get(id(one))) is not None
                     and before[0]() is one
-                    and before[1].lost not in ("", "frozen")
+                    and before[1].reason not in ("", "frozen")
                 ):
                     lost.append(before[1])
-        if made.call in COPIES and not lost:
+        if call.name in COPIES and not lost:
             given = {id(one) for value in args[:1] for one in items(value) if not isinstance(one, int)}
-            lost = [told for number, told in self.numbers if id(number) in given and told.lost]
+            lost = [told for number, told in self.numbers if id(number) in given and told.reason]
         if not lost:
-            return made
+            return call
         first = next((one for one in lost if one.cuts), lost[0])
         cuts = first.cuts if len(lost) == 1 else first.cuts.union(*(one.cuts for one in lost))
-        return first._replace(where=made.where, call=made.call, writes=made.writes, cuts=cuts)
+        return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
 
-    def cut(self, made: Made, tensor: Any, *, is_number: bool) -> Made:
+    def cut(self, call: CallRecord, tensor: Any, *, is_number: bool) -> CallRecord:
         """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
-        lost = "detached" if is_number or made.call in DETACHES else "no derivative"
+        lost = "detached" if is_number or call.name in DETACHES else "no derivative"
         lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
-        cut = self.cuts.get((made.where, made.call, lost))
+        cut = self.cuts.get((call.place, call.name, lost))
         if cut is None:
-            made = made._replace(lost=lost, at=made.where, by=made.call)
-            cut = self.cuts[made.where, made.call, lost] = Cut(made)
+            call = call._replace(reason=lost, broken_at=call.place, broken_by=call.name)
+            cut = self.cuts[call.place, call.name, lost] = Break(call)
         return cut.takes(tensor)
 
-    def here(self, name: str) -> Made | None:
+    def current_call(self, name: str) -> CallRecord | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of the program."""
         frame: Any = sys._getframe(3)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         calls = self.calls
@@ -494,17 +498,17 @@ class Trace:
                 column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
                 writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
                 where = Place(self.line_of(code, frame.f_lasti), code.co_filename, column)
-                known = calls[key] = Made(where, name.strip("_"), writes=writes and name not in NO_WRITES), code
+                known = calls[key] = CallRecord(where, name.strip("_"), writes=writes and name not in NO_WRITES), code
                 break
             frame = frame.f_back
         else:
             return None
-        made, last = known[0], self.last
-        now = id(frame), made.where.line, frame.f_lasti
+        call, last = known[0], self.last
+        now = id(frame), call.place.line, frame.f_lasti
         if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
             self.run += 1
         self.last = now
-        return made
+        return call
 
     def line_of(self, code: CodeType, instruction: int) -> int:
         """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""
@@ -523,12 +527,12 @@ class Trace:
         return is_ours
 
     # ---------------------------------------------------------------- telling
-    def made_by(self, tensor: Any) -> Made | None:
+    def call_of(self, tensor: Any) -> CallRecord | None:
         """Return what is known of a tensor outside the graph."""
-        return recall(self.made, tensor)
+        return recall(self.records, tensor)
 
     @staticmethod
-    def of_node(node: Any) -> Noted | None:
+    def record_of(node: Any) -> NodeRecord | None:
         """Return what is known of an operation."""
         return node.metadata.get(KEY)  # type: ignore[no-any-return]
 
@@ -586,7 +590,7 @@ def _mode_of_torch(trace: Trace) -> Any:
             for gradient in args[0] if name == "_foreach_zero_" else ():
                 trace.gradients.wrote(gradient)
             given = (*args, *kwargs.values()) if kwargs else args
-            trace.saw(name, given, result, perf_counter() - start if trace.timed else 0.0)
+            trace.record(name, given, result, perf_counter() - start if trace.timed else 0.0)
             return result
 
     return Mode()

@@ -27,7 +27,7 @@ CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 """How Python, 3.11 to 3.14, comes to a constant index."""
 
 
-class Fate:
+class GradUse:
     """What became of the gradient of a leaf, after the last backward that came to it.
 
     Args:
@@ -57,53 +57,53 @@ class Gradients:
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.backwards = trace, 0
-        self.fates: Known[Fate] = {}  # of leaves
-        self.held: Known[Fate] = {}  # of gradients, and of tensors on their memory
+        self.grad_uses: Known[GradUse] = {}  # of leaves
+        self.held: Known[GradUse] = {}  # of gradients, and of tensors on their memory
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
 
     def passed(self, leaves: Iterable[Any]) -> None:
         """Note a backward that has come to these leaves."""
         self.backwards += 1
         for leaf in leaves:
-            self.fates.pop(id(leaf), None)
+            self.grad_uses.pop(id(leaf), None)
             if leaf.grad is not None:
-                fate = Fate(leaf)
-                remember(self.fates, leaf, fate)
-                remember(self.held, leaf.grad, fate)
+                use = GradUse(leaf)
+                remember(self.grad_uses, leaf, use)
+                remember(self.held, leaf.grad, use)
 
     def got(self, leaf: Any) -> None:
         """Note that somebody reads the gradient of a leaf: the caller's caller; it counts if the program does, to use it."""
-        fate = recall(self.fates, leaf)
-        if fate is not None and not fate.was_read and fate.at is None:
+        use = recall(self.grad_uses, leaf)
+        if use is not None and not use.was_read and use.at is None:
             frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-            fate.was_read = self.trace.is_program(frame.f_code) and self.is_use(frame.f_code, frame.f_lasti)
+            use.was_read = self.trace.is_program(frame.f_code) and self.is_use(frame.f_code, frame.f_lasti)
 
     def given(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
-        fate = recall(self.fates, leaf)
-        if fate is not None and value is not None:
-            remember(self.held, value, fate)
-        if fate is not None:
-            self.look(fate, value)
+        use = recall(self.grad_uses, leaf)
+        if use is not None and value is not None:
+            remember(self.held, value, use)
+        if use is not None:
+            self.look(use, value)
 
     def wrote(self, tensor: Any) -> None:
         """Note a write into a tensor that may be a gradient."""
-        fate = recall(self.held, tensor)
-        if fate is not None:
-            self.look(fate, tensor)
+        use = recall(self.held, tensor)
+        if use is not None:
+            self.look(use, tensor)
 
     def shared(self, tensor: Any, result: Any) -> None:
         """Note a tensor on the memory of another, which may be a gradient."""
-        fate = recall(self.held, tensor)
-        if fate is not None:
-            remember(self.held, result, fate)
+        use = recall(self.held, tensor)
+        if use is not None:
+            remember(self.held, result, use)
 
-    def look(self, fate: Fate, value: Any) -> None:
+    def look(self, use: GradUse, value: Any) -> None:
         """Note whether a gradient is gone now: None, or nothing but zeros."""
         if value is not None and (getattr(value, "is_sparse", False) or bool(value.any())):
-            fate.at = None
-        elif fate.at is None and (made := self.trace.here("grad")) is not None:
-            fate.taken(made.where, self.backwards)
+            use.at = None
+        elif use.at is None and (call := self.trace.current_call("grad")) is not None:
+            use.taken(call.place, self.backwards)
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: more than to see whether it is None, or to empty it."""
@@ -129,10 +129,10 @@ class Gradients:
 
         None if it was not taken away after the last backward that came to the leaf.
         """
-        fate = recall(self.fates, leaf)
-        if fate is None or fate.at is None:
+        use = recall(self.grad_uses, leaf)
+        if use is None or use.at is None:
             return None
-        return fate.at, fate.was_used, fate.number < self.backwards
+        return use.at, use.was_used, use.number < self.backwards
 
 
 def remember(known: Known[T], tensor: Any, what: T) -> None:
