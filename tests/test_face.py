@@ -256,4 +256,4 @@ def test_a_source_may_be_a_path(tmp_path: Path) -> None:
     file.write_text("import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * x\n")
     assert [row.name for row in gviz.read(file).graph.tensors] == ["x", "y"]
     with pytest.raises(TypeError, match="int"):
-        gviz.read(3)  # type: ignore[arg-type]
+        gviz.read(3)

@@ -58,7 +58,7 @@ def inspect(
         )
     is_script = source.kind == "script"
     changes = watch and is_script  # of an expression there are none, and the table says so
-    options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes))
+    options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
     rows = chosen(reading.graph.tensors, only, sort)
     if as_json:

@@ -24,7 +24,7 @@ WORDS = {
 """What a field has to be, in words."""
 
 MOST_BITS = 64
-"""Of a whole number: a longer one is none that a program would have written."""
+"""Of a whole number among the elements or sizes of a tensor: a longer one is none that a program would have written."""
 
 
 # ---------------------------------------------------------------- to JSON
@@ -144,7 +144,7 @@ def of_types(types: tuple[type, ...], *, is_nullable: bool = False) -> Reader:
 
     def read(value: Any, place: str) -> Any:
         number = NOT_FINITE.get(value, value) if float in fitting and isinstance(value, str) else value
-        is_huge = type(number) is int and number.bit_length() > MOST_BITS
+        is_huge = len(types) > 1 and type(number) is int and number.bit_length() > MOST_BITS
         if (
             type(number) not in fitting
             or is_huge
@@ -183,7 +183,8 @@ def many(inner: Reader) -> Reader:
 
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, list | tuple):
-            raise ValueError(f"{place} is {excerpt(repr(value))}, not a list")  # noqa: TRY004 - likewise
+            whole = place if set(place) & set(".[") else f'"{place}"'  # a list of the graph, as it stands in the file
+            raise ValueError(f"{whole} is {excerpt(repr(value))}, not a list")  # noqa: TRY004 - likewise
         return tuple([inner(item, f"{place}[{number}]") for number, item in enumerate(value)])
 
     return read

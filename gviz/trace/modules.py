@@ -182,7 +182,7 @@ def order_of(node: Any) -> int:
     return -1 if type(node).__name__ == "AccumulateGrad" else int(node._sequence_nr())  # noqa: SLF001 - as above
 
 
-def module_names(namespace: Mapping[str, Any], engine: Any) -> dict[int, tuple[str, Any]]:
+def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[str, Any]]:
     """Return the modules that names of a program reach, by their identity: each with its first name, ``net.fc``, and itself."""
     nn = import_module(f"{engine.__name__}.nn")
     todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]

@@ -130,7 +130,9 @@ def test_all_places_are_a_cell_and_a_line_and_have_their_code() -> None:
 
 
 def test_the_changes_of_a_tensor_are_at_cells_and_lines() -> None:
-    changes = ran(*TRAIN, watch="w").changes
+    reading = ran(*TRAIN, watch="w")
+    changes = reading.changes
+    assert [reading.graph.code_at(place) for place, *_ in changes] == ["w = x * 2", "w = w + d", "w = w + d"]
     assert [(place.cell, place.line) for place, *_ in changes] == [(2, 1), (3, 2), (3, 2)]
 
 

@@ -125,7 +125,8 @@ def _execute(
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
     engine = torch_names.load(script.engine)
-    changes = Changes({engine, sys.modules.get(ENGINE, engine)}, options.watch, tell) if options.watch or tell else None
+    libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
+    changes = Changes(libraries, options.watch, tell, most=options.most) if options.watch or tell else None
     stop = RunEnd(options, parsed, script, changes.saw if changes else None)
     main = ModuleType("__main__")
     space = vars(main)
@@ -179,7 +180,6 @@ def _execute(
 
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
-    libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
     call = calls.chosen
     return ScriptResult(
         script,
@@ -315,6 +315,8 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
         names = {**left.then, **left.names}
         hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
+    codes = {place.anywhen: left.script.code_at(place, left.code) for place, *_ in changes if place.cell}
+    graph = replace(graph, codes=(*graph.codes, *codes.items()))
     ran_backward = options.lines and call is not None and call.about.function == "backward"
     return Reading(
         graph,

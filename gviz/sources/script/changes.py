@@ -42,10 +42,18 @@ class Changes:
         libraries: what the script knows as torch.
         name: of the tensor that is watched; "" for all that a name reaches.
         tell: called with each change; None to keep them: the first and the last ones.
+        most: elements of a tensor that are listed.
     """
 
-    def __init__(self, libraries: Iterable[Any], name: str = "", tell: Callable[[Change], None] | None = None) -> None:
-        self.libraries, self.name, self.tell = tuple(libraries), name, tell
+    def __init__(
+        self,
+        libraries: Iterable[Any],
+        name: str = "",
+        tell: Callable[[Change], None] | None = None,
+        *,
+        most: int = FEW_ELEMENTS,
+    ) -> None:
+        self.libraries, self.name, self.tell, self.most = tuple(libraries), name, tell, most
         self.base = name.partition("[")[0].partition(".")[0]
         self.bound: dict[tuple[Any, str], Any] = {}
         self.known: dict[int, tuple[Any, Any, Any]] = {}
@@ -74,8 +82,7 @@ class Changes:
         self.bound[owner, name] = tensor
         is_value = not is_bound or before[0] != now[0]
         if is_value or before[1] != now[1]:
-            most = FEW_ELEMENTS if now[0][-1] is not None else None
-            self.keep(Change(place, tensor_row(name, tensor, most=most), is_value))
+            self.keep(Change(place, tensor_row(name, tensor, most=self.most), is_value))
 
     def keep(self, change: Change) -> None:
         """Tell a change, or keep it."""
