@@ -236,3 +236,28 @@ def test_watch_of_a_name_that_is_not_there_says_what_was_meant(gviz: Program) ->
     gviz("inspect", "net.py", "--watch", "loss", "--sort", "name").assert_refused(
         "--sort is for the table", status=2, files=("net.py",)
     )
+
+
+def test_json_lists_all_elements_of_large_tensors_and_says_what_those_of_a_huge_one_come_to(gviz: Program) -> None:
+    text = "import torch\nw = torch.ones(300, 2, requires_grad=True)\n(w * 2).sum().backward()\nhuge = torch.zeros(1001, 1000)\n"
+    (gviz.folder / "net.py").write_text(f"{text}with torch.no_grad():\n    w -= 1\n")
+    rows = gviz.inspect("net.py")
+    assert (rows["w"]["value"], rows["w"]["grad"]) == ([[0.0, 0.0]] * 300, [[2.0, 2.0]] * 300)
+    assert rows["w"]["at_backward"] == {"value": [[1.0, 1.0]] * 300, "grad": [[2.0, 2.0]] * 300}
+    assert rows["huge"]["grad"] is None
+    assert rows["huge"]["value"] == {
+        "shape": [1001, 1000], "norm": 0.0, "smallest": 0.0, "largest": 0.0, "mean": 0.0, "zeros": 1_001_000, "nans": 0,
+        "infs": 0,
+    }  # fmt: skip
+    changes = gviz("inspect", "net.py", "--watch", "w", "--json").json()["changes"]
+    assert [change["value"] for change in changes] == [[[1.0, 1.0]] * 300] * 2 + [[[0.0, 0.0]] * 300]
+
+
+def test_the_table_has_the_norm_of_a_large_tensor(gviz: Program) -> None:
+    text = "import torch\nw = torch.ones(2500, requires_grad=True)\n(w * 2).sum().backward()\n"
+    (gviz.folder / "net.py").write_text(text)
+    (row,) = [line for line in gviz("inspect", "net.py").out.splitlines() if line.startswith("w ")]
+    assert "  norm 50  " in row
+    assert "  norm 100  " in row
+    lines = gviz("inspect", "net.py", "--watch", "w").out.splitlines()
+    assert [" ".join(line.split()[:4]) for line in lines[1:]] == ["2 norm 50 None", "3 norm 50 norm"]

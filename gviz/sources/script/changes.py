@@ -82,7 +82,9 @@ class Changes:
         self.bound[owner, name] = tensor
         is_value = not is_bound or before[0] != now[0]
         if is_value or before[1] != now[1]:
-            self.keep(Change(place, tensor_row(name, tensor, most=self.most), is_value))
+            is_small = now[0][-1] is not None  # a trace of all tensors reads no numbers of the others
+            most = self.most if is_small or self.tell is None else None
+            self.keep(Change(place, tensor_row(name, tensor, most=most), is_value))
 
     def keep(self, change: Change) -> None:
         """Tell a change, or keep it."""
