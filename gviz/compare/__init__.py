@@ -167,7 +167,7 @@ def difference_of(static: Static, pair: ProgramPair) -> tuple[int, float, int | 
     """Compare the numbers of all runs.
 
     Returns:
-        Their count, the largest difference, the first run that differs, and its first result that does, with both values.
+        Their count, the largest difference, the first run that differs, and which of its results does.
     """
     count, largest, differs, where = 0, 0.0, None, ""
     for number, feed in enumerate(pair.feeds, 1):

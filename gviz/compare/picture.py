@@ -1,4 +1,4 @@
-"""Both forms of a program in one picture: the static graph that is built once, and one of the graphs that are built anew."""
+"""Both forms of a program in one picture: the static graph, and one of the graphs that are built anew."""
 
 from __future__ import annotations
 

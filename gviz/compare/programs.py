@@ -130,7 +130,7 @@ def of_expression(
 
 
 def plan_static(graph: Graph, placeholders: Sequence[Tensor], fetches: Sequence[Tensor | None]) -> Static:
-    """Return a graph with a planned session for some fetches; None, for a derivative that does not exist, stays None."""
+    """Return a graph with a planned session for some fetches; None, for no derivative, stays None."""
     session = Session(graph=graph)
     tensors = [fetch for fetch in fetches if fetch is not None]
 

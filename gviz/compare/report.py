@@ -15,7 +15,10 @@ from gviz.text import aligned
 HOW = (
     "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",
     "Python's garbage collector is on.",
-    "A static run feeds the planned graph; a dynamic run makes the leaves, computes, goes backward and drops its graph.",
+    (
+        "A static run feeds the planned graph; "
+        "a dynamic run makes the leaves, computes, goes backward and drops its graph."
+    ),
     "No time includes reading the expression. To build is to define the graph, its derivatives and the plan.",
 )
 """The way of taking the times."""
@@ -62,8 +65,9 @@ def same(comparison: Comparison) -> str:
     """Return whether the numbers are the same."""
     if comparison.differs is not None:
         return (
-            f"The numbers are NOT the same, first in run {comparison.differs}: {comparison.where}; the relative difference is "
-            f"{comparison.largest:.2g}. TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
+            f"The numbers are NOT the same, first in run {comparison.differs}: {comparison.where}; "
+            f"the relative difference is {comparison.largest:.2g}. "
+            "TensorFlow and PyTorch define a few derivatives differently, as of maximum(a, a)."
         )
     return (
         f"Both give the same numbers: "

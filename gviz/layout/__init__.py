@@ -1,4 +1,4 @@
-"""Where boxes go: the one home of Graphviz, in this process or as the system's ``dot``, and of the fonts it draws with."""
+"""Where boxes go: the home of Graphviz, in this process or as the system's ``dot``, and of the fonts it draws with."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _breakdown(status: int, errors: str) -> DrawingError:
 
 
 def draw_for_parent() -> None:
-    """Draw the DOT of standard input to standard output; the words after the program's name say in which format and how."""
+    """Draw the DOT of standard input to standard output; the words after the program's name say how."""
     output, program, wide = sys.argv[1:]
     _die_with_parent()
     picture = draw_here(sys.stdin.buffer.read(), output, program, wide=bool(wide))

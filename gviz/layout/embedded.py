@@ -153,7 +153,7 @@ def _load() -> Any:
 
 
 def _load_compiled() -> Any:
-    """Return the compiled module by itself, under its own name, so that the package finds it if it is imported later."""
+    """Return the compiled module by itself, under its own name, by which the package finds it later."""
     from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
 
     package = PathFinder.find_spec("pygraphviz")

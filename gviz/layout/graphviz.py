@@ -88,7 +88,8 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
         except OSError as error:
             if needs_fonts:
                 warnings.warn(
-                    f"the system's fonts cannot be used ({error.strerror}): characters that gviz's font lacks are boxes",
+                    f"the system's fonts cannot be used ({error.strerror}): "
+                    "characters that gviz's font lacks are boxes",
                     RenderWarning,
                     stacklevel=2,
                 )

@@ -73,7 +73,7 @@ def pass_on(lines: list[str]) -> list[str]:
 
 
 def refusal(lines: list[str], engine: str, output: str, otherwise: str = "it does not say why") -> RenderError:
-    """Return the reason why there is no picture, from Graphviz's lines: an engine without the format, else the DOT text.
+    """Return why there is no picture, from Graphviz's lines: an engine without the format, else the DOT text.
 
     >>> [refusal([f'Error: {name}: "foo" not recognized.'], "dot", "foo").what for name in ("Format", "Layout type")]
     ['dot does not make foo', 'Graphviz cannot draw this: Layout type: "foo" not recognized.']

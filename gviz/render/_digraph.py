@@ -84,7 +84,15 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         return write(path, picture)
 
-    def _pipe_lines(self, engine: str, output: str, lines: Iterable[str], *, input_encoding: str, **how: Any) -> bytes:  # noqa: ARG002 the lines are text
+    def _pipe_lines(  # the lines are text
+        self,
+        engine: str,
+        output: str,
+        lines: Iterable[str],
+        *,
+        input_encoding: str,  # noqa: ARG002
+        **how: Any,
+    ) -> bytes:
         """Draw DOT lines; the bytes."""
         return _draw(list(lines), engine, output, **how)
 

@@ -120,7 +120,7 @@ class _Looks(dict[int, str]):
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:
-    """Return attributes as they stand in brackets; words, numbers and HTML-like labels are bare, a plain label never is."""
+    """Return attributes as they stand in brackets; words, numbers and HTML-like labels are bare, plain labels never."""
     written = []
     for key, value in attributes.items():
         is_bare = isinstance(value, Html) or (key != "label" and _WORD.fullmatch(value))

@@ -90,7 +90,8 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
     if options.fit != "none" and len(graph.nodes) > LARGE:
         _warn(
-            f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; --root names a smaller part"
+            f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; "
+            "--root names a smaller part"
         )
         options = replace(options, fit="none")
     if options.fit != "none":
@@ -137,7 +138,8 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     most = html.fitting(title, LONGEST_TITLE)
     if len(title) > most:
         _warn(
-            f"the title has {len(title)} characters, of which {most - 2} have room on the page; --caption has room for more"
+            f"the title has {len(title)} characters, of which {most - 2} have room on the page; "
+            "--caption has room for more"
         )
     title = html.escaped(shorten(title, most, mark=" …"))
     caption = [*picture.caption, *typed]

@@ -12,7 +12,7 @@ IGNORES = tuple(name for name in LOOKS if name != "color_by")  # for which gradi
 
 
 def render(graph: Graph, _options: RenderOptions) -> str:
-    r"""Return the graph as :meth:`gviz.graphs.Graph.to_json` writes it; a lone surrogate, which no file holds, as ``\ud800``.
+    r"""Return the graph as :meth:`gviz.graphs.Graph.to_json` writes it; a lone surrogate as ``\ud800``.
 
     >>> from gviz.graphs import Graph
     >>> from gviz.pictures.options import RenderOptions

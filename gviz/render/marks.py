@@ -1,4 +1,4 @@
-"""The remark ``made by gviz`` in a picture, which no viewer shows: the default name ``y.pdf`` replaces such files alone.
+"""The remark ``made by gviz`` in a picture, which no viewer shows: ``y.pdf`` by default replaces such files alone.
 
 Other formats are known by a sign of gviz's, of Graphviz's or of the library that draws them.
 """

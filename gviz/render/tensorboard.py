@@ -1,4 +1,4 @@
-"""The graph as an event file in a folder, which TensorBoard shows: operations, modules as boxes, shapes on the edges."""
+"""The graph as an event file, which TensorBoard shows: operations, modules as boxes, shapes on the edges."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def lengths(shape: Sizes | None) -> list[int | None] | None:
 
 
 def _in_order(graph: Graph) -> list[str]:
-    """Return the ids of the nodes, each behind those that it uses; a cycle, which a saved graph may hold, comes last."""
+    """Return the ids of the nodes, each behind those that it uses; a cycle of a saved graph comes last."""
     return list(dict.fromkeys([*(node.id for node in graph.inputs_first()), *graph.by_id]))
 
 

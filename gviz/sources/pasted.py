@@ -73,7 +73,7 @@ def parse(text: str, file: str, code_file: str = "", cells: Cells | None = None)
 
 
 def _quoting(text: str, error: SyntaxError, *, is_parsed: bool) -> SyntaxError:
-    """Return the error with its line of the text: Python takes that from the file, which may be a notebook or have prompts."""
+    """Return the error with its line of the text: Python takes that from the file, which may have prompts."""
     if is_parsed:  # the compiler had only the tree, and counts bytes
         error.text = text.split("\n")[(error.lineno or 1) - 1]
         raw = error.text.encode()
@@ -90,7 +90,7 @@ def _quoting(text: str, error: SyntaxError, *, is_parsed: bool) -> SyntaxError:
 
 
 def syntax_error(error: SyntaxError, file: str, cells: Cells | None = None) -> SourceError:
-    """Return the error for text that is not Python, with a caret under the place; ``file`` is the name to show for it."""
+    """Return the error for text that is not Python, with a caret under the place; ``file`` is the name to show."""
     text = (error.text or "").rstrip("\n")
     column = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno == error.lineno else len(text)

@@ -1,4 +1,4 @@
-"""A static graph that a source stands for: its picture, its derivatives, its plan; and the graph that a script has left."""
+"""A static graph that a source stands for, or that a script has left: its picture, its derivatives, its plan."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def with_gradients(read: Reading) -> Reading:
 
 
 def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
-    """Return the flat function that a run becomes: of the root with its derivatives, of a script's names, or of all ends.
+    """Return the function that a run becomes: of the root with its derivatives, of a script's names, or of all ends.
 
     Raises:
         SourceError: there is nothing to run.
@@ -123,7 +123,8 @@ def plan_text(read: Reading, roots: Sequence[str] = ()) -> str:
         raise SourceError(str(error)) from None
     return (
         f"# {len(operations)} operations in the graph: "
-        f"{len(plan.operations)} are computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared\n{plan.source}"
+        f"{len(plan.operations)} are computed, {len(plan.folded)} folded into constants, {len(plan.shared)} shared"
+        f"\n{plan.source}"
     )
 
 

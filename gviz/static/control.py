@@ -1,4 +1,6 @@
-"""Loops that are part of the graph: ``tf.while_loop``, with TensorFlow's operations for it; and what loops and branches share.
+"""Loops that are part of the graph, ``tf.while_loop``, and what loops and branches share.
+
+The operations are TensorFlow's.
 
 What is built inside belongs to a :class:`Context`; a tensor from outside comes in through an Enter (loop) or a Switch
 (branch) of its own. Seen from outside, a whole loop or a pair of branches is one unit with inputs and outputs, as an
@@ -34,7 +36,7 @@ class Context:
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
-        """Return a new operation's inputs, brought in unless they are variables; one without inputs waits for the inside."""
+        """Return a new operation's inputs, brought in unless they are variables; without inputs it waits for the inside."""
         if not inputs and self.pivot is not None and self.pivot not in op.control_inputs:
             op.control_inputs.append(self.pivot)
         return tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)
@@ -121,7 +123,7 @@ class Loop(Unit):
     condition: Tensor
 
     def needs(self, wanted: Iterable[int]) -> tuple[list[int], list[Tensor]]:
-        """Return the variables that some results need (always the first, which gives the beat) and what comes in for them."""
+        """Return the variables that some results need (the first always, as it gives the beat) and what comes in for them."""
         doors = {inside.op: t for t, inside in self.context.captures.items()}
         place = {op: i for ops in (self.merges, self.switches) for i, op in enumerate(ops)}
         kept, seen = {0, *wanted}, set()
@@ -247,9 +249,9 @@ def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
         )
     if common_dims(dims, result._dims) != dims:
         raise ValueError(
-            f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape {result.shape} after "
-            "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of tf.while_loop "
-            "to specify a less-specific shape."
+            f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape "
+            f"{result.shape} after one iteration. To allow the shape to vary across iterations, use the "
+            "`shape_invariants` argument of tf.while_loop to specify a less-specific shape."
         )
 
 

@@ -88,7 +88,7 @@ def is_array(value: object) -> TypeGuard[Value]:
 
 
 def as_value(value: object, dtype: DType | None) -> Array:
-    """Return a Python value as an array: Python's own numbers are float32 and int32, arrays keep their dtype or are cast.
+    """Return a Python value as an array: Python's numbers are float32 and int32, arrays keep their dtype or are cast.
 
     TypeError for a value that does not fit the dtype, or that no dtype has; ValueError for None and for ragged lists.
     """

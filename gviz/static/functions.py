@@ -30,8 +30,8 @@ from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
 from gviz.static.table import REDUCTIONS
 
 DECLARED = {
-    "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh sigmoid "
-    "log1p expm1 erf reciprocal is_nan",
+    "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh "
+    "sigmoid log1p expm1 erf reciprocal is_nan",
     "x:bool": "logical_not",
     "input": "identity stop_gradient",
     "x y~": "add:AddV2:Add",
@@ -79,7 +79,8 @@ def generate_function(function: str, type: str, spec: str, default: str) -> Call
         is_known = values.keys() <= {*defaults, "name"} and not placed.keys() & worded
         if defaults.keys() - values or not is_known or len(args) > len(defaults) + 1:
             raise TypeError(
-                f"tf.{function}() takes {', '.join(defaults)} and name, got {len(args)} by position and {sorted(kwargs)}"
+                f"tf.{function}() takes {', '.join(defaults)} and name, "
+                f"got {len(args)} by position and {sorted(kwargs)}"
             )
         return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
 
@@ -164,7 +165,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return normally distributed numbers, drawn anew each run (numpy's, not TensorFlow's: the same seed gives others)."""
+    """Return normally distributed numbers, drawn anew each run (numpy's: TensorFlow's seed gives others)."""
     with operation_scope(graph_of(shape), name, "random_normal") as scope:
         size = convert(shape, None, "shape", int32)
         centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
@@ -180,7 +181,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return uniformly distributed numbers, drawn anew each run (numpy's); ValueError for integers without an upper bound."""
+    """Return uniformly distributed numbers, drawn anew each run; ValueError for integers without an upper bound."""
     dtype = as_dtype(dtype)
     if maxval is None and dtype.is_integer:
         raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
@@ -288,8 +289,8 @@ def getitem(self: TensorLike, index: object) -> Tensor:
             rows.append((entry, entry + 1, 1))
         else:
             raise TypeError(
-                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
-                f"valid indices, got {entry!r}"
+                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
+                f"tensors are valid indices, got {entry!r}"
             )
     with operation_scope(x.graph, None, "strided_slice") as scope:
         ends = [convert([row[i] for row in rows], int32, n) for i, n in enumerate(("stack", "stack_1", "stack_2"))]

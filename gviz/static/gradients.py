@@ -250,7 +250,7 @@ class BackLoop(Unit):
 
 
 def copies_of(results: Sequence[Tensor], inside: Context, given: dict[Tensor, Tensor]) -> list[Tensor]:
-    """Return results built again in the context that is open, for tensors of ``inside``; ``given`` stands for some tensors."""
+    """Build results of ``inside`` again in the context that is open; ``given`` stands for some tensors."""
     new = dict(given)
     for unit in units_before(results, lambda t: t in given or t.op.context is not inside):
         name = unit.name.rsplit("/", 1)[-1]

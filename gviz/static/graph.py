@@ -1,8 +1,8 @@
 """The static graph: operations joined by tensors, and nothing computed.
 
 A :class:`Tensor` is one output of an :class:`Operation` and has no value; a :class:`~gviz.static.session.Session`
-computes one when it is asked. All operations are made by :func:`gviz.static.build.add_operation`, under names that the graph
-gives.
+computes one when it is asked. All operations are made by :func:`gviz.static.build.add_operation`, under names that
+the graph gives.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ TensorLike: TypeAlias = "Tensor | HasTensor | ArrayLike | Sequence[TensorLike] |
 
 # ------------------------------------------------------------------ tensors and operations
 EARLY = (
-    "is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when the graph "
-    "runs, or Session.run for the value."
+    "is not allowed. The graph is built before any value is there: use tf.cond or tf.while_loop, which choose when "
+    "the graph runs, or Session.run for the value."
 )
 
 
@@ -112,7 +112,7 @@ class Tensor:
 
 
 class Operation:
-    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters; :func:`gviz.static.build.add_operation` makes it."""
+    """A node of the graph: a type as in ``AddV2``, inputs, fixed parameters."""
 
     run: Callable[..., None]  # session.py has it
 
@@ -174,7 +174,7 @@ class Graph:
         return free
 
     def new_name(self, name: str) -> str:
-        """Return the whole name of an operation or a scope; ``name/`` stands as it is. ValueError if TensorFlow refuses it."""
+        """Return the whole name of an operation or a scope; ``name/`` stands as it is. ValueError for a wrong name."""
         if not isinstance(name, str):
             raise TypeError(f"the name of an operation is a string, not {name!r}")
         if name.endswith("/"):
@@ -186,7 +186,7 @@ class Graph:
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Put a scope in front of all names made inside and give it (``'outer/'``); None is no scope, ``'outer/'`` that one."""
+        """Put a scope in front of all names made inside, and give it (``'outer/'``); None is no scope."""
         before = self.scope
         self.scope = f"{self.new_name(name)}/" if name else ""
         try:
@@ -260,7 +260,7 @@ class Graph:
         return op.outputs[int(index)]
 
     def as_graph_element(self, obj: GraphElement | str, *, allow_operation: bool = True) -> Tensor | Operation:
-        """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError if there is none."""
+        """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError for none."""
         if isinstance(obj, str):
             is_tensors = ":" in obj or not allow_operation
             return self.get_tensor_by_name(obj) if is_tensors else self.get_operation_by_name(obj)

@@ -1,4 +1,4 @@
-"""What operations compute: the functions of the engine's table on arrays, those that it lacks, and their derivatives."""
+"""What operations compute: the engine's functions on arrays, those that it lacks, and their derivatives."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def index_of(kinds: Sequence[object], *ends: Array) -> Index:
 
 
 def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **declared: object) -> Row:
-    """Return a row, declared as the engine's are (``gviz/autograd/row.py``) but for TensorFlow's type in place of the node.
+    """Return a row, declared as the engine's are (``gviz/autograd/row.py``), with TensorFlow's type for the node.
 
     The forward is the engine's if none is given.
     """
@@ -104,8 +104,8 @@ def kernel(key: str, type: str, forward: Callable[..., Any] | None = None, **dec
 
 CHOICE = "(choose(first := {}, grad, none := zeros_like(grad)), choose(first, none, grad))"
 EXTREME = (  # several that are the extreme one share the gradient
-    "(chosen := cast_like(equal(unsqueeze_reduced(result, dim, self, keepdim), self), self)) / sum_dim(chosen, dim, True)"
-    " * unsqueeze_reduced(grad, dim, self, keepdim)"
+    "(chosen := cast_like(equal(unsqueeze_reduced(result, dim, self, keepdim), self), self))"
+    " / sum_dim(chosen, dim, True) * unsqueeze_reduced(grad, dim, self, keepdim)"
 )
 ROW_SUM = "sum_dim(grad{}, -1, True)"
 SHAPED = "shape_like(grad, {})"

@@ -33,7 +33,7 @@ SHARED_SIZE = 1_000
 
 @dataclass(slots=True)
 class PlanLine:
-    """One line of a plan: the name of its result, the call, its operation, the function, names and constants that it uses."""
+    """One line of a plan: the name of its result, the call, its operation, and the function and the names that it uses."""
 
     target: str
     text: str
@@ -49,7 +49,7 @@ class PlanLine:
 
     @property
     def memory(self) -> object:
-        """The shape and dtype of its result; None if the shape is unknown, or if it is a number, which has no memory."""
+        """The shape and dtype of its result; None for an unknown shape, and for a number, which has no memory."""
         dims, dtype = self.op.outputs[0]._dims, self.op.outputs[0].dtype
         return (dims, dtype.name) if dims and None not in dims else None
 
@@ -143,7 +143,7 @@ class Plan:
             WRITERS.get(unit.type if isinstance(unit, Operation) else type(unit), Plan._called)(self, unit)
 
     def _part(self, loop: Loop, result: Operation) -> list[Tensor]:
-        """Note that a loop's result is needed; return what comes in for it. A loop inside another one is computed whole."""
+        """Note that a loop's result is needed; return what comes in for it. An inner loop is computed whole."""
         wanted = self._wanted.setdefault(loop, set())
         place = next(i for i, t in enumerate(loop.outputs) if t.op is result)
         if place in wanted:
@@ -331,7 +331,7 @@ class Plan:
     def _block(
         self, unit: Unit, outputs: Sequence[Tensor], names: Sequence[str], results: Sequence[Tensor]
     ) -> Iterator[None]:
-        """Indent lines, the last of which computes results; nothing of them is there outside, but for the outputs by name."""
+        """Indent lines, the last of which computes results; only the outputs, by name, are there outside."""
         kept = dict(self._names), dict(self._calls), set(self._done)
         self._depth += 1
         yield

@@ -1,4 +1,4 @@
-"""``Session.run``: values for fetches, from feeds and from the variables that live in the session; and ``tf.function``."""
+"""``Session.run``: values for fetches, from feeds and the variables that live in the session; and ``tf.function``."""
 
 from __future__ import annotations
 
@@ -208,9 +208,9 @@ def reader(tensor: Tensor) -> Reader:
             return dtype(value)  # the quick way for a scalar
         if isinstance(value, Tensor):
             raise TypeError(
-                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
-                f"lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to "
-                f"the argument `feed_dict` with key {tensor}."
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
+                "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
+                f"{value} which was passed to the argument `feed_dict` with key {tensor}."
             )
         try:
             array = np.asarray(value, dtype)
@@ -231,13 +231,13 @@ def reader(tensor: Tensor) -> Reader:
 
 # ------------------------------------------------------------------ runs that fail
 def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
-    """Return the error for what went wrong in a plan, with the operation, and TensorFlow's words for the usual reasons."""
+    """Return the error for what went wrong in a plan: the operation, and TensorFlow's words for the usual reasons."""
     frame, line = next((f, n) for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == "<plan>")
     step = next(iter(plan.steps[line - 2 :]), None)  # behind the head; the last line is not a step
     if step is None or not isinstance(step.op, Operation):
         return InvalidArgumentError(str(error))
     op, message = step.op, str(error)
-    values = [eval(name, frame.f_globals, frame.f_locals) for name in step.args]  # noqa: S307 - a name of the plan's own
+    values = [eval(name, frame.f_globals, frame.f_locals) for name in step.args]  # noqa: S307 - the plan's own name
     shapes = [dims_text(np.shape(value)) for value in values]
     if op.type == "Reshape" and "call" not in op.attrs:
         known = constant_value(op.inputs[1])

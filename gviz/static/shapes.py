@@ -42,7 +42,7 @@ class TensorShape:
 
     def num_elements(self) -> int | None:
         """How many elements there are, None where that is unknown."""
-        return math.prod(self.dims) if self.dims is not None and self.is_fully_defined() else None  # type: ignore[arg-type]
+        return None if self.dims is None or None in self.dims else math.prod(n or 0 for n in self.dims)
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
         """Return whether a tensor could have both shapes."""

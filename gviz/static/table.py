@@ -83,8 +83,9 @@ NUMBERS = f"{REALS}, uint8, uint16, uint32, uint64, int8, int16, int32, int64{CO
 FAMILIES = {
     "Log Exp Sqrt Rsqrt Sin Cos Tanh Sigmoid Log1p Expm1 Asin Acos Atan Sinh Cosh Tan Reciprocal": REALS + COMPLEX,
     "Erf Softplus Elu Floor Ceil Rint:round_even": REALS,
-    "Neg Abs:absolute Sign Relu Square BiasAdd:add AddV2:add Sub Mul RealDiv:div Pow:pow_tensor FloorMod:remainder": NUMBERS,
-    "SquaredDifference Maximum Minimum Round:round_even FloorDiv:floor_divide Less LessEqual Greater GreaterEqual": NUMBERS,
+    "Neg Abs:absolute Sign Relu Square BiasAdd:add AddV2:add Sub Mul RealDiv:div Pow:pow_tensor": NUMBERS,
+    "FloorMod:remainder FloorDiv:floor_divide SquaredDifference Maximum Minimum Round:round_even": NUMBERS,
+    "Less LessEqual Greater GreaterEqual": NUMBERS,
     "ZerosLike OnesLike LogicalNot Equal NotEqual LogicalAnd LogicalOr LogicalXor IsNan:isnan": "",
 }
 """Types that are a function of their inputs, with its key if that is another word, and the dtypes that they take."""
@@ -157,7 +158,7 @@ def type_of(op: Operation) -> OpType:
 
 
 def call_of(op: Operation) -> Call:
-    """Return the function that computes an operation, and its arguments; LookupError if nothing computes it by itself."""
+    """Return the function that computes an operation, and its arguments; LookupError if there is none."""
     call = type_of(op).call
     if call is None:
         raise LookupError(f"'{op.name}' (op type: {op.type}) is no call of a function")
@@ -165,13 +166,14 @@ def call_of(op: Operation) -> Call:
 
 
 def infer_outputs(op: Operation) -> list[tuple[DType, Dims]]:
-    """Return dtypes and shapes of an operation's outputs; TypeError or ValueError for dtypes and shapes that don't go."""
+    """Return dtypes and shapes of an operation's outputs; TypeError or ValueError for inputs that do not go."""
     own_type = type_of(op)
     own = op.inputs[0].dtype.base_dtype if op.inputs else DTYPES["float32"]
     if own_type.only and op.inputs and own.name not in own_type.only.split(", "):
         label = "input" if op.type in REDUCTIONS else "x"
         raise TypeError(
-            f"Value passed to parameter '{label}' has DataType {own.name} not in list of allowed values: {own_type.only}"
+            f"Value passed to parameter '{label}' has DataType {own.name} "
+            f"not in list of allowed values: {own_type.only}"
         )
     try:
         if own_type.infer is not None:

@@ -183,7 +183,8 @@ class GradientDescentOptimizer:
         if not changes:
             raise ValueError(
                 f"No gradients provided for any variable, "
-                f"check your graph for ops that do not support gradients, between variables {[str(v) for _, v in pairs]} and the loss."
+                f"check your graph for ops that do not support gradients, between variables "
+                f"{[str(v) for _, v in pairs]} and the loss."
             )
         graph = changes[0][0].graph
         with graph.as_default(), graph.name_scope(name or self._name) as scope:

@@ -36,7 +36,7 @@ _USERS = ("FONTCONFIG_FILE", "FONTCONFIG_PATH", "FONTCONFIG_SYSROOT")
 
 @contextmanager
 def drawing_environment(*, wide: bool) -> Iterator[None]:
-    """Set the environment that Graphviz draws in: our fonts, and a clock in UTC, so that no file shows where it was made.
+    """Set the environment that Graphviz draws in: our fonts, and a clock in UTC, which shows no place.
 
     It ends with the block; the user's child processes never see it.
 

@@ -80,7 +80,7 @@ def answer_to(error: Exception, source: ExpressionText) -> SourceError:
 
 
 def refuse_glued(program: Program) -> None:
-    """Refuse a name without a value that consists of names that have one, or of a function and one: ``wx``, ``sinx``."""
+    """Refuse a name without a value that consists of names with one, or of a function and one: ``wx``, ``sinx``."""
     known = dict.fromkeys(program.assigned) | dict(program.source.given)
     for free, node in program.free.items():
         parts = as_product(free, known)
@@ -137,7 +137,7 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
 
 
 def _too_deep(source: ExpressionText) -> SourceError:
-    """Return the answer to a source that is nested, or chained, beyond what the parser takes; it marks the longest line."""
+    """Return the answer to a source that is nested beyond what the parser takes; it marks the longest line."""
     line = max(range(len(source.lines)), key=lambda number: len(source.lines[number]))
     return SourceError(
         "the expression is too long or too deeply nested to be read in one piece",
@@ -353,7 +353,7 @@ def _named(name: str, program: Program) -> tuple[str, str]:
 
 
 def _module(function: ast.expr, program: Program) -> ast.expr | None:
-    """Return the class where ``nn.Linear``, ``torch.nn.Linear(2, 3)`` or ``Linear(2, 3)`` is called; None for anything else."""
+    """Return the class where ``nn.Linear``, ``torch.nn.Linear(2, 3)`` or ``Linear(2, 3)`` is called; else None."""
     node = function.func if isinstance(function, ast.Call) else function
     match node:
         case ast.Attribute(value=ast.Name("nn") | ast.Attribute(attr="nn"), attr=name):

@@ -31,8 +31,8 @@ OWN_FUNCTIONS = word_set("detach")
 
 RANDOM = word_set(
     """
-    bernoulli dropout dropout1d dropout2d dropout3d gumbel_softmax multinomial normal rand rand_like randint randint_like randn
-    randn_like randperm rrelu
+    bernoulli dropout dropout1d dropout2d dropout3d gumbel_softmax multinomial normal rand rand_like randint randint_like
+    randn randn_like randperm rrelu
     """
 )
 """Functions that draw random numbers: always those of ``manual_seed(0)``, so that a picture comes out the same
@@ -84,7 +84,7 @@ def functions(*, of_nn: bool = True) -> frozenset[str]:
 
 
 def is_function(name: str) -> bool:
-    """Return whether an expression may call a function of that name; ``nn`` is loaded only for a name of none so far."""
+    """Return whether an expression may call a function of that name; ``nn`` is loaded only for an unknown one."""
     return name in functions(of_nn=False) or name in functions()
 
 

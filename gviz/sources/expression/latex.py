@@ -21,7 +21,8 @@ SIGNS = {
 
 GREEK = word_set(
     """
-    alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi rho tau upsilon phi varphi chi psi omega
+    alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi rho tau upsilon phi varphi chi
+    psi omega
     """
 )
 COMMAND = r"\\([a-zA-Z]+|.)"
@@ -90,7 +91,7 @@ def known_commands() -> frozenset[str]:
 
 
 def wrong_brace(text: str) -> re.Match[str] | None:
-    r"""Return the first brace of a LaTeX that closes nothing, or the last one that is not closed; None if there is none.
+    r"""Return the first brace of a LaTeX that closes nothing, or the last one that is not closed; None for none.
 
     >>> wrong_brace(r"\frac{1}{x").start(), wrong_brace(r"\frac{1}{\{x}")
     (8, None)

@@ -34,8 +34,8 @@ MATRICES = word_set("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANS
 
 PRODUCTS = word_set(
     """
-    outer ger kron tensordot inner bilinear meshgrid cartesian_prod pad conv1d conv2d repeat tile unfold index_select embedding
-    embedding_bag interpolate multinomial one_hot repeat_interleave bincount einsum
+    outer ger kron tensordot inner bilinear meshgrid cartesian_prod pad conv1d conv2d repeat tile unfold index_select
+    embedding embedding_bag interpolate multinomial one_hot repeat_interleave bincount einsum
     """
 )
 """Functions that may put every element with every other one, as often as their numbers say."""
@@ -68,7 +68,7 @@ class Budget:
         self._refuse_above(most_elements(name, args, kwargs))
 
     def counted(self, result: object) -> object:
-        """Return a result that was made, and count its elements. SourceError: there are too many of them, or of digits."""
+        """Return a result, and count its elements. SourceError: there are too many of them, or of digits."""
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise _too_large(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
         size = sum(int(value.numel()) for value in flat_values([result]) if isinstance(value, Tensor))
@@ -97,7 +97,7 @@ def _too_large(size: str) -> SourceError:
     return SourceError(f"too large: {size}", hint="take a smaller one; gviz draws for people to read")
 
 
-def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> float:  # noqa: PLR0911 - a rule for each kind
+def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> float:  # noqa: PLR0911 - many rules
     """Return at most how many elements a call makes. A view of a tensor makes none, and is counted afterwards.
 
     >>> most_elements("ones", [1000, 1000], {}), most_elements("arange", [0, 1, 0.25], {})
@@ -159,7 +159,7 @@ def _product(numbers: Sequence[float]) -> float:
 
 
 def _together(*shapes: Sequence[int]) -> float:
-    """Return the size that tensors of these shapes have together: of their common shape, or if they have none the sum."""
+    """Return the size that tensors of these shapes have together: of their common shape, else the sum."""
     try:
         return float(math.prod(broadcast_shape(*shapes)))
     except RuntimeError:
@@ -167,7 +167,7 @@ def _together(*shapes: Sequence[int]) -> float:
 
 
 def _picked(shape: Sequence[int], index: Sequence[object]) -> float:
-    """Return the size of a part: lists and tensors pick as often as they have elements; slices and masks only leave out."""
+    """Return the size of a part: lists and tensors pick once for each element, slices and masks only leave out."""
     picked, kept = 1.0, float(math.prod(shape))
     for item, side in zip((item for item in index if item is not None and item is not ...), shape, strict=False):
         count = len([*flat_values(item)]) if isinstance(item, list) else item.numel() if isinstance(item, Tensor) else 0

@@ -30,7 +30,7 @@ MAX_FOLDED = 24
 
 
 class Names:
-    """Names the tensors of a program while it runs, in the order of first assignment: it is the hook of the compiled code.
+    """Names the tensors of a program while it runs, in the order of first assignment: the hook of the compiled code.
 
     Args:
         program: the expression, looked through.
@@ -135,7 +135,7 @@ class Names:
         return {**{name: text for name, text in texts.items() if text}, **self.expressions}
 
     def assign(self, name: str, value: object) -> None:
-        """Note that the program gives a name to a tensor, or to a tuple of tensors, whose parts are named by their places.
+        """Note that the program gives a name to a tensor, or to a tuple, whose parts are named by their places.
 
         A name that is assigned again belongs to the later tensor; the earlier one becomes ``x (1st)``.
         """
@@ -181,7 +181,7 @@ def _with(written: Mapping[ast.AST, ast.expr], node: object) -> Any:
 
 
 def tensors_of(value: object, name: str) -> list[tuple[Tensor, str]]:
-    """Return the tensors in a tuple or list, each as it is written: ``m.values`` if it has a field's name, else ``m[0]``."""
+    """Return the tensors in a tuple or list, each as it is written: ``m.values`` for a field, else ``m[0]``."""
     if not isinstance(value, list | tuple):
         return []
     fields = {id(getattr(value, field)): f"{name}.{field}" for field in sorted(FIELDS) if hasattr(value, field)}

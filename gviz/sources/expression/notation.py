@@ -101,7 +101,7 @@ class Token:
 
 
 def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ()) -> str | None:
-    """Return the hint with the source as it should be written, None if gviz itself could not read what it is rewritten to.
+    """Return the hint with the source as it should be written, None if gviz could not read that either.
 
     Args:
         source: what was typed.
@@ -124,7 +124,7 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
 
 
 def is_right(text: str, source: ExpressionText) -> bool:
-    """Return whether an expression can be read, and each name in it is in the source that it is made of, and no function's.
+    """Return whether an expression can be read, and each name in it is in its source, and no function's.
 
     A letter alone, as t, is a name here: the functions that are called so are not meant. A sign of a sum, an index
     alone, and names that are glued together are no names.
@@ -165,7 +165,7 @@ def tokens(code: str) -> list[Token]:
 
 
 def replacement(character: str) -> str | None:
-    """Return how an expression writes a character beyond ASCII: None if it is fine in a name, "" if it must be left out.
+    """Return how an expression writes a character beyond ASCII: None if it is fine in a name, "" to leave it out.
 
     >>> replacement("×"), replacement("（"), replacement("²"), replacement("α")
     ('*', '(', '**2', None)
@@ -232,7 +232,7 @@ def _times(left: str, right: str, given: Mapping[str, object]) -> str:
 
 
 def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str, object] | None = None) -> str:
-    """Return the source as an expression would have it: signs replaced, products and calls written out, brackets closed.
+    """Return the source as an expression has it: signs replaced, products and calls written out, brackets closed.
 
     The result is a suggestion; whoever shows it has to see whether it can be read.
 

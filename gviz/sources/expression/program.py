@@ -226,7 +226,7 @@ class Program:
 
 
 def called_function(node: ast.Call, bound: set[str]) -> str | None:
-    """Return the name of the function that is called, ``log`` for ``log(d)`` and ``torch.log(d)``; None for a method's call."""
+    """Return the name of the function that is called, ``log`` for ``log(d)`` and ``torch.log(d)``; None for a method."""
     if isinstance(node.func, ast.Name):
         return node.func.id if node.func.id not in bound else None
     if isinstance(node.func, ast.Attribute) and (module := module_of(node.func.value, bound)) is not None:

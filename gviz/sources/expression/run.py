@@ -242,7 +242,7 @@ def engine_error(error: BaseException, source: ExpressionText, piece: ast.AST | 
 
 
 def _failed_piece(error: BaseException) -> Any:
-    """Return the place, as syntax has it, of the piece that was computed when an error was raised; None outside a program."""
+    """Return the place, as syntax has it, of the piece that was computed when an error was raised; None for none."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
         trace = trace.tb_next

@@ -31,7 +31,7 @@ def dimensions(value: object) -> int | None:
 
 
 def matrices(code: str, given: Mapping[str, object]) -> str:
-    """Return the text with ``xᵀW`` as ``x.T @ W``, or as ``x @ W`` of a vector, and ``W⁻¹x`` of a matrix as its inverse."""
+    """Return the text with ``xᵀW`` as ``x.T @ W``, or ``x @ W`` of a vector, and ``W⁻¹x`` of a matrix as its inverse."""
 
     def transposed(match: re.Match[str]) -> str:
         dims, follows = dimensions(given.get(match[1])), match[2] is not None
@@ -88,7 +88,7 @@ def sums(code: str, given: Mapping[str, object]) -> str:
 
 
 def _term_end(code: str, start: int) -> int:
-    """Return where the term that starts there ends: before the next plus, minus, comma or closing bracket of its own level."""
+    """Return where a term ends: before the next plus, minus, comma or closing bracket of its own level."""
     depth, before = 0, ""
     for match in PIECE.finditer(code, start):
         text = match.group()

@@ -67,7 +67,7 @@ def normalize_name(name: str) -> str:
 
 
 def find_dtype(name: str | None) -> Any:
-    """Return the engine's dtype of that name, float32 for None; SourceError for another name, or one without gradients."""
+    """Return the engine's dtype of that name, float32 for None; SourceError for none, or one without gradients."""
     plain = (name or "float32").removeprefix("torch.")
     plain = OTHER_DTYPES.get(plain, plain)
     if plain in FLOATING:
@@ -130,7 +130,8 @@ def _computed(source: ExpressionText, dtype: object, budget: Budget) -> Any:
         raise SourceError(
             f"{name} is not a value",
             place=source.place(place),
-            hint="write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), or ones(3,3), arange(6).reshape(2,3) and the like",
+            hint="write a number (2, -1, 1e-3, 1/3), a list ([[1,2],[3,4]]), "
+            "or ones(3,3), arange(6).reshape(2,3) and the like",
         )
     if isinstance(first.value, ast.Tuple) and source.segment(first)[:1] not in ("(", ""):
         parts, hint = (
