@@ -14,6 +14,7 @@ import pytest
 from gviz import engine
 from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
 from gviz.answers.latex import math, name_of, prose
+from gviz.answers.terminal import Writer
 from gviz.errors import RenderError
 from gviz.sources import SourceOptions
 from gviz.text import display_width
@@ -214,3 +215,13 @@ def test_of_a_tensor_without_elements_the_shape_is_whole() -> None:
     text = explain("y=x.sum()", x=engine.zeros(2, 0, 3)).text()
     assert "  x (2, 0, 3)\n" in text
     assert "(2, 0)" not in text
+
+
+def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than_the_page() -> None:
+    short, long = Writer(Page(width=40)), Writer(Page(width=40))
+    short.equation("dy/dx = ", ["2 * x", "4"])
+    assert short.lines == ["dy/dx = 2 * x = 4"]
+    long.equation("dy/dx = ", ["2 * a_long_name_of_a_tensor", "b_long_name_of_a_tensor", "4" * 80])
+    assert long.lines[:2] == ["dy/dx = 2 * a_long_name_of_a_tensor", "        = b_long_name_of_a_tensor"]
+    assert display_width(long.lines[2]) == 40
+    assert "…" in long.lines[2]

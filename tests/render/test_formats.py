@@ -15,7 +15,7 @@ from program import ROOT
 import gviz.render
 from gviz.errors import RenderError
 from gviz.graphs import Graph
-from gviz.render import FormatRow, find, formats, render
+from gviz.render import FormatRow, find, formats, render, series
 
 
 @pytest.mark.parametrize("suffix", ["pdf", "PDF", "svg", "png", "dot", "gv", "json", "txt", "tree", "terminal"])
@@ -129,3 +129,12 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
     }
     drawn = {name.removeprefix("gviz.pictures.") for name in loaded if name.startswith("gviz.pictures.")}
     assert drawn == {"html", "labels", "look", "options", "page", "repeat", "theme", "views", "views.torchviz"}
+
+
+def test_a_format_for_steps_is_known_by_its_suffix_in_any_case_and_another_one_refused() -> None:
+    assert [series.check(suffix) for suffix in ("PDF", "html", "svg")] == ["pdf", "html", "svg"]
+    with pytest.raises(RenderError, match="'htlm' is not a format for steps") as caught:
+        series.check("htlm")
+    assert str(caught.value.hint).startswith("Did you mean html? ")
+    with pytest.raises(RenderError, match="no suffix"):
+        series.check("")
