@@ -236,6 +236,19 @@ def calls(form: str) -> Iterator[str]:
         yield f"x.{name}"
 
 
+REFUSALS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What a call with arguments of another kind may come to."""
+
+
 def made_by(call: str) -> str | None:
     """Return the class of the node that a call makes; None if it makes none."""
     space: dict[str, Any] = {"torch": engine}
@@ -244,7 +257,7 @@ def made_by(call: str) -> str | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = eval(call, space)  # noqa: S307 - gviz's own text
-    except Exception:  # noqa: BLE001 - a call that is none: whatever its row says of it
+    except REFUSALS:
         return None
     first = made[0] if isinstance(made, tuple | list) and made else made
     node = getattr(first, "grad_fn", None)
