@@ -15,7 +15,7 @@ from gviz.cli import run
 FOLDER = Path(package.__file__).parent
 
 LEFT_OUT = {
-    *("engine", "autograd", "ops", "numbers"),  # rooms that are PyTorch's, and no part of the way
+    *("engine", "autograd", "signatures", "ops", "numbers"),  # rooms that are PyTorch's, and no part of the way
     *("text.py", "errors.py", "files.py", "records.py", "standins.py"),  # helpers that every room has
     "graphs",  # the data themselves
 }
