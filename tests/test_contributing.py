@@ -50,7 +50,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "least"),
     [
-        (["tests/test_house.py", "-k", "lower_floors or floors_are or budget or public_names or long or late"], 280),
+        (["tests/test_house.py", "-k", "lower_floors or floors_are or budget or public_names or long or late"], 200),
         (["tests/ops/test_table.py", "-k", "entr"], 2),
         (["tests/pictures/test_views.py", "-k", "values"], 10),
         (["tests/render/test_formats.py"], 20),

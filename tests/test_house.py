@@ -108,10 +108,10 @@ TOP = "files below gviz/"
 SPARE = 1.03
 """How much larger than a room its new budget is."""
 
-TWICE = 136
+TWICE = 107
 """Public names of functions and classes that stand in two files or more; only ever lowered, to 60."""
 
-LONG_LINES = 604
+LONG_LINES = 415
 """Lines of more than 120 characters outside the table of operations; only ever lowered, to 200."""
 
 CATCHES_ALL = {
