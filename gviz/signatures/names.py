@@ -25,6 +25,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.words import warn_once
 from gviz.signatures.forms import CallForm, FormSignature
+from gviz.signatures.sentences import SENTENCES
 
 NATIVE_FUNCTIONS = frozenset({
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle", "conv1d", "conv2d",
@@ -33,19 +34,19 @@ NATIVE_FUNCTIONS = frozenset({
     "scaled_dot_product_attention", "softplus", "softshrink",
 })  # fmt: skip
 """The functions of nn.functional that are C++ in PyTorch: its parser refuses a wrong call of theirs, not Python."""
+IN_PLACE = "The result is written into the tensor itself."
 DEPRECATED = "This overload of {} is deprecated:\n\t{}\nConsider using one of the following signatures instead:\n\t{}"
 
 
-def sentence(function: Callable[..., Any], call: Any) -> str:
-    """Return a sentence of help on a declared function: its own, or the name of its row, and the row's derivatives."""
-    text = (function.__doc__ or "").partition("\n")[0]
-    if not isinstance(call, Row):
-        return text or f"Compute {call.__name__} out of other operations."
-    own = text or f"Compute {call.key}."
+def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
+    """Return a sentence of help on a declared function: its own, or that of its public name; and the row's derivatives."""
+    key = call.key if isinstance(call, Row) else call.__name__
+    own = (function.__doc__ or "").partition("\n")[0] or SENTENCES.get(name) or SENTENCES.get(key) or f"Compute {key}."
+    if not isinstance(call, Row) or (call.node is not None and not call.texts):
+        return own
     if call.node is None:
         return f"{own} It has no gradient."
-    gradients = "; of ".join([f"{name}: {formula}" for name, formula in call.texts.items()])
-    return f"{own} Gradient of {gradients}." if gradients else own
+    return f"{own} Gradient of {'; of '.join([f'{name}: {formula}' for name, formula in call.texts.items()])}."
 
 
 class Name:
@@ -112,13 +113,13 @@ class Name:
     @cached_property
     def help(self) -> str:
         """A sentence, or several with the parameters that each is about."""
-        if len(self.declared) == 1:
-            return sentence(*self.declared[0])
-        codes = [f.__code__ for f, _ in self.declared]
-        forms = [", ".join(c.co_varnames[: c.co_argcount + c.co_kwonlyargcount]) for c in codes]
-        return "\n".join(
-            f"{self.base}({form}): {sentence(*one)}" for form, one in zip(forms, self.declared, strict=True)
-        )
+        key = self.base.strip("_")
+        sentences = [sentence(key, *declared) for declared in self.declared]
+        if len(sentences) > 1:
+            codes = [function.__code__ for function, _ in self.declared]
+            forms = [", ".join(c.co_varnames[: c.co_argcount + c.co_kwonlyargcount]) for c in codes]
+            sentences = [f"{self.base}({form}): {text}" for form, text in zip(forms, sentences, strict=True)]
+        return "\n".join([*sentences, *[IN_PLACE] * self.writes])
 
     @property
     def writes(self) -> bool:

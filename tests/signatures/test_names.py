@@ -17,6 +17,7 @@ from tested import IS_GVIZ, torch
 from gviz import ops
 from gviz.signatures.arguments import ARG_TYPES, NO_VALUE
 from gviz.signatures.names import NAMES, Name
+from gviz.signatures.sentences import SENTENCES
 
 VALUES = {
     "Tensor": torch.ones(2), "Operand": torch.ones(2), "Tensors": [torch.ones(2)], "int": 0, "Ints": (0,), "Ints1": (1,),
@@ -109,7 +110,8 @@ def test_help_has_a_sentence(spec: str) -> None:
     for function in homes(NAMES[spec]):
         doc = inspect.getdoc(function)
         assert doc is not None
-        for line in doc.splitlines() if len(NAMES[spec].declared) > 1 else [doc]:
+        assert "Compute " not in doc
+        for line in doc.splitlines() if len(NAMES[spec].declared) > 1 or NAMES[spec].writes else [doc]:
             text = line.partition("): ")[2] if line.startswith(f"{NAMES[spec].base}(") else line
             assert text[0].isupper() or text.startswith("``"), text
             assert text.rstrip().endswith((".", ":")), text
@@ -121,11 +123,13 @@ def test_help_has_a_sentence(spec: str) -> None:
 def test_help_is_the_form_of_the_call_and_a_sentence() -> None:
     text = pydoc.render_doc(torch.softmax, renderer=PLAIN)
     assert "softmax(input: torch.Tensor, dim: int, dtype: torch.dtype | None = None, *, out: " in text
-    assert "Compute softmax out of other operations." in text
+    assert "Return the exponentials of elements over their sum along a dim." in text
     assert torch.mul.__doc__ == torch.Tensor.mul.__doc__
-    assert torch.mul.__doc__ == "Compute mul. Gradient of self: grad * other; of other: grad * self."
+    assert torch.mul.__doc__ == (
+        "Return the product of each two elements. Gradient of self: grad * other; of other: grad * self."
+    )
     assert torch.full.__doc__ == "Return one value everywhere; its kind decides the dtype."
-    assert torch.eq.__doc__ == "Compute equal. It has no gradient."
+    assert torch.eq.__doc__ == "Return whether each two elements are equal. It has no gradient."
     assert torch.sum.__doc__.count("sum(self") == len(NAMES["sum"].forms)
 
 
@@ -151,3 +155,8 @@ def test_the_forms_of_a_name_are_not_read_before_somebody_asks() -> None:
     assert "forms" not in vars(NAMES["torch.tril_indices"])
     assert inspect.signature(torch.tril_indices).parameters
     assert "forms" in vars(NAMES["torch.tril_indices"])
+
+
+@pytest.mark.skipif(not IS_GVIZ, reason="PyTorch's help is its own")
+def test_each_sentence_is_about_a_function() -> None:
+    assert not SENTENCES.keys() - {name.base.strip("_") for name in NAMES.values()}
