@@ -80,20 +80,20 @@ BUDGETS = {
     "files below gviz/": 1080,
     "answers": 640,
     "autograd": 1490,
-    "cli": 1370,
-    "compare": 310,
+    "cli": 1380,
+    "compare": 320,
     "engine": 5250,
-    "explain": 1460,
-    "graphs": 510,
-    "layout": 410,
+    "explain": 1450,
+    "graphs": 500,
+    "layout": 420,
     "numbers": 660,
     "ops": 3290,
     "passes": 690,
     "pictures": 2430,
-    "render": 850,
+    "render": 860,
     "signatures": 320,
-    "sources": 3820,
-    "static": 1970,
+    "sources": 3910,
+    "static": 2060,
     "trace": 590,
 }
 """The statements that a room, a folder or file below gviz/, may have at most: today's number and 3% for what somebody adds.
@@ -376,7 +376,7 @@ def test_every_public_name_can_be_had() -> None:
         _ = gviz.nothing
 
 
-UNTYPED = 400
+UNTYPED = 356
 """Parameters of the package that are annotated as ``Any`` and no more: a number that is only lowered."""
 
 
