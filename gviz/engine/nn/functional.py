@@ -2,8 +2,7 @@
 
 Losses are in a file of their own (``loss_functions.py``), and most activations, convolutions and poolings are rows of
 the table that need nothing here. A function is composed of rows as PyTorch composes it; one that is C++ there is marked
-``@native``. Its
-signature is the form of the call (``names.py``): a parameter without an annotation is a tensor.
+``@native``. Its signature is the form of the call (``gviz/signatures``): a parameter without an annotation is a tensor.
 """
 
 from __future__ import annotations
