@@ -25,17 +25,18 @@ function (numpy's names), then those of ``split``, ``swapaxes`` and ``random_``.
 
 
 class Parameter(NamedTuple):
-    """A parameter of a form: its type, whether it takes None, its default, and whether it is given by name only."""
+    """A parameter of a form: its type, whether it takes None, its default, whether it is given by name only, how it is taken."""
 
     name: str
     type: str
     optional: bool
     default: Any
     keyword_only: bool
+    taker: Callable[[object], Any]
 
     def take(self, value: object) -> Any:
         """Return the value as the row takes it, or NO_VALUE."""
-        return None if value is None and self.optional else ARG_TYPES[self.type].take(value)
+        return None if value is None and self.optional else self.taker(value)
 
     def __str__(self) -> str:
         """Return it as PyTorch's messages write it."""
@@ -103,13 +104,24 @@ class CallForm:
             default = NO_VALUE if one.default is one.empty else one.default
             type_name = name or usual_type(call, place, one.name, default)
             keyword_only = one.kind is one.KEYWORD_ONLY
-            self.parameters.append(Parameter(one.name, type_name, bool(none) or default is None, default, keyword_only))
+            self.parameters.append(
+                Parameter(
+                    one.name,
+                    type_name,
+                    bool(none) or default is None,
+                    default,
+                    keyword_only,
+                    ARG_TYPES[type_name].take,
+                )
+            )
         self.places = sum(not parameter.keyword_only for parameter in self.parameters)
         self.min_args = sum(parameter.default is NO_VALUE for parameter in self.parameters)
         self.deprecated = function.__name__.startswith("old_")
         if inplace:
             self.call = switched(call, self.places)
-            self.parameters.insert(self.places, Parameter("inplace", "object", True, False, False))
+            self.parameters.insert(
+                self.places, Parameter("inplace", "object", True, False, False, ARG_TYPES["object"].take)
+            )
             self.places += 1
         self.names = {parameter.name for parameter in self.parameters}
         types = [parameter.type for parameter in self.parameters[: self.places]]
