@@ -18,6 +18,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def written_calls() -> None:
+    """Write the code of a row at its first call, so that tests run it too."""
+    from gviz.engine import fast
+
+    fast.AFTER = 0
+
+
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks | None]:
     """The runner of commands in forks, on Linux; None elsewhere: libraries may not bear to be forked."""

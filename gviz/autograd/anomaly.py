@@ -60,16 +60,16 @@ class set_detect_anomaly:
     """Look for NaN in backward from now on, or in a ``with`` block; without ``check_nan`` only the forward lines are kept."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = STATE.notes, STATE.anomaly
-        others = tuple(note for note in STATE.notes if note is not note_forward)
-        STATE.notes = (*others, note_forward) if mode else others
+        self.before = STATE.node_callbacks, STATE.anomaly
+        others = tuple(note for note in STATE.node_callbacks if note is not note_forward)
+        STATE.node_callbacks = (*others, note_forward) if mode else others
         STATE.anomaly = "" if not mode else "nan" if check_nan else "lines"
 
     def __enter__(self) -> None:
         """The mode was set when this was made."""
 
     def __exit__(self, *_: object) -> None:
-        STATE.notes, STATE.anomaly = self.before
+        STATE.node_callbacks, STATE.anomaly = self.before
 
 
 class detect_anomaly(set_detect_anomaly):

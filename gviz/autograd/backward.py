@@ -20,9 +20,9 @@ import numpy as np
 from gviz.autograd import anomaly
 from gviz.autograd.hooks import after_node, before_node, hooked
 from gviz.autograd.modes import mode
-from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.node import AccumulateGrad, Array, Edge, Node, Output, target_of
 from gviz.autograd.row import TENSORS
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.tensor import Tensor, from_array, recorded_edge
 from gviz.numbers.shapes import check_written
 
 DEEPEST = 30
@@ -40,20 +40,29 @@ class Pass:
         only: run these nodes and those on the way to them, no others.
     """
 
-    def __init__(self, roots: Any, *, keep: bool, create: bool, catch: Any = None, only: Any = None) -> None:
-        self.roots, self.keep, self.create, self.catch, self.only = roots, keep, create, catch, only
+    def __init__(
+        self,
+        roots: list[tuple[Output, Tensor]],
+        *,
+        keep: bool,
+        create: bool,
+        catch: dict[Output, Tensor | None] | None = None,
+        only: list[Node] | None = None,
+    ) -> None:
+        self.roots, self.keep, self.create, self.only = roots, keep, create, only
+        self.catch: Any = catch
 
     def prepare(self) -> None:
         """Count the edges that lead to each node, and find the nodes that have to run, and those to which gradients go."""
-        self.waiting = served(node for (node, _), _ in self.roots)
+        self.dependencies = count_dependencies(node for (node, _), _ in self.roots)
         self.caught = {node for node, _ in self.catch or ()}
         self.needed = self.goals = None
         if self.catch is None and self.only is None:
             return
         self.needed = set(self.only or ())
         self.goals = self.needed | self.caught
-        for node in sorted(self.waiting, key=lambda node: node._seq):
-            if any(edge is not None and edge[0] in self.goals for edge in node._next):
+        for node in sorted(self.dependencies, key=lambda node: node._seq):
+            if any(edge is not None and target_of(edge)[0] in self.goals for edge in node._next):
                 self.needed.add(node)
                 self.goals.add(node)
 
@@ -80,28 +89,28 @@ class Pass:
     def run(self) -> None:
         """Run the nodes below the roots, each once, when all its gradient has arrived."""
         self.prepare()
-        self.pending: dict[Node, list[Any]] = {}
+        self.input_buffers: dict[Node, list[Any]] = {}
         self.ready: list[Any] = []
         self.tie = count().__next__
-        for edge, gradient in self.roots:
-            self.give(edge, gradient)
+        for (node, number), gradient in self.roots:
+            self.accumulate(node, number, gradient)
         for node in dict.fromkeys(node for (node, _), _ in self.roots):
-            if not self.waiting[node]:
+            if not self.dependencies[node]:
                 heappush(self.ready, (-node._seq, self.tie(), node))
-        before = mode.on, mode.enabled, mode.formula, mode.running, mode.notes
-        mode.on = mode.enabled = self.create
+        before = mode.recording, mode.grad_enabled, mode.formula, mode.running, mode.node_callbacks
+        mode.recording = mode.grad_enabled = self.create
         mode.formula, mode.running = False, self
         try:
             with np.errstate(all="ignore"):
                 while self.ready:
                     self.node = node = heappop(self.ready)[2]
-                    self.step(node, self.pending.pop(node))
+                    self.step(node, self.input_buffers.pop(node))
         except BaseException:
             if mode.anomaly:
                 anomaly.warn_of(node)
             raise
         finally:
-            mode.on, mode.enabled, mode.formula, mode.running, mode.notes = before
+            mode.recording, mode.grad_enabled, mode.formula, mode.running, mode.node_callbacks = before
 
     def step(self, node: Node, grads: list[Any]) -> None:
         """Run one node and give its results to the nodes of its inputs."""
@@ -114,9 +123,9 @@ class Pass:
         if node._hooks is not None or isinstance(node, AccumulateGrad):
             grads = before_node(node, grads)
         edges = node._next
-        mask = [edge is not None and (self.goals is None or edge[0] in self.goals) for edge in edges]
+        mask = [edge is not None and (self.goals is None or target_of(edge)[0] in self.goals) for edge in edges]
         outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
-        outs = [None if out is None or edge is None else fitted(out, edge, node) for out, edge in zip(outs, edges)]  # noqa: B905
+        outs = [None if out is None or edge is None else unbroadcast(out, edge, node) for out, edge in zip(outs, edges)]  # noqa: B905
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
         if not self.keep:  # after all that may refuse the gradients, but for anomaly mode
@@ -125,31 +134,30 @@ class Pass:
             anomaly.refuse_nan(node, tuple(outs))
         for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
             if edge is not None:
-                self.give(edge, out)
-                target = edge[0]
-                self.waiting[target] = left = self.waiting[target] - 1
+                target, number = target_of(edge)
+                self.accumulate(target, number, out)
+                self.dependencies[target] = left = self.dependencies[target] - 1
                 if not left:
                     heappush(self.ready, (-target._seq, self.tie(), target))
 
-    def give(self, edge: Any, gradient: Any) -> None:
-        """Add a gradient to those that wait for a node."""
-        node, number = edge
-        slots = self.pending.get(node)
+    def accumulate(self, node: Node, number: int, gradient: Tensor | None) -> None:
+        """Add the gradient of one of its outputs to those that wait for a node."""
+        slots = self.input_buffers.get(node)
         if slots is None:
-            slots = self.pending[node] = [None] * len(node._outputs)
+            slots = self.input_buffers[node] = [None] * len(node._outputs)
         if gradient is not None:
             old = slots[number]
             slots[number] = gradient if old is None else old + gradient
 
 
-def served(roots: Iterable[Node]) -> dict[Any, int]:
+def count_dependencies(roots: Iterable[Node]) -> dict[Any, int]:
     """Return all nodes below the roots, and how many edges lead to each (the list grows while it is walked)."""
     counts = dict.fromkeys(roots, 0)
     todo = list(counts)
     for node in todo:
         for edge in node._next:
             if edge is not None:
-                target = edge[0]
+                target = target_of(edge)[0]
                 if target in counts:
                     counts[target] += 1
                 else:
@@ -158,13 +166,14 @@ def served(roots: Iterable[Node]) -> dict[Any, int]:
     return counts
 
 
-def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
+def unbroadcast(grad: Tensor, edge: Edge, node: Node) -> Tensor:
     """Return a gradient in the shape and dtype of what it is for: broadcasting is undone here, for all operations.
 
     Raises:
         RuntimeError: the shapes do not belong together (a custom Function returned a wrong one).
     """
-    shape, kind = edge[0]._outputs[edge[1]]
+    target, number = target_of(edge)
+    shape, kind = target._outputs[number]
     array = grad._array
     if array.shape != shape:
         got, extra = array.shape, array.ndim - len(shape)
@@ -177,37 +186,38 @@ def fitted(grad: Tensor, edge: Any, node: Node) -> Tensor:
     return grad if array.dtype == kind or kind is None or kind.kind not in "fc" else TENSORS["to_dtype"](grad, kind)
 
 
-def receive(self: Tensor, grads: list[Any]) -> None:
+def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
     """Add a gradient (the only one in the list) to that of this leaf: in place, or (recorded) to a new tensor.
 
     The first is taken as it is if nobody else has it, else copied.
     """
-    rare = self.rare()
-    if self._edge.__class__ is tuple:
+    meta = self.autograd_meta()
+    if recorded_edge(self) is not None:
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if self._edge is not None:
-        free = nobody_has(grads, self._array)
+        free = can_steal(grads, self._array)
         new = grads[0]._array
-        if mode.on:
+        if mode.recording:
             empty = from_array(np.empty_like(self._array), None)
-            rare.grad = TENSORS["copy_into"](empty, grads[0]) if rare.grad is None else rare.grad + grads[0]
-        elif rare.grad is None:
-            check_written(self._array.shape, new.shape)
-            rare.grad = from_array(new if free else copied(new, self._array), None)
+            meta.grad = TENSORS["copy_into"](empty, grads[0]) if meta.grad is None else meta.grad + grads[0]
+        elif meta.grad is None:
+            if new.shape != self._array.shape:
+                check_written(self._array.shape, new.shape)
+            meta.grad = from_array(new if free else copied(new, self._array), None)
         else:
-            check_written(rare.grad._array.shape, new.shape)
-            if not rare.grad._array.flags.writeable or rare.grad._edge is not None:  # a graph may have the array
-                rare.grad._array = rare.grad._array.copy()
-            np.add(rare.grad._array, new, out=rare.grad._array, casting="unsafe")
-            rare.grad.version_cell().count += 1
+            check_written(meta.grad._array.shape, new.shape)
+            if not meta.grad._array.flags.writeable or meta.grad._edge is not None:  # a graph may have the array
+                meta.grad._array = meta.grad._array.copy()
+            np.add(meta.grad._array, new, out=meta.grad._array, casting="unsafe")
+            meta.grad.version_cell().count += 1
     seen = [self]
-    for hook in tuple(rare.post_hooks):  # each is given what the one before it returned; the error comes after the last
+    for hook in tuple(meta.post_hooks):  # each is given what the one before it returned; the error comes after the last
         seen.append(hooked(hook, seen[-1]))
     if any(one is not self for one in seen):
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def nobody_has(grads: list[Any], like: Any) -> bool:
+def can_steal(grads: list[Any], like: Array) -> bool:
     """Return whether the list alone has its tensor and that alone its memory, in which elements lie as in a leaf's array."""
     if getrefcount(grads[0]) != 2 or getrefcount(grads[0]._array) != 2:  # one of the two is the call's
         return False
@@ -215,7 +225,7 @@ def nobody_has(grads: list[Any], like: Any) -> bool:
     return bool(new.flags.owndata and new.flags.c_contiguous and like.flags.c_contiguous and new.dtype == like.dtype)
 
 
-def copied(grad: Any, like: Any) -> Any:
+def copied(grad: Array, like: Array) -> Array:
     """Return a copy of a gradient with the dtype of its leaf, and its strides if they leave no gaps."""
     new = np.empty_like(like)
     new = new if new.strides == like.strides else np.empty(like.shape, like.dtype)
@@ -223,4 +233,4 @@ def copied(grad: Any, like: Any) -> Any:
     return new
 
 
-Tensor.receive = receive
+Tensor.accumulate_grad = accumulate_grad

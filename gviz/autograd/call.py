@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.node import Node, next_seq
+from gviz.autograd.node import Edge, Node, edge_to, next_seq
 from gviz.autograd.row import NUMBERS, TENSORS, Row
-from gviz.autograd.saved import keep
+from gviz.autograd.saved import SavedValue, save
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
@@ -121,13 +121,15 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
         if row.outputs == ("...",)
         else sum(array is None or array.dtype.kind in row.flows for array in shown)
     )
-    node = record(row, args, arrays, flows) if mode.on and (flows or (shown and "?" not in row.flows)) else None
+    node = record(row, args, arrays, flows) if mode.recording and (flows or (shown and "?" not in row.flows)) else None
     tensors: list[Any] = []
     for i, array in enumerate(shown):
         if array is None:  # a derivative that nobody wants
             tensors.append(None)
             continue
-        tensors.append(from_array(array, (node, i) if node is not None and array.dtype.kind in row.flows else None))
+        tensors.append(
+            from_array(array, None if node is None or array.dtype.kind not in row.flows else edge_to(node, i))
+        )
         if row.view:
             mark_view(tensors[-1], args[row.inputs[0]], "multi" if row.outputs else "")
     return row.several(tensors) if row.outputs else tensors[0]
@@ -162,19 +164,19 @@ def record(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) -> No
     node._outputs = tuple([((), None) if array is None else (array.shape, array.dtype) for array in arrays[:flows]])
     node._hooks = None
     node._seq = next_seq()
-    node._kept = saved(row, args, edges, arrays)
-    for note in mode.notes:
+    node._saved = saved(row, args, edges, arrays)
+    for note in mode.node_callbacks:
         note(node)
     return node
 
 
-def saved(row: Row, args: tuple[Any, ...], edges: tuple[Any, ...], arrays: list[Any]) -> list[Any]:
+def saved(row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], arrays: list[Any]) -> list[SavedValue]:
     """Return what a call keeps, in the order of the row's plan."""
-    kept: list[Any] = []
+    kept: list[SavedValue] = []
     for _, source, index, guard in row.plan:
         wanted = guard is None or edges[guard] is not None
         if source == "input":
-            kept.append(keep(args[index]) if wanted else None)
+            kept.append(save(args[index]) if wanted else None)
         elif source == "option":
             kept.append(args[index])
         elif source in ("result", "extra"):
@@ -202,20 +204,20 @@ def fact_of(name: str, value: Any) -> Any:
     )
 
 
-def mark_view(view: Tensor, source: Tensor, origin: str) -> None:
+def mark_view(view: Tensor, source: Tensor, creation_meta: str) -> None:
     """Note that a result shares the memory of an input (if it really does), and with it the version."""
     if view._array.base is None and view._array is not source._array:
         return
-    rare = view.rare()
-    rare.inference = source.is_inference()
-    if rare.inference:  # which has no version, and a view of it is a tensor like any other
+    meta = view.autograd_meta()
+    meta.inference = source.is_inference()
+    if meta.inference:  # which has no version, and a view of it is a tensor like any other
         return
-    rare.base = source._base if source._is_view() else source
+    meta.base = source._base if source._is_view() else source
     view._version_cell = source.version_cell()
-    rare.seen = view._version_cell.count
-    rare.origin = origin or (source._rare.origin if source._rare is not None else "")
-    if not mode.on:
-        rare.origin = "inference" if mode.inference or rare.origin == "inference" else "no_grad"
+    meta.seen = view._version_cell.count
+    meta.creation_meta = creation_meta or (source._meta.creation_meta if source._meta is not None else "")
+    if not mode.recording:
+        meta.creation_meta = "inference" if mode.inference or meta.creation_meta == "inference" else "no_grad"
 
 
 Row.__call__ = call  # type: ignore[method-assign]

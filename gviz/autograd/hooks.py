@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Self
 from weakref import ref
 
-from gviz.autograd.node import AccumulateGrad, Node
-from gviz.autograd.tensor import Tensor, from_array
+from gviz.autograd.node import AccumulateGrad, Edge, Node, target_of
+from gviz.autograd.tensor import Tensor, from_array, recorded_edge
 from gviz.numbers.classes import type_text
 from gviz.numbers.words import type_name
 
@@ -80,9 +80,10 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient."""
     if not self.requires_grad:
         raise RuntimeError(NO_HOOK)
-    if self.is_leaf:
-        return append(self.rare().hooks, hook)
-    node, number = self._edge
+    edge = None if self.is_leaf else recorded_edge(self)
+    if edge is None:
+        return append(self.autograd_meta().hooks, hook)
+    node, number = target_of(edge)
     return append(hooks_of(node).of_tensors.setdefault(number, []), hook)
 
 
@@ -92,25 +93,32 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -
         raise RuntimeError(NO_HOOK)
     if not self.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return append(self.rare().post_hooks, hook)
+    return append(self.autograd_meta().post_hooks, hook)
 
 
 def retain_grad(self: Tensor) -> None:
     """Make this non-leaf keep its gradient; nothing to do for a leaf."""
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._edge.__class__ is tuple and not self.is_leaf and not self.retains_grad:
-        self.rare().retains = True
-        hooks_of(self._edge[0]).retained[self._edge[1]] = ref(self)
+    edge = None if self.is_leaf else recorded_edge(self)
+    if edge is not None and not self.retains_grad:
+        self.autograd_meta().retains = True
+        retain_at(self, edge)
 
 
-def move_edge(tensor: Tensor, edge: Any) -> None:
+def retain_at(tensor: Tensor, edge: Edge) -> None:
+    """Make a tensor retain the gradient that arrives there."""
+    node, number = target_of(edge)
+    hooks_of(node).retained[number] = ref(tensor)
+
+
+def move_edge(tensor: Tensor, edge: Edge) -> None:
     """Give a tensor a new place in the graph; one that retains its gradient retains what arrives there."""
-    old = tensor._edge
     if tensor.retains_grad:
-        if old.__class__ is tuple and old[0]._hooks is not None:
-            old[0]._hooks.retained.pop(old[1], None)
-        hooks_of(edge[0]).retained[edge[1]] = ref(tensor)
+        if (old := recorded_edge(tensor)) is not None:
+            node, number = target_of(old)
+            hooks_of(node).retained.pop(number, None)
+        retain_at(tensor, edge)
     tensor._edge = edge
 
 
@@ -124,8 +132,8 @@ Node.register_prehook = lambda self, hook: append(hooks_of(self).before, hook)  
 # ------------------------------------------------------------------ running
 def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> list[Any]:
     """Return the gradients of a node's outputs after the hooks of its tensors, a leaf's too, and (if it runs) after its own."""
-    rare = node.variable._rare if isinstance(node, AccumulateGrad) and grads[0] is not None else None
-    for hook in () if rare is None else tuple(rare.hooks):
+    meta = node.variable._meta if isinstance(node, AccumulateGrad) and grads[0] is not None else None
+    for hook in () if meta is None else tuple(meta.hooks):
         grads = [hooked(hook, grads[0])]
     hooks = node._hooks
     if hooks is None:
@@ -137,9 +145,9 @@ def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> 
     for number, keeper in hooks.retained.items():
         tensor = keeper()
         if tensor is not None and grads[number] is not None:
-            before, grad = tensor.rare().grad, grads[number]
+            before, grad = tensor.autograd_meta().grad, grads[number]
             own = grad if grad.requires_grad else from_array(grad._array.copy(), None)
-            tensor.rare().grad = own if before is None else before + grad
+            tensor.autograd_meta().grad = own if before is None else before + grad
     for hook in () if tensors_only else tuple(hooks.before):
         grads = list(hooked(hook, tuple(grads)))
     return grads
@@ -172,7 +180,7 @@ def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
     return new
 
 
-def check_hooked(hook: Callable[..., Any], new: Any, old: Any) -> None:
+def check_hooked(hook: Callable[..., Any], new: object, old: Tensor | None) -> None:
     """Refuse a gradient that may not take the place of another."""
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")

@@ -16,7 +16,7 @@ import numpy as np
 from gviz.autograd.modes import mode
 from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import TENSORS
-from gviz.autograd.tensor import Tensor, Version, edge_of, from_array
+from gviz.autograd.tensor import Tensor, Version, edge_of, from_array, recorded_edge
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import INFERENCE_WRITTEN, RESIZED
 from gviz.numbers import dtypes
@@ -33,7 +33,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
     """
     refuse_write(tensor, args)
     array = tensor._array
-    twin = from_array(array.copy("K"), edge_of(tensor) if mode.on else None)
+    twin = from_array(array.copy("K"), edge_of(tensor) if mode.recording else None)
     result = operation(twin, *args)
     values = result._array
     if values.shape != array.shape:
@@ -50,18 +50,18 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation."
         )
-    edge = result._edge if mode.on else None
-    if twin._edge is not None and edge is not None and any(value is twin for value in edge[0]._kept or ()):
+    node = result.grad_fn if mode.recording else None
+    if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
     array[...] = values
     version = written(tensor)
-    if edge.__class__ is tuple:  # the result was recorded
-        type(edge[0]).watch(*edge, version, array)
-        take_place(tensor, edge)
+    if node is not None:  # the result was recorded
+        type(node).watch(node, result.output_nr, version, array)
+        take_place(tensor, result._edge)
     return tensor
 
 
-def refuse_cast(have: Any, want: Any) -> None:
+def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:
     """Refuse to write a result of one dtype into memory of another that cannot hold it: a float is not made an integer."""
     if not dtypes.can_cast(have, want):
         names = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
@@ -78,7 +78,7 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
     if wrong := [value for value in outs if not isinstance(value, Tensor)]:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(wrong[0])}")
     flat = [one for value in (*args, *outs) for one in (value if isinstance(value, list) else [value])]
-    recorded = mode.on and getattr(operation, "node", "") is not None
+    recorded = mode.recording and getattr(operation, "node", "") is not None
     if recorded and any(isinstance(value, Tensor) and value.requires_grad for value in flat):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -119,7 +119,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
     version = written(tensor)
     if result._edge is not None:
         tensor._edge = result._edge
-        tensor.rare().seen = version.count
+        tensor.autograd_meta().seen = version.count
     elif tensor._edge.__class__ is ref:  # a leaf: the node in existing graphs stays as it was
         tensor._edge = ref(AccumulateGrad(tensor))
     return tensor
@@ -138,12 +138,12 @@ def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     """Refuse a tensor that may not be written now; who wants to hear of writing hears of it."""
     if mode.writing is not None:
         mode.writing(tensor)
-    if not mode.on:
+    if not mode.recording:
         return
     wanted = tensor.requires_grad
     if not wanted and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
         return
     if tensor._is_view():
         refuse_view(tensor)
-    if wanted and tensor._edge.__class__ is not tuple:
+    if wanted and recorded_edge(tensor) is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

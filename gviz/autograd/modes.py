@@ -19,26 +19,26 @@ class Mode:
     """The state that decides what an operation records; there is one for the whole process.
 
     Slots:
-        on: whether operations are recorded. In inference mode none are, whatever ``enabled`` is.
-        enabled: what the program has set, and ``torch.is_grad_enabled()`` returns.
+        recording: whether operations are recorded. In inference mode none are, whatever ``grad_enabled`` is.
+        grad_enabled: what the program has set, and ``torch.is_grad_enabled()`` returns.
         inference: whether results are inference tensors.
         formula: whether a derivative is being recorded; then a number in it is PyTorch's scalar overload
         (``MulBackward1``).
         running: the backward pass that is running, None outside of one.
         anomaly: "nan" if backward looks for NaN, "lines" if it only names the forward line of an error, else "".
-        notes: functions that are called with each new node.
+        node_callbacks: functions that are called with each new node.
         writing: a function that is called with each tensor before it is written in place, or None.
     """
 
-    __slots__ = ("anomaly", "enabled", "formula", "inference", "notes", "on", "running", "writing")
+    __slots__ = ("anomaly", "formula", "grad_enabled", "inference", "node_callbacks", "recording", "running", "writing")
 
     def __init__(self) -> None:
-        self.on = self.enabled = True
+        self.recording = self.grad_enabled = True
         self.inference = self.formula = False
         self.running: Any = None
         self.writing: Callable[[Any], None] | None = None
         self.anomaly = ""
-        self.notes: tuple[Callable[[Any], None], ...] = ()
+        self.node_callbacks: tuple[Callable[[Any], None], ...] = ()
 
 
 mode = Mode()
@@ -56,12 +56,12 @@ class GradMode:
     inference: bool | None = None
 
     def __enter__(self) -> None:
-        self.before = mode.on, mode.enabled, mode.inference
+        self.before = mode.recording, mode.grad_enabled, mode.inference
         mode.inference = mode.inference if self.inference is None else self.inference
-        mode.on, mode.enabled = self.on and not mode.inference, self.on
+        mode.recording, mode.grad_enabled = self.on and not mode.inference, self.on
 
     def __exit__(self, *_: object) -> None:
-        mode.on, mode.enabled, mode.inference = self.before
+        mode.recording, mode.grad_enabled, mode.inference = self.before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function so that each call runs in this mode; a generator, between one value and the next.
@@ -144,7 +144,7 @@ class set_grad_enabled(GradMode):
 
 def is_grad_enabled() -> bool:
     """Return whether the grad mode is on."""
-    return mode.enabled
+    return mode.grad_enabled
 
 
 def is_inference_mode_enabled() -> bool:

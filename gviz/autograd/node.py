@@ -1,20 +1,27 @@
 """The nodes of the backward graph: what PyTorch calls a grad_fn.
 
-An *edge* is (node, number of its output). A tensor holds the edge that it came out of, and every node that uses the
-tensor holds the same pair in ``next_functions``. A leaf holds its AccumulateGrad weakly and that holds the leaf
-strongly, so that neither keeps the other alive.
+An *edge* leads to an output of a node: a tensor holds the edge that it came out of, and every node that uses the tensor
+holds the same one. A leaf holds its AccumulateGrad weakly and that holds the leaf strongly, so that neither keeps the
+other alive.
 """
 
 from __future__ import annotations
 
 from itertools import count
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.numbers.dtypes import of
 
-Edge = tuple["Node", int]
+Edge: TypeAlias = "Node | Output"
+"""Where a gradient goes: a node itself stands for its first output, which most nodes have alone."""
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Output: TypeAlias = "tuple[Node, int]"
+"""One output of a node, as ``next_functions`` tells it: the node and the output's number."""
 
 next_seq = count(1).__next__
 """Return the next creation number: a node is always younger than its inputs."""
@@ -32,20 +39,20 @@ class Node:
 
     Slots:
         _next: the edge of each input, None where no gradient is wanted.
-        _kept: what the call saved, in the order of its row's plan.
+        _saved: what the call saved, in the order of its row's plan.
         _seq: creation number.
         _outputs: (shape, dtype) of each output, to which its gradient is brought.
         _hooks: hooks and retained gradients, None for most nodes; ``_notes``: the user's ``metadata``.
     """
 
-    __slots__ = ("_hooks", "_kept", "_next", "_notes", "_outputs", "_seq")
+    __slots__ = ("_hooks", "_next", "_notes", "_outputs", "_saved", "_seq")
     _row: ClassVar[Any] = None
     raw_saved: ClassVar[Any]  # ``node._raw_saved_NAME``: the face of the engine gives it
 
     def __init__(self, edges: tuple[Edge | None, ...], outputs: tuple[Any, ...], kept: Any = ()) -> None:
         self._next = edges
         self._outputs = outputs
-        self._kept = kept
+        self._saved = kept
         self._hooks: Any = None
         self._seq = next_seq()
 
@@ -56,7 +63,7 @@ class Node:
     def release(self) -> None:
         """Drop the saved tensors."""
 
-    def watch(self, number: int, version: Any, array: Any = None) -> Any:
+    def watch(self, number: int, version: Any, array: Array | None = None) -> Any:
         """Note that the memory of that output, now that of ``array``, may be written; return the version that counts it."""
         return version
 
@@ -73,7 +80,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node or None, number of its output) for each input."""
-        return self._next if all(self._next) else tuple(edge or (None, 0) for edge in self._next)  # type: ignore[return-value]
+        return tuple([(None, 0) if edge is None else target_of(edge) for edge in self._next])
 
     def name(self) -> str:
         """Return the class name, with its namespace if PyTorch has written the class by hand."""
@@ -109,6 +116,16 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+def target_of(edge: Edge) -> Output:
+    """Return the output that an edge leads to."""
+    return edge if isinstance(edge, tuple) else (edge, 0)
+
+
+def edge_to(node: Node, number: int) -> Edge:
+    """Return the edge to an output of a node."""
+    return (node, number) if number else node
+
+
 class AccumulateGrad(Node):
     """The node of a leaf: adds what arrives to ``variable.grad``. It runs as soon as its last gradient is there."""
 
@@ -119,7 +136,7 @@ class AccumulateGrad(Node):
         super().__init__((), ((variable._array.shape, variable._array.dtype),))
         self.variable = variable
         self._seq = YOUNGEST
-        for note in mode.notes:
+        for note in mode.node_callbacks:
             note(self)
 
     def __dir__(self) -> list[str]:
@@ -128,11 +145,11 @@ class AccumulateGrad(Node):
     def apply(self, grads: list[Any], mask: list[bool]) -> Any:
         """Add to the leaf's gradient."""
         if grads[0] is not None:
-            self.variable.receive(grads)
+            self.variable.accumulate_grad(grads)
         return ()
 
 
-def short_name(node: Any) -> str:
+def short_name(node: Node) -> str:
     """Return what messages call a node: ``Exp`` for ExpBackward0, ``Pow1`` for PowBackward1."""
     full: str = type(node).name(node)
     name, _, number = full.rpartition("Backward")

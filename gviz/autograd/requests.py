@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gviz.autograd.backward import Pass
-from gviz.autograd.node import Node
+from gviz.autograd.node import Node, Output, target_of
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import CYCLE, ONE_DTYPE
@@ -29,12 +30,19 @@ class GradientEdge(NamedTuple):
 
 
 PLACES = Tensor, GradientEdge
+Place: TypeAlias = Tensor | GradientEdge
+Places: TypeAlias = Place | Sequence[Place]
+Gradients: TypeAlias = Tensor | Sequence[Tensor | None] | None
 
 
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    grad_variables: Any = None, inputs: Any = None,
-) -> None:  # fmt: skip
+    tensors: Places,
+    grad_tensors: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Gradients = None,
+    inputs: Places | None = None,
+) -> None:
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves below them.
 
     Each starts with its gradient of ``grad_tensors`` (by its old name ``grad_variables``), or with a one. Saved tensors
@@ -59,9 +67,16 @@ def backward(
 
 
 def grad(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False,
-) -> Any:  # fmt: skip
+    outputs: Places,
+    inputs: Places | dict[Any, Place],
+    grad_outputs: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
     """The gradients of ``outputs`` with respect to ``inputs``, without touching any ``.grad``; a dict for a dict of inputs.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
@@ -103,7 +118,11 @@ def grad(
 
 
 def tensor_backward(
-    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    self: Tensor,
+    gradient: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Places | None = None,
 ) -> None:
     """Add the gradients of this tensor to the ``.grad`` of the leaves below it; arguments as :func:`backward`."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
@@ -118,7 +137,7 @@ def as_tuple(given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, PLACES) else tuple(given)
 
 
-def inputs_of(inputs: Any, name: str) -> list[Any]:
+def inputs_of(inputs: Places | dict[Any, Place], name: str) -> list[Any]:
     """The inputs for which gradients are wanted. RuntimeError: there are none."""
     wanted = [inputs] if isinstance(inputs, PLACES) else list(inputs.values() if isinstance(inputs, dict) else inputs)
     if not wanted:
@@ -126,8 +145,8 @@ def inputs_of(inputs: Any, name: str) -> list[Any]:
     return wanted
 
 
-def place_of(one: Any) -> tuple[Any, int]:
-    """The edge whose gradient is that of a tensor. RuntimeError: it requires no gradient."""
+def place_of(one: object) -> tuple[Any, int]:
+    """The node and the output whose gradient is that of a tensor. RuntimeError: it requires no gradient."""
     if isinstance(one, GradientEdge):
         return one.node, one.output_nr
     if not isinstance(one, Tensor):
@@ -135,11 +154,11 @@ def place_of(one: Any) -> tuple[Any, int]:
     edge = edge_of(one)
     if edge is None and not one.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return (one, 0) if edge is None else edge
+    return (one, 0) if edge is None else target_of(edge)
 
 
-def roots_of(tensors: Any, given: Any) -> list[tuple[Any, Any]]:
-    """The edges to start from and their gradients.
+def roots_of(tensors: Places, given: Gradients) -> list[tuple[Output, Tensor]]:
+    """The outputs (node, number) to start from and their gradients.
 
     Raises:
         AssertionError: something that is no tensor.
@@ -150,14 +169,16 @@ def roots_of(tensors: Any, given: Any) -> list[tuple[Any, Any]]:
     made = [start(root, one, i) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
     if len(made) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(made)} gradients")
-    edges = [tuple(root[:2]) if isinstance(root, GradientEdge) else edge_of(root) for root in roots]
-    for i, edge in enumerate(edges):
+    outputs = []
+    for i, root in enumerate(roots):
+        edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)
         if edge is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    return list(zip(edges, made, strict=True))
+        outputs.append(target_of(edge))
+    return list(zip(outputs, made, strict=True))
 
 
-def start(root: Any, gradient: Any, position: int) -> Any:
+def start(root: object, gradient: object, position: int) -> Tensor:
     """The gradient to start with: the tensor given, or a one for a tensor of one element."""
     if not isinstance(root, PLACES):
         raise AssertionError("Expected output to be a torch.Tensor")  # noqa: TRY004

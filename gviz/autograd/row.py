@@ -34,7 +34,7 @@ import numpy as np
 
 from gviz.autograd.formulas import bind, formula, inputs_of, parameters, place_of_declaration, positional
 from gviz.autograd.modes import mode
-from gviz.autograd.node import Node
+from gviz.autograd.node import Array, Node, target_of
 from gviz.autograd.saved import GONE, Packed, Saved, unpack
 from gviz.autograd.tensor import Version, from_array
 from gviz.numbers.classes import result_class
@@ -179,6 +179,11 @@ class Row:
         return [self.planned(name) for name in names]
 
     @cached_property
+    def freed(self) -> list[bool]:
+        """For each saved thing whether backward frees it."""
+        return [save.is_tensor for save in self.plan]
+
+    @cached_property
     def numbered(self) -> list[int | None]:
         """For each saved thing the number of the output that it is, None if it is no output."""
         return [save.place if save.source == "result" else None for save in self.plan]
@@ -215,7 +220,9 @@ class Row:
                 if save.is_tensor:
                     body[f"_raw_saved_{save.name}"] = property(operator.methodcaller("raw_saved", place))
         if self.node == "NotImplemented":  # PyTorch gives it the edges that want a gradient, and no others
-            body["next_functions"] = property(lambda node: tuple(edge for edge in node._next if edge is not None))
+            body["next_functions"] = property(
+                lambda node: tuple(target_of(edge) for edge in node._next if edge is not None)
+            )
         return type(str(self.node), (RowNode,), body)
 
     @cached_property
@@ -241,9 +248,9 @@ class RowNode(Node):
         grad = grads if several else grads[0]
         if grad is None or (several and all(one is None for one in grads)):
             return [None] * len(mask)
-        values = [*map(self._value, range(len(self._kept))), tuple(mask)]  # the last one is what MASK means
+        values = [*map(self._value, range(len(self._saved))), tuple(mask)]  # the last one is what MASK means
         results: list[Any] = [None] * len(mask)
-        before, mode.formula = mode.formula, mode.on
+        before, mode.formula = mode.formula, mode.recording
         try:
             for function, places, edges in row.steps:
                 if row.listed:
@@ -258,16 +265,16 @@ class RowNode(Node):
 
     def _value(self, place: int) -> Any:
         """Return a saved thing as a formula takes it; if that is recorded, a number for a tensor has no say in the dtype."""
-        row, value = self._row, self._kept[place]
+        row, value = self._row, self._saved[place]
         value = unpack(self, value, row.numbered[place])
-        if mode.on and row.plan[place].source == "input" and isinstance(value, NUMBERS):
+        if mode.recording and row.plan[place].source == "input" and isinstance(value, NUMBERS):
             value = from_array(np.asarray(value), None)
             value._array = value._array.view(WrappedNumber)
         return value
 
     def _shown(self, place: int) -> Any:
         """Return ``node._saved_NAME``: tensors with their place in the graph, numbers as PyTorch shows them."""
-        save, kept = self._row.plan[place], self._kept[place]
+        save, kept = self._row.plan[place], self._saved[place]
         if kept.__class__ is np.ndarray and save.source == "result":  # the program has it from now on, and may write it
             self.watch(save.place, Version())
         shown = from_array(kept(), None) if callable(kept) else self._value(place)
@@ -275,18 +282,18 @@ class RowNode(Node):
 
     def release(self) -> None:
         """Drop the saved tensors; numbers stay readable, and so does None where nothing was kept, as in PyTorch."""
-        pairs = zip(self._row.plan, self._kept, strict=True)
-        self._kept = [GONE if save.is_tensor and value is not None else value for save, value in pairs]
+        pairs = zip(self._row.freed, self._saved, strict=True)
+        self._saved = [GONE if freed and value is not None else value for freed, value in pairs]
 
-    def watch(self, number: int, version: Version, array: Any = None) -> Version:
+    def watch(self, number: int, version: Version, array: Array | None = None) -> Version:
         """Keep a saved result with its version, unless a hook of the user has packed it; return the version that it has."""
-        kept = list(self._kept)
+        kept = list(self._saved)
         for place, (own, value) in enumerate(zip(self._row.numbered, kept, strict=True)):
             if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
                 kept[place] = Saved(value if array is None else array, version, number)
             elif own == number and value.__class__ is Saved:
                 version = value.version
-        self._kept = kept
+        self._saved = kept
         return version
 
 

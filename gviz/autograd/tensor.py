@@ -1,25 +1,28 @@
 """The tensor: a numpy array with its place in the backward graph.
 
-A tensor has the array; the edge ((node, number of its output); for a leaf that requires a gradient a weak reference to
-its AccumulateGrad; else None); the version of its memory; and the state that only some tensors have (gradient, hooks,
+A tensor has the array; the edge to the output that it is (for a leaf that requires a gradient a weak reference to its
+AccumulateGrad, else None); the version of its memory; and the state that only some tensors have (gradient, hooks,
 base of a view). It knows no operation and no module above: ``hooks.py``, ``backward.py``, ``requests.py``, ``views.py``
 and the face of the engine give it their methods.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
 import numpy as np
 
 from gviz.autograd import words
 from gviz.autograd.modes import mode
-from gviz.autograd.node import AccumulateGrad, Edge, next_seq
+from gviz.autograd.node import AccumulateGrad, Edge, Node, next_seq, target_of
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
 from gviz.numbers.words import warn
+
+TensorEdge: TypeAlias = "Edge | ref[AccumulateGrad] | None"
+"""Where a tensor's gradient goes: to the output that it is, or to a leaf's node; None if nowhere."""
 
 
 class Version:
@@ -31,14 +34,14 @@ class Version:
         self.count = 0
 
 
-class Rare:
+class AutogradMeta:
     """The state that only some tensors have.
 
     Slots:
         grad: the gradient.
         hooks, post_hooks: of a leaf: hooks on its gradient, and those that run after a gradient was added.
         base: the tensor whose memory this view shares.
-        origin: how the view was made, where that forbids writing: "multi", "no_grad", "inference", "function".
+        creation_meta: how the view was made, where that forbids writing: "multi", "no_grad", "inference", "function".
         seen: version of the base at which this view's edge was right.
         detached: creation number at which ``detach_`` took it out of its graph; older nodes must not use it any more.
         accumulator: the edge of a leaf whose requires_grad was set to False.
@@ -49,11 +52,11 @@ class Rare:
     __slots__ = (
         "accumulator",
         "base",
+        "creation_meta",
         "detached",
         "grad",
         "hooks",
         "inference",
-        "origin",
         "post_hooks",
         "retains",
         "seen",
@@ -64,26 +67,26 @@ class Rare:
         self.hooks: list[Any] = []
         self.post_hooks: list[Any] = []
         self.base: Tensor | None = None
-        self.origin = ""
+        self.creation_meta = ""
         self.seen = self.detached = 0
-        self.accumulator: Any = None
+        self.accumulator: TensorEdge = None
         self.retains = self.inference = False
 
 
 class Tensor:
     """A tensor as PyTorch has it, over a numpy array."""
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rare", "_version_cell")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_meta", "_version_cell")
     __array_priority__ = 1000
     __module__ = "torch"
     __hash__ = object.__hash__
     _array: Any
-    _edge: Any
-    _rare: Rare | None
+    _edge: TensorEdge
+    _meta: AutogradMeta | None
     _version_cell: Version | None
     if TYPE_CHECKING:  # the methods that modules above give it
         backward: Any  # requests.py
-        receive: Any  # backward.py
+        accumulate_grad: Any  # backward.py
         refresh: Any  # views.py
         register_hook: Any  # hooks.py, as are the next two
         register_post_accumulate_grad_hook: Any
@@ -97,11 +100,11 @@ class Tensor:
         __getitem__: Any
         __iter__: Any
 
-    def rare(self) -> Rare:
+    def autograd_meta(self) -> AutogradMeta:
         """Return the state that only some tensors have; it is made when it is first asked for."""
-        if self._rare is None:
-            self._rare = Rare()
-        return self._rare
+        if self._meta is None:
+            self._meta = AutogradMeta()
+        return self._meta
 
     # ---------------------------------------------------------------- its place in the graph
     @property
@@ -109,7 +112,7 @@ class Tensor:
         """Whether gradients flow to this tensor, or to the one it is a view of."""
         if self._edge is not None:
             return True
-        base = None if self._rare is None else self._rare.base
+        base = None if self._meta is None else self._meta.base
         return base is not None and base.requires_grad and base._array.dtype == self._array.dtype
 
     @requires_grad.setter
@@ -117,7 +120,7 @@ class Tensor:
         if not isinstance(wanted, bool):
             raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
         edge = self._edge
-        if edge.__class__ is tuple:
+        if recorded_edge(self) is not None:
             raise RuntimeError(words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
         if wanted and self._array.dtype.kind not in "fc":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -125,16 +128,16 @@ class Tensor:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if not wanted:
             if edge is not None:
-                self.rare().accumulator = edge
+                self.autograd_meta().accumulator = edge
             self._edge = None
         elif edge is None:
             if self._array.dtype.kind == "c":
                 raise NotImplementedError(words.COMPLEX)
-            self._edge = None if self._rare is None else self._rare.accumulator
+            self._edge = None if self._meta is None else self._meta.accumulator
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
 
-    def requires_grad_(self, requires_grad: Any = True) -> Tensor:
+    def requires_grad_(self, requires_grad: object = True) -> Tensor:
         """Set :attr:`requires_grad` and return the tensor."""
         if not isinstance(requires_grad, bool):
             wrong = type_text(requires_grad)
@@ -148,30 +151,32 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
-        if self._rare is not None:
+        if self._meta is not None:
             self.refresh()
-        return self._edge.__class__ is not tuple
+        return recorded_edge(self) is None
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Node | None:
         """The node of the operation that made this tensor; None for a leaf."""
-        return None if self.is_leaf else self._edge[0]
+        edge = None if self.is_leaf else recorded_edge(self)
+        return None if edge is None else target_of(edge)[0]
 
     @property
     def output_nr(self) -> int:
         """Which output of :attr:`grad_fn` this is."""
-        return int(self._edge[1]) if self._edge.__class__ is tuple else 0
+        edge = recorded_edge(self)
+        return 0 if edge is None else target_of(edge)[1]
 
     @property
     def retains_grad(self) -> bool:
         """Whether this non-leaf keeps its gradient."""
-        return self._rare is not None and self._rare.retains
+        return self._meta is not None and self._meta.retains
 
     @property
     def grad(self) -> Tensor | None:
         """The gradient, None where there is none (yet); warns on a non-leaf that does not retain it."""
-        grad = None if self._rare is None else self._rare.grad
-        if grad is None and self._edge.__class__ is tuple and not self.retains_grad:
+        grad = None if self._meta is None else self._meta.grad
+        if grad is None and recorded_edge(self) is not None and not self.retains_grad:
             warn(words.NON_LEAF_GRAD)
         return grad
 
@@ -179,8 +184,8 @@ class Tensor:
     def grad(self, grad: Any) -> None:
         if grad is not None:
             refuse_gradient(self, grad)
-        if grad is not None or self._rare is not None:
-            self.rare().grad = grad
+        if grad is not None or self._meta is not None:
+            self.autograd_meta().grad = grad
 
     @grad.deleter
     def grad(self) -> None:
@@ -201,7 +206,7 @@ class Tensor:
         if self.is_leaf:
             self.requires_grad = False
         else:
-            self.rare().detached = next_seq()
+            self.autograd_meta().detached = next_seq()
             self._edge = None
         return self
 
@@ -209,8 +214,8 @@ class Tensor:
     def data(self) -> Tensor:
         """The same memory as a tensor of its own: no graph, no shared version."""
         twin = from_array(self._array, None)
-        if self._rare is not None or twin._rare is not None:
-            twin.rare().inference = self.is_inference()
+        if self._meta is not None or twin._meta is not None:
+            twin.autograd_meta().inference = self.is_inference()
         return twin
 
     @data.setter
@@ -221,8 +226,8 @@ class Tensor:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
             self._edge = ref(AccumulateGrad(self))  # the node in existing graphs stays as it was
-        if self._rare is not None or other._rare is not None:
-            self.rare().inference = other.is_inference()
+        if self._meta is not None or other._meta is not None:
+            self.autograd_meta().inference = other.is_inference()
         self._array = other._array
 
     # ---------------------------------------------------------------- elements
@@ -250,7 +255,7 @@ class Tensor:
     # ---------------------------------------------------------------- memory
     @property
     def _version(self) -> int:
-        if self._rare is not None and self.is_inference():
+        if self._meta is not None and self.is_inference():
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._version_cell is None else self._version_cell.count
 
@@ -258,23 +263,24 @@ class Tensor:
         """Return the version of this tensor's memory; it is made when somebody may write there."""
         if self._version_cell is None:
             self._version_cell = Version()
-            if self._edge.__class__ is tuple:
-                self._version_cell = type(self._edge[0]).watch(*self._edge, self._version_cell)
+            if (edge := recorded_edge(self)) is not None:
+                node, number = target_of(edge)
+                self._version_cell = type(node).watch(node, number, self._version_cell)
         return self._version_cell
 
     def _is_view(self) -> bool:
-        return self._rare is not None and self._rare.base is not None
+        return self._meta is not None and self._meta.base is not None
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self._rare is None else self._rare.base
+        return None if self._meta is None else self._meta.base
 
     def is_inference(self) -> bool:
         """Return whether it was made in inference mode; a view is what its base is."""
-        return self._rare is not None and self._rare.inference
+        return self._meta is not None and self._meta.inference
 
 
-def refuse_gradient(tensor: Tensor, grad: Any) -> None:
+def refuse_gradient(tensor: Tensor, grad: object) -> None:
     """Refuse what cannot be assigned as a tensor's gradient, in PyTorch's words."""
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_text(grad)}")
@@ -287,26 +293,32 @@ def refuse_gradient(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError(words.WRONG_GRAD_SIZE.format(list(grad._array.shape), list(tensor._array.shape)))
 
 
-def from_array(array: Any, edge: Any) -> Tensor:
+def from_array(array: Any, edge: TensorEdge) -> Tensor:
     """Return a tensor around an array (no copy), with its edge."""
     tensor: Tensor = object.__new__(Tensor)
     tensor._array = array if array.__class__ is np.ndarray else np.asarray(array)
     tensor._edge = edge
-    tensor._rare = tensor._version_cell = None
+    tensor._meta = tensor._version_cell = None
     if mode.inference:
-        tensor.rare().inference = True
+        tensor.autograd_meta().inference = True
     return tensor
+
+
+def recorded_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge to the output of an operation that the tensor is; None for a leaf."""
+    edge = tensor._edge
+    return None if isinstance(edge, ref) else edge
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
     """Return the edge to which the tensor's gradient goes, None if it requires none; a leaf's node is made anew if need be."""
-    if tensor._rare is not None and tensor._rare.base is not None:
+    if tensor._meta is not None and tensor._meta.base is not None:
         tensor.refresh()
     edge = tensor._edge
-    if edge.__class__ is not ref:
-        return edge  # type: ignore[no-any-return]
+    if not isinstance(edge, ref):
+        return edge
     node = edge()
     if node is None:
         node = AccumulateGrad(tensor)
         tensor._edge = ref(node)
-    return node, 0
+    return node

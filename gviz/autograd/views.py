@@ -13,36 +13,38 @@ from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.hooks import move_edge
 from gviz.autograd.modes import enable_grad
-from gviz.autograd.node import Node, short_name
+from gviz.autograd.node import Array, Edge, Node, short_name, target_of
 from gviz.autograd.row import TENSORS
-from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.tensor import Tensor, edge_of, from_array, recorded_edge
 from gviz.autograd.words import FREED, VIEW_OF_BLOCK, VIEW_OF_FUNCTION, VIEW_OF_SEVERAL
 from gviz.numbers.shapes import steps_of
 
 
 def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
     """Refuse to write a view that was made in a way that forbids it, or (indirect) that its base was written."""
-    origin, base = view.rare().origin, view._base
-    if not origin:
+    creation_meta, base = view.autograd_meta().creation_meta, view._base
+    if not creation_meta:
         if not indirect and view.requires_grad and base is not None and base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         return
     written = "its base or another view of its base has been" if indirect else "is being"
-    end = {"multi": VIEW_OF_SEVERAL, "function": VIEW_OF_FUNCTION}.get(origin)
-    end = end or VIEW_OF_BLOCK.format("inference_mode" if origin == "inference" else origin)
-    edge = view._edge if view._edge.__class__ is tuple else None
-    name = "" if edge is None else f"Output {edge[1]} of {short_name(edge[0])}"
-    start = "A view was" if edge is None else f"{name} is a view of a view which was"
-    if origin == "inference":
+    end = {"multi": VIEW_OF_SEVERAL, "function": VIEW_OF_FUNCTION}.get(creation_meta)
+    end = end or VIEW_OF_BLOCK.format("inference_mode" if creation_meta == "inference" else creation_meta)
+    edge, name, start = recorded_edge(view), "", "A view was"
+    if edge is not None:
+        node, number = target_of(edge)
+        name = f"Output {number} of {short_name(node)}"
+        start = f"{name} is a view of a view which was"
+    if creation_meta == "inference":
         start += f" created in inference mode and {written} modified inplace in normal mode."
-    elif edge is None or origin == "no_grad":
+    elif edge is None or creation_meta == "no_grad":
         start += f" created in no_grad mode and {written} modified inplace with grad mode enabled."
     else:
         start = f"{name} is a view and {written} modified inplace."
     raise RuntimeError(start + end)
 
 
-def offset(view: Any, base: Any) -> int:
+def offset(view: Array, base: Array) -> int:
     """How many elements of the base's memory lie before a view's first one."""
     places = [one.__array_interface__["data"][0] for one in (view, base)]
     return int(places[0] - places[1]) // int(view.itemsize)
@@ -82,34 +84,34 @@ class CopySlices(Node):
         self.written = None
 
 
-def take_place(tensor: Tensor, edge: Any) -> None:
+def take_place(tensor: Tensor, edge: Edge) -> None:
     """Give a tensor whose memory was written its new place in the graph: for a view it is that of its base."""
     base = tensor._base
     if base is None:
         move_edge(tensor, edge)
         return
-    move_edge(base, (CopySlices(base, tensor, edge[0]), 0))
+    move_edge(base, CopySlices(base, tensor, target_of(edge)[0]))
     tensor.refresh()
 
 
 def refresh(view: Tensor) -> None:
     """Give a view the edge that its base has now, if the memory was written since, unless such views forbid it."""
-    rare, version = view._rare, view._version_cell
-    base = None if rare is None else rare.base
-    if rare is None or base is None or version is None or rare.seen == version.count:
+    meta, version = view._meta, view._version_cell
+    base = None if meta is None else meta.base
+    if meta is None or base is None or version is None or meta.seen == version.count:
         return
-    if base._edge is None and view._edge.__class__ is not tuple:  # in no graph
-        rare.seen = version.count
+    if base._edge is None and recorded_edge(view) is None:  # in no graph
+        meta.seen = version.count
         return
     refuse_view(view, indirect=True)
-    rare.seen = version.count
+    meta.seen = version.count
     source = base.detach().requires_grad_() if base._edge is None else base
     with enable_grad():
         fresh = TENSORS["as_strided"](
             source, view._array.shape, steps_of(view._array), offset(view._array, base._array)
         )
     if source is not base:  # the leaf was a view, and its views have lost their way to it
-        fresh._edge[0]._next = (None,)
+        fresh._edge._next = (None,)
     move_edge(view, fresh._edge)
 
 

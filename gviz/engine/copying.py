@@ -76,8 +76,8 @@ def deep(tensor: Tensor, memo: dict[Any, Any]) -> Any:
     if place not in memo:
         memo[place] = flat.copy()
     twin = memo[id(tensor)] = made({}, memo[place], *rest)
-    if tensor._rare is not None and tensor._rare.grad is not None:
-        twin.rare().grad = copy.deepcopy(tensor._rare.grad, memo)
+    if tensor._meta is not None and tensor._meta.grad is not None:
+        twin.autograd_meta().grad = copy.deepcopy(tensor._meta.grad, memo)
     twin.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
     return twin
 
@@ -87,7 +87,7 @@ def pickled(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
     Not hooks, of which it warns.
     """
-    for hook in (tensor._rare.hooks if tensor._rare is not None else None) or ():
+    for hook in (tensor._meta.hooks if tensor._meta is not None else None) or ():
         warn(UNPICKLED.format(hook.hook))
     flat, *rest = parts(tensor)
     return made, (tensor.__dict__, flat.copy(), *rest)

@@ -290,7 +290,7 @@ def new(cls: type | LegacyType, *data: Any) -> Tensor:
     else:
         array = np.zeros(checked(first if isinstance(first, Shape) else data or (0,), dtype.np), dtype.np)
     tensor: Tensor = object.__new__(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
-    tensor._array, tensor._edge, tensor._rare, tensor._version_cell = array, None, None, None
+    tensor._array, tensor._edge, tensor._meta, tensor._version_cell = array, None, None, None
     return tensor
 
 

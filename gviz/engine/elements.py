@@ -22,7 +22,7 @@ from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn_once
 from gviz.ops.shape import as_strided, permute, transpose
 
-OWN = frozenset({"_array", "_edge", "_rare", "_repr_svg_", "_version_cell", "rare", "refresh", "version_cell"})
+OWN = frozenset({"_array", "_edge", "_meta", "_repr_svg_", "_version_cell", "autograd_meta", "refresh", "version_cell"})
 """The names that tensors have here and not in PyTorch."""
 
 
@@ -136,7 +136,7 @@ class Elements(Tensor):
     def numpy(self, *, force: bool = False) -> Any:
         """Return an array on the same memory; refused if the tensor requires a gradient, unless by ``force``."""
         refuse(
-            not force and mode.on and self.requires_grad,
+            not force and mode.recording and self.requires_grad,
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
         )
         self.version_cell()

@@ -1,270 +1,373 @@
-"""The same rows, faster: hot calls and the plain backward pass, written out for the usual case.
+"""The same rows, faster: calls and derivatives written out for the usual case, and the plain backward pass.
 
 This file lies above the engine, and nothing knows it but one line of ``engine/__init__.py``: ``GVIZ_FAST=0`` leaves it
-out, and every result stays the same. The call of a hot row (:func:`unary`, :func:`binary`) skips the binding of
-arguments and the
-promotion of dtypes if its operands are plain: tensors of one float dtype, or a tensor and a Python number. A backward
-pass without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs the formulas on arrays instead of
-on tensors.
+out, and every result stays the same. A row that is called often gets a function of its own (:func:`call_text`), made
+from what it declares, in place of the one that serves all rows: of tensors of one float dtype, and numbers where it
+takes them; all else is left to the usual way. Its derivatives are written out likewise (:func:`step_text`), and a
+backward pass without hooks, anomaly mode, ``create_graph`` and custom nodes (:func:`run`) runs them on arrays.
 """
 
 from __future__ import annotations
 
+import functools
+import gc
 import operator
+import re
+from collections import Counter
+from types import FunctionType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from gviz.autograd.backward import Pass
+from gviz.autograd.call import fact_of, mark_view, results
 from gviz.autograd.formulas import bind
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.node import AccumulateGrad, next_seq
-from gviz.autograd.row import ARRAYS, ROWS, TENSORS, Row
-from gviz.autograd.saved import GONE, keep as kept_of, unpack
+from gviz.autograd.node import AccumulateGrad, Edge, Node, next_seq, target_of
+from gviz.autograd.row import ARRAYS, TENSORS, Row, Save
+from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.signatures import names
 
 __all__ = ["install"]
 
-HOT: dict[str, Any] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
-    "absolute": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
-    "sigmoid": None, "relu": None,
-}  # fmt: skip
-"""Rows of one or two tensors, which save nothing but constants, their input or result, or each input for the other;
-with the function that the row's forward calls, if it does nothing else."""
+AFTER = 50
+"""The calls of a row in the usual way before its code is written: that takes as long as some hundreds of them."""
+LARGE = 2048
+"""Elements from which a sum in place is quicker than one in new memory."""
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNUSUAL = (
-    ValueError,
-    TypeError,
-    RuntimeWarning,
-    FloatingPointError,
-    MemoryError,
-)  # the usual way says them in PyTorch's words
-LARGE = 2048  # elements from which a sum in place is quicker than one in new memory
-ndarray, new = np.ndarray, object.__new__
+    ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeWarning, TypeError, ValueError,
+)  # fmt: skip
+"""What a call may raise that the usual way says in PyTorch's words."""
+ndarray, asarray = np.ndarray, np.asarray
 
 
 # ------------------------------------------------------------------ calls
-def constants(row: Row) -> tuple[Any, ...]:
-    """Return the options that a row saves, at their defaults."""
-    return tuple(row.defaults[save.place - len(row.parameters)] for save in row.plan if save.source == "option")
+CALL = """
+def call({parameters}):
+    {begin}
+    if mode.node_callbacks:
+        return usual({given})
+    try:
+        {operands}
+        metadata = singles if dtype is SINGLE else METADATA.get(dtype)
+        if metadata is None:
+            return usual({given})
+        {check}
+        data = forward({arrays})
+    except UNUSUAL:
+        return usual({given})
+    if data.__class__ is not ndarray:
+        data = asarray(data)
+    if {unlike}:
+        return results(row, ({every},), data)
+    if not mode.recording:
+        return {unrecorded}
+    {edges}
+    if {edgeless}:
+        return results(row, ({every},), data)
+    node = cls()
+    node._next = {next},
+    node._outputs = metadata[data.shape]
+    node._hooks = None
+    node._seq = next_seq()
+    node._saved = ({kept})
+    result = new(Tensor)
+    result._array = data
+    result._edge = node
+    result._meta = result._version_cell = None
+    {end}
+    return result
+"""
+"""The call of a row with arguments p0, p1 ..., whose operands have arrays a0, a1 ... and edges e0, e1 ... What is not plain
+goes the usual way, or from where it is found out on."""
+
+INPUTS = {
+    "tensor": ("p{0}._array", "p{0}._edge if p{0}._meta is None else edge_of(p{0})"),
+    "number": ("p{0}._array if p{0}.__class__ is Tensor or p{0}.__class__ not in NUMBERS or mode.formula else p{0}",
+               "None if p{0} is a{0} else p{0}._edge if p{0}._meta is None else edge_of(p{0})"),
+    "optional": ("None if p{0} is None else p{0}._array",
+                 "None if p{0} is None else p{0}._edge if p{0}._meta is None else edge_of(p{0})"),
+}  # fmt: skip
+"""By what an input may be: its array, and its edge (which may be the weak reference of a leaf)."""
+
+SAVED = {
+    "tensor": "p{0} if p{0}._version_cell is p{0}._meta is None else form_of(p{0})",
+    "number": "p{0} if p{0} is a{0} or p{0}._version_cell is p{0}._meta is None else form_of(p{0})", "optional": "form_of(p{0})",
+    "option": "p{0}", "result": "data", "sizes": "a{0}.shape", "dim": "a{0}.ndim", "numel": "a{0}.size",
+}  # fmt: skip
+"""By what a saved input may be, or where another saved thing comes from: how it is had."""
 
 
-def unary(row: Row, usual: Any) -> Any:
-    """Return the function of one tensor, which saves its input, its result or constants."""
-    forward, cls, kept = HOT[row.key] or row.forward, row.cls, constants(row)
-    source = row.plan[0].source if row.plan else ""
+class Metadata(dict[tuple[int, ...], Any]):
+    """By shape: the ``_outputs`` of nodes of one output of a dtype, which share it."""
 
-    def call(*args: Any, **words: Any) -> Any:
-        if len(args) != 1 or words or args[0].__class__ is not Tensor or mode.notes:
-            return usual(*args, **words)
-        input = args[0]
-        array, rare = input._array, input._rare
-        kind = array.dtype
-        if (kind is not SINGLE and kind is not DOUBLE) or (rare is not None and rare.base is not None):
-            return usual(input)
-        edge: Any = input._edge if mode.on else None
-        try:
-            data = forward(array)
-        except UNUSUAL:
-            return usual(input)
-        if data.__class__ is not ndarray:
-            data = np.asarray(data)
-        if edge is None:
-            return from_array(data, None)
-        if edge.__class__ is ref:
-            leaf = edge()
-            edge = edge_of(input) if leaf is None else (leaf, 0)
-        node = cls()
-        node._next = (edge,)
-        outputs = edge[0]._outputs
-        shape, dtype = outputs[0]
-        same = dtype is data.dtype and shape == data.shape and len(outputs) == 1
-        node._outputs = outputs if same else ((data.shape, data.dtype),)
-        node._hooks = None
-        node._seq = next_seq()
-        if source == "input":
-            node._kept = (input if input._version_cell is None and rare is None else kept_of(input),)
-        else:
-            node._kept = (data,) if source else kept
-        result = new(Tensor)
-        result._array = data
-        result._rare = result._version_cell = None
-        result._edge = node, 0
-        return result
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
+        self.dtype = dtype
 
-    return call
+    def __missing__(self, shape: tuple[int, ...]) -> Any:
+        if len(self) > LARGE:
+            self.clear()
+        return self.setdefault(shape, ((shape, self.dtype),))
 
 
-def binary(row: Row, usual: Any) -> Any:  # noqa: C901, PLR0915 - the hot path, written out
-    """Return the function of two tensors, or a tensor and a number, which saves constants or each input for the other."""
-    forward, cls, kept, numbers = HOT[row.key], row.cls, constants(row), row.numbers
-    crossed = [save.place for save in row.plan] == [1, 0]
-    always = crossed and row.plan[0].guard is None  # the divisor is saved whoever wants a gradient
+METADATA = {dtype: Metadata(dtype) for dtype in (SINGLE, DOUBLE)}
+SPACE: dict[str, Any] = {
+    "METADATA": METADATA, "NUMBERS": (int, float), "SINGLE": SINGLE, "Tensor": Tensor, "UNUSUAL": UNUSUAL, "asarray": asarray,
+    "edge_of": edge_of, "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view,
+    "mode": mode, "ndarray": ndarray, "new": object.__new__, "next_seq": next_seq, "ref": ref, "results": results,
+    "singles": METADATA[SINGLE],
+}  # fmt: skip
+"""What the code of calls names."""
 
-    def call(input: Any, other: Any) -> Any:  # noqa: C901, PLR0911, PLR0912
-        if input.__class__ is not Tensor or mode.notes:
-            return usual(input, other)
-        a, b, rare = input._array, other, input._rare
-        kind = a.dtype
-        if (kind is not SINGLE and kind is not DOUBLE) or (rare is not None and rare.base is not None):
-            return usual(input, other)
-        left, right = input._edge, None
-        if other.__class__ is Tensor:
-            b, rare = other._array, other._rare
-            if b.dtype is not kind or (rare is not None and rare.base is not None):
-                return usual(input, other)
-            right = other._edge
-        elif not numbers or mode.formula or (other.__class__ is not float and other.__class__ is not int):
-            return usual(input, other)
-        edge: Any = left or right if mode.on else None
-        try:
-            data = forward(a, b)
-        except UNUSUAL:
-            return usual(input, other)
-        if data.__class__ is not ndarray:
-            data = np.asarray(data)
-        if edge is None:
-            return from_array(data, None)
-        if left.__class__ is ref:
-            leaf = left()
-            edge = left = edge_of(input) if leaf is None else (leaf, 0)
-        if right.__class__ is ref:
-            leaf = right()
-            right = edge_of(other) if leaf is None else (leaf, 0)
-            edge = left or right
-        node = cls()
-        node._next = left, right
-        outputs = edge[0]._outputs
-        shape, dtype = outputs[0]
-        same = dtype is data.dtype and shape == data.shape and len(outputs) == 1
-        node._outputs = outputs if same else ((data.shape, data.dtype),)
-        node._hooks = None
-        node._seq = next_seq()
-        if crossed:  # None where nobody wants the other one's gradient
-            if left is None and not always:
-                other = None
-            elif rare is not None or (b is not other and other._version_cell is not None):
-                other = kept_of(other)
-            if right is None:
-                input = None
-            elif input._version_cell is not None or input._rare is not None:
-                input = kept_of(input)
-            node._kept = other, input
-        else:
-            node._kept = kept
-        result = new(Tensor)
-        result._array = data
-        result._rare = result._version_cell = None
-        result._edge = node, 0
-        return result
 
-    return call
+def is_plain(row: Row) -> bool:
+    """Return whether a row's calls can be written out: it records one tensor, of operands that are no lists."""
+    unlike = row.node is None or row.outputs or row.extras or row.reshapes or row.lists or row.sparing
+    return not unlike and "f" in row.flows and kinds_of(row)[row.edges[0]] == "tensor"
+
+
+def kinds_of(row: Row) -> dict[int, str]:
+    """Return what each input may be: a key of :data:`INPUTS`."""
+    first = len(row.parameters) - len(row.defaults)
+    kinds = {i: "optional" if i >= first and row.defaults[i - first] is None else "tensor" for i in row.inputs}
+    return kinds | {i: "number" for i in row.inputs[1:] if row.numbers in (True, row.parameters[i])}
+
+
+def call_text(row: Row, head: str) -> str:
+    """Return the Python source of a row's call.
+
+    Args:
+        row: a row that :func:`is_plain`.
+        head: "row": parameters as those of the forward; "public": the operands alone, and any other call goes the usual
+            way; "operator": the same, but Python sees to their number.
+    """
+    count, kinds, lead = len(row.parameters), kinds_of(row), row.edges[0]
+    first = count - len(row.defaults)
+    every, needed = (", ".join(f"p{i}" for i in range(end)) for end in (count, first))
+    given = every if head == "row" else needed
+    begin = f"if words or len(args) != {first}: return usual(*args, **words)\n    {needed}, = args"
+    options = [f"p{i}=d{i}" for i in range(first, count) if head == "row"]
+    arrays = {i: f"a{i} = {INPUTS[kind][0].format(i)}" for i, kind in kinds.items()}
+    operands = [arrays.pop(lead), f"dtype = a{lead}.dtype"]
+    for i, text in arrays.items():
+        own = f"a{i} is not p{i} and " if kinds[i] != "tensor" else ""
+        operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.together))]
+    checked = row.check is not None and "f" in getattr(row.check, "refused", "f")
+    unlike = ["data.dtype is not dtype"]
+    if not row.view:
+        unlike += ["data.base is not None", *(f"data is a{i}" for i in kinds)]
+    edges = [f"e{i} = {INPUTS[kinds[i]][1].format(i)}" for i in row.edges]
+    leaves = [f"if e{i}.__class__ is ref: e{i} = e{i}() or edge_of(p{i})" for i in row.edges]
+    text = CALL.format(
+        parameters="*args, **words" if head == "public" else ", ".join([f"p{i}" for i in range(first)] + options),
+        begin=begin if head == "public" else "",
+        given=given,
+        operands="\n        ".join(operands),
+        check=f"check({', '.join(f'a{i}' for i in row.inputs)})" if checked else "",
+        arrays=", ".join(f"a{i}" if i in kinds else f"p{i}" for i in range(count)),
+        unlike=" or ".join(unlike),
+        every=every,
+        unrecorded=f"results(row, ({every},), data)" if row.view else "from_array(data, None)",
+        edges="\n    ".join(edges + leaves),
+        edgeless=" is ".join([*(f"e{i}" for i in row.edges), "None"]),
+        next=", ".join(f"e{i}" for i in row.edges),
+        kept="".join(f"{saved_text(row, save, kinds)}, " for save in row.plan),
+        end=f"mark_view(result, p{row.inputs[0]}, '')" if row.view else "",
+    )
+    literals = {f"p{i}": repr(d) if d.__class__ in (int, bool) else f"d{i}" for i, d in enumerate(row.defaults, first)}
+    return text if head == "row" else re.sub(r"\bp\d+\b", lambda match: literals.get(match[0], match[0]), text)
+
+
+def saved_text(row: Row, save: Save, kinds: dict[int, str]) -> str:
+    """Return the expression of a thing that a row saves, as its plan says it."""
+    usual = f"fact_of({save.source!r}, {'p{0}' if save.place >= 0 else 'data'})"
+    text = SAVED.get(kinds[save.place] if save.source == "input" else save.source, usual).format(save.place)
+    unsaved = f"{None if save.source == 'input' else ()} if e{row.edges[save.guard or 0]} is None else "
+    return text if save.guard is None else unsaved + text
+
+
+def defined(name: str, text: str, row: Row, space: dict[str, Any]) -> Any:
+    """Return the function of that name in a text about a row; its lines count as gviz's own where places are told."""
+    exec(compile(text, f"{__file__}:{row.key}", "exec"), space)  # noqa: S102 - made here, of the table's own
+    return space[name]
+
+
+def written(row: Row, head: str, usual: Any) -> Any:
+    """Return the function of a row's call."""
+    first = len(row.parameters) - len(row.defaults)
+    space = {**SPACE, "row": row, "usual": usual, "cls": row.cls, "check": row.check}
+    space["forward"] = getattr(row.forward, "ufunc", row.forward)
+    row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
+    space.update({f"d{i}": value for i, value in enumerate(row.defaults, first)})
+    return defined("call", call_text(row, head), row, space)
+
+
+CALLS: Counter[str] = Counter()
+"""By the keys of rows: how often they were called in the usual way."""
+WRITTEN: dict[str, Any] = {}
+"""By the keys of rows whose code is written: what is called."""
+STUBS: dict[str, list[tuple[str, FunctionType]]] = {}
+"""By the keys of rows: public functions that get the code of the row's call when that is written, each with its head."""
+usual_call = Row.__call__
+
+
+def call(row: Row, *args: Any) -> Any:
+    """Call a row: by its own code, if that is written."""
+    if row.key in WRITTEN:
+        return WRITTEN[row.key](*args)
+    CALLS[row.key] += 1
+    if CALLS[row.key] > AFTER:
+        write(row)
+    return usual_call(row, *args)
+
+
+def write(row: Row) -> None:
+    """Write the code of a row: for formulas, for its names that take operands alone, and for the backward pass."""
+    WRITTEN[row.key] = functools.partial(usual_call, row)
+    DERIVATIVES.pop(row.cls, None)
+    if is_plain(row):
+        WRITTEN[row.key] = TENSORS[row.key] = written(row, "row", WRITTEN[row.key])
+        for head, function in STUBS.pop(row.key, ()):
+            quick = written(row, head, function.__globals__["usual"])
+            function.__globals__.update(quick.__globals__)
+            function.__code__ = quick.__code__
 
 
 # ------------------------------------------------------------------ derivatives on arrays
-def array_of(node: Any, value: Any, number: int | None) -> Any:
+STEP = """
+    _target = node._next[{at}]
+    if _target is not None:{reads}
+        _gradient = {formula}
+        if _target.__class__ is tuple or {unlike}:
+            accumulate(_target, _gradient, buffers, sums)
+        elif _target in buffers:
+            add(_target, _gradient, buffers, sums)
+        else:
+            buffers[_target] = _gradient
+"""
+"""The part of a derivative that is for one input."""
+
+UNLIKE = (
+    "_gradient.__class__ is not ndarray or _gradient.shape != _target._outputs[0][0]"
+    " or _gradient.dtype is not _target._outputs[0][1]"
+)
+"""Whether a gradient has not the shape and dtype of what it is for; that which came in has those of the node's output."""
+
+READ = """
+        {0} = node._saved[{1}]
+        {0} = {2} else array_of(node, {0}, {3})"""
+USUAL = {
+    "input": "{0}._array if {0}.__class__ is Tensor and {0}._version_cell is {0}._meta is None",
+    "option": "{0} if {0}.__class__ is int",
+    "result": "{0} if {0}.__class__ is ndarray",
+}
+"""By where a saved thing comes from: how it is read in the usual case."""
+
+
+def array_of(node: Node, value: Any, number: int | None) -> Any:
     """Return a saved thing as a formula on arrays takes it."""
-    if value.__class__ is Tensor and value._version_cell is None and (value._rare is None or not value._rare.detached):
-        return value._array
-    if value.__class__ is ndarray or value.__class__ in (int, float, tuple):
+    content = value.content if value.__class__ is Saved and value.version.count == value.expected else value
+    if isinstance(content, Tensor) and (content is not value or not content._version):
+        if content._meta is None or not content._meta.detached:
+            return content._array
+    elif value.__class__ is ndarray or value.__class__ in (int, float, tuple):
         return value
     value = unpack(node, value, number)
-    return (
-        tuple(getattr(one, "_array", one) for one in value)
-        if value.__class__ is tuple
-        else getattr(value, "_array", value)
-    )
+    if value.__class__ is tuple:
+        return tuple(getattr(one, "_array", one) for one in value)
+    return getattr(value, "_array", value)
 
 
-def give(edge: Any, out: Any, pending: dict[Any, Any], sums: set[Any]) -> None:
-    """Add a gradient, in the shape and dtype of what it is for, to what waits for a node."""
-    target, number = edge
-    shape, dtype = target._outputs[number]
-    if out.__class__ is not ndarray or out.shape != shape or out.dtype is not dtype:
-        out = np.asarray(out)
-        out = out if out.shape == shape else ARRAYS["sum_to"](out, shape)
-        out = out if dtype.kind not in "fc" else out.astype(dtype, copy=False)
-    old = pending.get(target)
-    if old is None:
-        pending[target] = out
-    elif target in sums:
-        np.add(old, out, old)
+def accumulate(edge: Edge, gradient: Any, buffers: dict[Node, Any], sums: set[Node]) -> None:
+    """Add a gradient, in the shape and dtype of what it is for, to what has arrived at a node."""
+    if gradient is None:
+        return
+    node, number = target_of(edge)
+    shape, dtype = node._outputs[number]
+    gradient = asarray(gradient)
+    if gradient.shape != shape:
+        axes, count = None, gradient.ndim - len(shape)
+        if shape:
+            axes = tuple(i for i, size in enumerate(gradient.shape) if i < count or size != shape[i - count])
+        gradient = asarray(np.add.reduce(gradient, axes), order="C").reshape(shape)
+    gradient = gradient if dtype.kind not in "fc" else gradient.astype(dtype, copy=False)
+    if node in buffers:
+        add(node, gradient, buffers, sums)
     else:
-        pending[target] = old + out
+        buffers[node] = gradient
+
+
+def add(node: Node, gradient: Any, buffers: dict[Node, Any], sums: set[Node]) -> None:
+    """Add a gradient to that which has arrived at a node already: in place if that is a large sum made here."""
+    old = buffers[node]
+    if node in sums:
+        np.add(old, gradient, old)
+    else:
+        buffers[node] = old + gradient
         if old.size >= LARGE:
-            sums.add(target)
+            sums.add(node)
 
 
 def step_of(row: Row) -> Any:
-    """Return ``step(node, grad, pending, sums)``: gives each input that wants it its gradient, computed on arrays."""
-    if not row.listed and len(row.texts) == len(row.edges):
-        return written_out(row)
+    """Return ``step(node, grad, buffers, sums)``: gives each input that wants it its gradient, computed on arrays."""
+    if row.key in WRITTEN and not row.listed and len(row.texts) == len(row.edges):
+        space = {
+            **ARRAYS,
+            "array_of": array_of,
+            "accumulate": accumulate,
+            "add": add,
+            "ndarray": ndarray,
+            "Tensor": Tensor,
+        }
+        return defined("step", step_text(row), row, space)
     steps = [(bind(function, ARRAYS), *rest) for function, *rest in row.steps]
-    numbers, count, listed = row.numbered, len(row.edges), row.listed
+    numbers, count = row.numbered, len(row.edges)
 
-    def step(node: Any, grad: Any, pending: dict[Any, Any], sums: set[Any]) -> None:
-        values = [array_of(node, value, number) for value, number in zip(node._kept, numbers, strict=True)]
-        mask = tuple([edge is not None for edge in node._next])
-        results: list[Any] = [None] * count
+    def step(node: Node, grad: Any, buffers: dict[Any, Any], sums: set[Any]) -> None:
+        values = [array_of(node, value, number) for value, number in zip(node._saved, numbers, strict=True)]
+        values.append(tuple([edge is not None for edge in node._next]))  # the mask, at place -1
+        gradients: Any = [None] * count
         for function, places, targets in steps:
-            if listed:
-                results = function(grad, *[values[at] for at in places])
-            elif any(mask[at] for at in targets):
-                out = function(grad, *[mask if at < 0 else values[at] for at in places])
+            if row.listed:
+                gradients = function(grad, *[values[at] for at in places])
+            elif any(values[-1][at] for at in targets):
+                out = function(grad, *[values[at] for at in places])
                 for at, one in zip(targets, out if len(targets) > 1 else (out,), strict=True):
-                    results[at] = one
-        for edge, out in zip(node._next, results, strict=False):
-            if edge is not None and out is not None:
-                give(edge, out, pending, sums)
+                    gradients[at] = one
+        for edge, gradient in zip(node._next, gradients, strict=False):
+            if edge is not None:
+                accumulate(edge, gradient, buffers, sums)
 
     return step
 
 
-USUAL = {
-    "input": "{0}._array if {0}.__class__ is Tensor and {0}._version_cell is {0}._rare is None",
-    "result": "{0} if {0}.__class__ is ndarray",
-    "option": "{0} if {0}.__class__ is int",
-}
-"""How saved things are read in the usual case, by where they come from."""
-
-
-def written_out(row: Row) -> Any:
-    """Return the step of a row with one formula for each input as one piece of code, with the formulas in it."""
-    plan = {
-        save.name: (at, USUAL.get(save.source, USUAL["result"]).format(save.name)) for at, save in enumerate(row.plan)
+def step_text(row: Row) -> str:
+    """Return the Python source of the step of a row with one formula for each input, with the formulas in it."""
+    reads = {
+        save.name: READ.format(save.name, place, USUAL.get(save.source, USUAL["result"]).format(save.name), number)
+        for place, (save, number) in enumerate(zip(row.plan, row.numbered, strict=True))
     }
-    lines = ["def step(node, grad, pending, sums):"]
-    for name, need in zip(row.texts, row.needs, strict=True):
-        at = row.edges.index(row.parameters.index(name))
-        lines += [
-            f"  edge = node._next[{at}]",
-            "  if edge is not None:",
-            *(f"    {one} = node._kept[{plan[one][0]}]" for one in need),
-            *(f"    {one} = {plan[one][1]} else array_of(node, {one}, {row.numbered[plan[one][0]]})" for one in need),
-            f"    out, target = {row.texts[name]}, edge[0]",
-            "    shape, dtype = target._outputs[edge[1]]",
-            "    if target not in pending and out.__class__ is ndarray and out.shape == shape and out.dtype is dtype:",
-            "      pending[target] = out",
-            "    elif out is not None: give(edge, out, pending, sums)",
-        ]
-    space = {**ARRAYS, "array_of": array_of, "give": give, "ndarray": ndarray, "Tensor": Tensor}
-    exec("\n".join(lines), space)  # noqa: S102 - the table's own text
-    return space["step"]
+    text = "def step(node, grad, buffers, sums):"
+    for (name, formula), needed in zip(row.texts.items(), row.needs, strict=True):
+        at, own = row.edges.index(row.parameters.index(name)), "".join(reads[one] for one in needed)
+        unlike = "_target._outputs is not node._outputs" if formula == "grad" else UNLIKE
+        text += STEP.format(at=at, reads=own, formula=formula, unlike=unlike)
+    return text
 
 
 DERIVATIVES: dict[type, Any] = {}
-"""For each class of nodes: step on arrays, saved tensors when freed, whether there are any; None: the usual way
-only."""
+"""By class of nodes: step on arrays, saved tensors when freed, whether there are any; None: the usual way only."""
 
 
 def derivative_of(cls: type) -> Any:
     """Return the entry of a class of nodes, which is made when it is first asked for."""
     if cls not in DERIVATIVES:
         row: Any = getattr(cls, "_row", None)
-        tensors = [save.source in ("input", "result", "extra") for save in row.plan] if row is not None else []
+        tensors = row.freed if row is not None else []
         gone = (GONE,) * len(tensors) if all(tensors) else ()
         DERIVATIVES[cls] = None if row is None or row.outputs else (step_of(row), gone, any(tensors))
     return DERIVATIVES[cls]
@@ -284,16 +387,18 @@ def order_of(roots: Any) -> list[Any] | None:
             return None
         if DERIVATIVES.get(node.__class__) is None:
             if node.__class__ is AccumulateGrad:
-                rare = node.variable._rare
-                if rare is not None and (rare.hooks or rare.post_hooks):
+                meta = node.variable._meta
+                if meta is not None and (meta.hooks or meta.post_hooks):
                     return None
                 leaves += 1
             elif derivative_of(node.__class__) is None:
                 return None
         for edge in node._next:
-            if edge is not None and (target := edge[0]) not in seen:
-                seen.add(target)
-                nodes.append(target)
+            if edge is not None:
+                target = edge[0] if edge.__class__ is tuple else edge
+                if target not in seen:
+                    seen.add(target)
+                    nodes.append(target)
     nodes.sort(key=YOUTH, reverse=True)
     return nodes[leaves:]  # a leaf has the greatest number of all
 
@@ -302,24 +407,29 @@ def run(self: Pass) -> None:
     """Run a plain pass on arrays; any other one the usual way."""
     plain = not (self.create or self.only is not None or self.catch is not None or mode.anomaly)
     nodes = order_of(self.roots) if plain else None
-    if nodes is None or any(gradient is None for _, gradient in self.roots):
+    if nodes is None:
         usual_run(self)
         return
-    pending: dict[Any, Any] = {}
+    buffers: dict[Any, Any] = {}
     for (root, _), gradient in self.roots:
-        pending[root] = gradient._array if root not in pending else pending[root] + gradient._array
+        buffers[root] = gradient._array if root not in buffers else buffers[root] + gradient._array
     sums: set[Any] = set()  # nodes whose gradient is a large sum made here: nobody else holds it
-    before, mode.running, mode.on, keep = (mode.running, mode.on, mode.notes), self, False, self.keep
+    before, mode.running, mode.recording, keep = (
+        (mode.running, mode.recording, mode.node_callbacks),
+        self,
+        False,
+        self.keep,
+    )
     try:
         with np.errstate(all="ignore"):
             for node in nodes:
-                grad = pending.pop(node, None)
+                grad = buffers.pop(node, None)
                 step, gone, holds = DERIVATIVES[node.__class__]
                 if grad is not None:
-                    step(node, grad, pending, sums)
+                    step(node, grad, buffers, sums)
                 if holds and not keep:
                     if gone and None not in node._next:
-                        node._kept = gone
+                        node._saved = gone
                     else:
                         node.release()
         nodes.clear()
@@ -327,45 +437,53 @@ def run(self: Pass) -> None:
         node.apply([from_array(grad, None)], [edge is not None for edge in node._next])  # says it in PyTorch's words
         raise
     finally:
-        mode.running, mode.on, mode.notes = before
+        mode.running, mode.recording, mode.node_callbacks = before
         left = (
             nodes[nodes.index(node) :] if nodes else []
         )  # of a pass that failed: the leaves above have their gradients
-        waiting = {edge[0] for node in left for edge in node._next if edge is not None}
+        waiting = {target_of(edge)[0] for node in left for edge in node._next if edge is not None}
         with no_grad():
-            for leaf in [leaf for leaf in pending if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
-                leaf.variable.receive([from_array(pending.pop(leaf), None)])
+            for leaf in [leaf for leaf in buffers if leaf.__class__ is AccumulateGrad and leaf not in waiting]:
+                leaf.variable.accumulate_grad([from_array(buffers.pop(leaf), None)])
 
 
 # ------------------------------------------------------------------ binding
 def install(namespace: dict[str, Any]) -> None:
-    """Put the fast functions in the place of the usual ones: in the table, the namespace ``torch`` and the tensor class."""
-    makers = {ROWS[key]: unary if len(ROWS[key].edges) == 1 else binary for key in HOT}
-    for row, make in makers.items():
-        row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
-        TENSORS[row.key] = make(row, row)
-    for word, name in names.NAMES.items():
-        maker: Any = makers.get(name.declared[0][1])
-        if (
-            maker is None
-            or not all(form.deprecated for form in name.forms[1:])
-            or word.endswith(("_", "="))
-            or "." in word[1:]
-        ):
-            continue
-        method = names.operator(word) or name.base
-        for usual in (vars(Tensor)[method], name.function)[: 1 + (not word.startswith(".") and method == name.base)]:
-            function = maker(name.declared[0][1], usual)
-            if method == name.base and maker is binary:
-                function = with_words(function, usual)
-            name.label(function, usual is not name.function)
-            if usual is name.function:
-                namespace[method] = function
-            else:
-                setattr(Tensor, method, function)
+    """Put the calls and the pass of this file in the place of the usual ones, for Python and in the namespace ``torch``.
+
+    A public name keeps one function, whose code is exchanged: who holds it, or has wrapped it, need not know.
+    """
+    Row.__call__ = call  # type: ignore[method-assign]
     Pass.run = run  # type: ignore[method-assign]
+    for word, name in names.NAMES.items():
+        row = name.declared[0][1]
+        if isinstance(row, Row) and row.node is not None and {*needed_of(row)} <= {"self", "other"} and not name.writes:
+            head = "operator" if name.operator and word not in names.UNARY else "public"
+            if name.method:
+                setattr(Tensor, name.method, stub_of(row, head, vars(Tensor)[name.method]))
+            if name.space == "torch":
+                namespace[name.base] = stub_of(row, "public", name.function)
+    if gc.get_threshold() == (
+        700,
+        10,
+        10,
+    ):  # a recorded operation is four objects: Python looks for garbage all the time
+        gc.set_threshold(20_000, 10, 10)
 
 
-def with_words(function: Any, usual: Any) -> Any:
-    """Return a function of two that leaves calls with keywords, or with another number of arguments, to the usual one."""
-    return lambda *args, **words: usual(*args, **words) if words or len(args) != 2 else function(*args)
+def needed_of(row: Row) -> tuple[str, ...]:
+    """Return the parameters that have no default."""
+    return row.parameters[: len(row.parameters) - len(row.defaults)]
+
+
+def stub(*args: Any, **words: Any) -> Any:
+    """Call the usual function, which is among the globals of each copy."""
+    return usual(*args, **words)
+
+
+def stub_of(row: Row, head: str, usual: Any) -> FunctionType:
+    """Return a function that calls another one, until the code of the row's call is written."""
+    function = FunctionType(stub.__code__, {"usual": usual})
+    functools.update_wrapper(function, usual)
+    STUBS.setdefault(row.key, []).append((head, function))
+    return function

@@ -309,12 +309,12 @@ def glu_double_backward(grad, grad_output, self, dim):
 @composite("F.linear")
 def linear(input, weight, bias: Tensor | None = None):
     """``input @ weight.T + bias``, as the nodes that PyTorch makes for it."""
-    if not (input.shape and weight.shape):
-        raise RuntimeError("both arguments to linear need to be at least 1D, but they are "
-                           f"{len(input.shape)}D and {len(weight.shape)}D")
+    rank, width = len(input.shape), len(weight.shape)
+    if not (rank and width):
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {rank}D and {width}D")
     if bias is None:
         return matmul(input, t(weight))
-    if len(input.shape) == 2:
+    if rank == 2:
         return addmm(bias, input, t(weight))
     if not (contiguous(input) and bias.shape):
         return matmul(input, t(weight)) + bias

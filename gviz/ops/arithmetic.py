@@ -12,10 +12,11 @@ from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype, lacks
+from gviz.ops.checks import check_one_dtype, lacks, refusing
 from gviz.ops.rows import brief, called, fact, formula, function, row
 
 
+@refusing("b")
 def check_sub(*operands):
     count, what = sum(np.asarray(v).dtype.kind == "b" for v in operands), "Negation" if len(operands) == 1 else "Subtraction"
     refuse(count == 2, f"{what}, the `-` operator, with two bool tensors is not supported. "

@@ -28,7 +28,14 @@ def lacks(kernel: str, kinds: str = "biu", message: str = "") -> Any:
             if value is not None and np.asarray(value).dtype.kind not in kinds:
                 return
         raise RuntimeError(message) if message else dtypes.no_kernel(kernel, np.asarray(operands[0]).dtype)
-    return check
+    return refusing(kinds)(check)
+
+def refusing(kinds: str) -> Any:
+    """Say of a check that it refuses these kinds of numbers alone: a call of others can do without it."""
+    def mark(check: Any) -> Any:
+        check.refused = kinds
+        return check
+    return mark
 
 @everywhere
 def check_square(array: Array, name: str, square: bool = True) -> None:

@@ -145,7 +145,7 @@ def bce_logits_target_backward(grad, self, target, weight, pos_weight, reduction
 
 # ------------------------------------------------------------------ negative log likelihood
 def picked(self, target, weight, ignore_index):
-    """Return each example's class as an index along the classes, what it weighs, and the dimension of the classes."""
+    """Return the places of each example's class, for numpy's indexing, and what each example weighs."""
     axis = 0 if self.ndim == 1 else 1
     if self.ndim == 1:  # the class of one example may be a list of one
         refuse(target.size != 1,
@@ -154,8 +154,11 @@ def picked(self, target, weight, ignore_index):
     index = np.where(ignored := target == ignore_index, 0, target)
     if (wrong := index[(index < 0) | (index >= self.shape[axis])]).size:
         raise IndexError(f"Target {wrong[0]} is out of bounds.")
-    weights = np.ones(target.shape, self.dtype) if weight is None else weight[index]
-    return np.expand_dims(index, axis), np.where(ignored, self.dtype.type(0), weights), axis
+    weights = (~ignored).astype(self.dtype) if weight is None else np.where(ignored, self.dtype.type(0), weight[index])
+    if self.ndim == 1:
+        return (index,), weights
+    first, *others = (np.arange(len(target)),) if target.ndim == 1 else np.indices(target.shape, sparse=True)
+    return (first, index, *others), weights
 
 def check_nll(self, target, weight=None, total_weight=None):
     lacks("nll_loss_out_frame")(self)
@@ -163,8 +166,8 @@ def check_nll(self, target, weight=None, total_weight=None):
 
 def nll_forward(self, target, weight, reduction, ignore_index):
     """Return the loss and the sum of the weights."""
-    index, weights, axis = picked(self, target, weight, ignore_index)
-    losses = -np.take_along_axis(self, index, axis).squeeze(axis) * weights
+    places, weights = picked(self, target, weight, ignore_index)
+    losses = -self[places] * weights
     losses = np.where(weights == 0, self.dtype.type(0), losses) if weight is None else losses
     total = weights.sum(dtype=self.dtype)
     if reduction == 0:
@@ -175,10 +178,10 @@ def nll_backward(grad_output, self, target, weight, reduction, ignore_index, tot
     """Return the gradient, put where each example's class is."""
     if self.ndim == 1 and target.shape not in ((), self.shape):  # which the loss itself takes
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
-    index, weights, axis = picked(self, target, weight, ignore_index)
+    places, weights = picked(self, target, weight, ignore_index)
     values = -weights * (grad_output / total_weight if reduction == 1 else grad_output)
     result = np.zeros_like(self)
-    np.put_along_axis(result, index, np.expand_dims(np.where(weights == 0, 0, values), axis), axis)
+    result[places] = np.where(weights == 0, 0, values)
     return result
 
 for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):

@@ -31,7 +31,8 @@ def multiply(left, right, names):
 
 def sum_of(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; the addend has to fit, and counts for nothing (not even a nan) if beta is zero."""
-    ARRAYS["expand"](addend, product.shape)  # its message where it does not
+    if addend.shape not in (product.shape, product.shape[1:]):
+        ARRAYS["expand"](addend, product.shape)  # its message where it does not
     if product.dtype.kind in "iub":
         beta, alpha = int(beta), int(alpha)
     addend = addend if beta == 1 else addend * beta if beta else np.zeros_like(addend)

@@ -75,7 +75,7 @@ recorded = TENSORS["lstm_layer_backward"]
 
 def at_once(grads, *saved: object):
     """Return the same on arrays, where nothing is recorded: what does not wait for another step, for the whole sequence."""
-    if mode.on:
+    if mode.recording:
         return recorded(grads, *saved)
     input, weight0, weight1, weight2, weight3, hx_, cx_, output, reverse, has_biases = map(array_of, saved)
     order, likes, shape = slice(None, None, -1 if reverse else 1), (output, hx_, cx_), (*output.shape[:2], 4, -1)

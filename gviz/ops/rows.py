@@ -31,7 +31,9 @@ def array_of(value):
 def row(key, node, forward, names="", **declared: object):
     """Store a row whose forward is an expression, a shared function, or one of numpy's, of ``self`` (and ``other``)."""
     numpys = isinstance(forward, np.ufunc)
-    op(node, names, **declared)(called(key, CALLS[forward.nin], ("np", forward.__name__)) if numpys else called(key, forward))
+    function = called(key, CALLS[forward.nin], ("np", forward.__name__)) if numpys else called(key, forward)
+    function.ufunc = forward if numpys else function
+    op(node, names, **declared)(function)
 
 def function(key, node, forward, names=None, **declared: object):
     """Store a row of a function of floats (integers become the default float), in the table as ``NAME`` and ``NAME_``."""

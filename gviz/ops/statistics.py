@@ -25,7 +25,7 @@ def prod_all(self, *, dtype: Dtype = None):
 def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
     return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
 fact("zeros_in", lambda value: int(np.sum(array_of(value) == 0)))
-fact("recording", lambda: mode.on)
+fact("recording", lambda: mode.recording)
 @composite
 def prod_backward(grad, self, result):
     if not zeros_in(self) or not self.shape:

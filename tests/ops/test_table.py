@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
@@ -18,6 +19,7 @@ from table_samples import NO_SLOPE, ONCE, SAMPLES, sample
 from gviz import engine, ops
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.tensor import Tensor
+from gviz.engine import fast
 
 for module in iter_modules(ops.__path__):  # some store their rows only when nn is named
     import_module(f"{ops.__name__}.{module.name}")
@@ -126,6 +128,49 @@ def test_a_second_derivative_agrees_with_differences(key: str, number: int) -> N
         assert along(second, case.directions) == pytest.approx((after - before) / (2 * STEP), rel=5e-5, abs=5e-6)
 
 
+WRITTEN = [case for case in CASES if fast.is_plain(ROWS[str(case.values[0])])]
+
+
+def test_most_rows_have_calls_of_their_own() -> None:
+    assert len({case.values[0] for case in WRITTEN}) > 250
+
+
+def facts_of(result: Any) -> list[str]:
+    """What shows how a result was recorded: its node, what that saves and where its edges lead, and the elements."""
+    node = result.grad_fn
+    saved = [(name, getattr(node, name)) for name in sorted(dir(node)) if name.startswith("_saved_")]
+    edges = [(type(one).__name__, number) for one, number in node.next_functions]
+    facts = result.tolist(), result.shape, result.stride(), result._is_view(), type(node).__name__, saved, edges
+    return [str(fact) for fact in (*facts, node._outputs)]
+
+
+@pytest.mark.parametrize(("key", "number"), WRITTEN)
+def test_a_call_of_its_own_gives_what_the_usual_way_gives(key: str, number: int) -> None:
+    case, row = Case(key, number, seed=0), ROWS[key]
+    results = []
+    for call in (functools.partial(fast.usual_call, row), fast.written(row, "row", row)):
+        args = moved(row, case.args, case.directions, 0.0)
+        engine.manual_seed(0)
+        result = call(*args)
+        facts = facts_of(result)
+        result.sum().backward()
+        results.append(
+            (facts, [str(None if leaf.grad is None else leaf.grad.tolist()) for leaf in tensors_of(row, args)])
+        )
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("key", ["mul", "addmm", "exp", "sum_all"])
+def test_parameters_and_numbers_take_the_quick_way_too(key: str) -> None:
+    def usual(*_: Any) -> Any:
+        raise AssertionError("the usual way was taken")
+
+    row = ROWS[key]
+    leaves = [engine.nn.Parameter(engine.rand(2, 2)) for i in row.inputs]
+    assert fast.written(row, "row", usual)(*leaves).grad_fn.name() == row.node
+    assert key != "mul" or fast.written(row, "operator", usual)(leaves[0], 2.5).grad_fn._saved_other == 2.5
+
+
 def test_every_sample_has_a_row() -> None:
     assert not {*SAMPLES, *NO_SLOPE, *ONCE} - ROWS.keys()
 
@@ -147,10 +192,10 @@ def test_formulas_and_composites_use_names_of_the_table_only() -> None:
         assert names <= ARRAYS.keys() & TENSORS.keys(), key
 
 
-def test_importing_the_table_only_stores_rows_but_for_the_hot_ones() -> None:
+def test_importing_the_table_only_stores_rows() -> None:
     code = (
-        "import gviz.engine, sys; from gviz.autograd.row import ROWS; from gviz.engine.fast import HOT;"
-        "sys.exit(any('cls' in vars(row) for key, row in ROWS.items() if key not in HOT)"
+        "import gviz.engine, sys; from gviz.autograd.row import ROWS;"
+        "sys.exit(any('cls' in vars(row) for row in ROWS.values())"
         " or any(name in sys.modules for name in ('gviz.engine.nn', 'gviz.engine.optim', 'gviz.engine.linalg')))"
     )
     assert python(code).returncode == 0

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.node import Node
+from gviz.autograd.node import Node, edge_to
 from gviz.autograd.row import TENSORS
-from gviz.autograd.saved import GONE, Saved, keep, unpack
-from gviz.autograd.tensor import Tensor, edge_of, from_array
+from gviz.autograd.saved import GONE, Saved, save, unpack
+from gviz.autograd.tensor import Tensor, edge_of, from_array, recorded_edge
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import FREED
 from gviz.engine.autograd.packing import raw_saved_tensors
@@ -69,8 +69,8 @@ class BackwardCFunction(FunctionCtx, Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What ``save_for_backward`` kept, unless backward has freed it, or it was modified in place since."""
-        refuse(self._kept is GONE, FREED)
-        return tuple(unpack(self, one) for one in self._kept or ())
+        refuse(self._saved is GONE, FREED)
+        return tuple(unpack(self, one) for one in self._saved or ())
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def release(self) -> None:
         """Drop the saved tensors."""
-        self._kept = GONE
+        self._saved = GONE
 
     def __dir__(self) -> list[str]:
         own = [name for name in (*vars(FunctionCtx), *vars(self)) if not name.startswith("_")]
@@ -202,7 +202,7 @@ class Function:
             bound.apply_defaults()
             args = bound.args if apart else bound.args[1:]
         places = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
-        wanted = mode.on and any(args[i].requires_grad for i in places)
+        wanted = mode.recording and any(args[i].requires_grad for i in places)
         node = cls._backward_cls(tuple(edge_of(args[i]) for i in places) if wanted else (), ())
         node._input_places, node._input_count = places, len(args)
         node.needs_input_grad = tuple(isinstance(one, Tensor) and one.requires_grad for one in args)
@@ -248,15 +248,15 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
                         "mutated should be passed to ctx.mark_dirty()."
                     )
                 refuse_written(one, outputs)
-                take_place(one, (node, i))
+                take_place(one, edge_to(node, i))
         elif isinstance(one, Tensor):
             again = [result for result, output in zip(made, outputs, strict=False) if output is one and not given]
             one = again[0] if again else viewed(one, given=given, several=len(outputs) > 1)  # noqa: PLW2901
-            one._edge = (node, i) if flows else one._edge
+            one._edge = edge_to(node, i) if flows else one._edge
         made.append(one)
     if wanted:
-        node._kept = [kept(one, args, outputs, made, i) for i, one in enumerate(node.to_save)]
-        for note in mode.notes:
+        node._saved = [kept(one, args, outputs, made, i) for i, one in enumerate(node.to_save)]
+        for note in mode.node_callbacks:
             note(node)
     for name in ("to_save", "non_differentiable", "dirty_tensors"):
         node.__dict__.pop(name, None)
@@ -271,7 +271,7 @@ def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], ma
         own = one is result or all(one is not a for a in args)
         if one is output and one is not None and result._edge is not None and own:
             return Saved(one._array, result.version_cell(), i)
-    return keep(one)
+    return save(one)
 
 
 def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
@@ -282,16 +282,16 @@ def viewed(one: Tensor, *, given: bool, several: bool) -> Tensor:
     if not (given or one._is_view()):
         return one if one._edge is None else from_array(one._array, None)
     result = from_array(one._array, None)
-    rare, result._version_cell = result.rare(), one.version_cell()
-    rare.origin, rare.seen = "multi" if several else "function", one._version
-    rare.base = one if one._base is None else one._base
+    meta, result._version_cell = result.autograd_meta(), one.version_cell()
+    meta.creation_meta, meta.seen = "multi" if several else "function", one._version
+    meta.base = one if one._base is None else one._base
     return result
 
 
 def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
     """Refuse an input that a Function must not write: a leaf, or a view that must not be written."""
     refuse(
-        one.requires_grad and one._edge.__class__ is not tuple,
+        one.requires_grad and recorded_edge(one) is None,
         "a leaf Variable that requires grad has been used in an in-place operation.",
     )
     if one._is_view():
@@ -306,7 +306,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Any:
     def run(ctx: FunctionCtx, *grads: Tensor | None) -> Any:
         with no_grad():
             found = backward(ctx, *grads)
-        if not mode.on or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        if not mode.recording or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return found
         several = found if isinstance(found, tuple) else (found,)
         twice = "trying to differentiate twice a function that was marked with @once_differentiable"

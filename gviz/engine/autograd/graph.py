@@ -9,7 +9,7 @@ from typing import Any
 from gviz.autograd import node
 from gviz.autograd.hooks import RemovableHandle
 from gviz.autograd.modes import mode as STATE
-from gviz.autograd.node import AccumulateGrad
+from gviz.autograd.node import AccumulateGrad, target_of
 from gviz.autograd.requests import GradientEdge, place_of
 from gviz.autograd.tensor import Tensor, edge_of
 from gviz.engine.autograd.packing import (
@@ -40,7 +40,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     edge = edge_of(tensor)
     if edge is None:  # a view that was made where nothing is recorded
         raise AssertionError("Expected gradient function to be set")
-    return GradientEdge(*edge)
+    return GradientEdge(*target_of(edge))
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -113,7 +113,7 @@ def will_run(node: node.Node) -> bool:
     """
     running = STATE.running
     if running.needed is None:
-        return node in running.waiting
+        return node in running.dependencies
     refuse(
         node in running.caught and isinstance(node, AccumulateGrad),
         "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.node import Node
+from gviz.autograd.node import Node, edge_to
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
@@ -34,15 +34,15 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if disable_saved_tensors_hooks.messages:
             raise RuntimeError(disable_saved_tensors_hooks.messages[-1])
-        mode.notes = (*mode.notes, self.note)
+        mode.node_callbacks = (*mode.node_callbacks, self.note)
 
     def __exit__(self, *_: object) -> None:
-        last = next((note for note in reversed(mode.notes) if packs(note)), None)
-        mode.notes = tuple(note for note in mode.notes if note is not last)
+        last = next((note for note in reversed(mode.node_callbacks) if packs(note)), None)
+        mode.node_callbacks = tuple(note for note in mode.node_callbacks if note is not last)
 
     def note(self, node: Node) -> None:
         """Pack the tensors that a new node has saved, if this block is the innermost one."""
-        inner = next(note for note in reversed(mode.notes) if packs(note)).__self__
+        inner = next(note for note in reversed(mode.node_callbacks) if packs(note)).__self__
         for place in places(node) if inner is self else ():
             place.pack(self.pack_hook, self.unpack_hook)
 
@@ -117,7 +117,7 @@ def places(node: Node) -> list[SavedTensor]:
     """Return where a node keeps saved tensors."""
     row = node._row
     if row is None:
-        return [SavedTensor(node, i) for i in range(len(node._kept or ()))]
+        return [SavedTensor(node, i) for i in range(len(node._saved or ()))]
     return [SavedTensor(node, i) for i, save in enumerate(row.plan) if save.is_tensor]
 
 
@@ -140,17 +140,17 @@ class SavedTensor:
     @property
     def value(self) -> Any:
         """What the node keeps there."""
-        kept = kept() if callable(kept := self.node._kept[self.position]) else kept
+        kept = kept() if callable(kept := self.node._saved[self.position]) else kept
         return kept if self.part is None or kept is GONE else kept[self.part]
 
     @value.setter
     def value(self, value: object) -> None:
-        kept = list(self.node._kept)
+        kept = list(self.node._saved)
         if self.part is None:
             kept[self.position] = value
         else:
             kept[self.position] = [value if i == self.part else one for i, one in enumerate(kept[self.position])]
-        self.node._kept = kept
+        self.node._saved = kept
 
     def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         """Pack this tensor now with the first of two hooks; the second returns it.
@@ -179,10 +179,10 @@ class SavedTensor:
             for i in range(len(value)):
                 SavedTensor(self.node, self.position, i).pack(pack_hook, unpack_hook, bare=bare)
         if value.__class__ is Saved:
-            value, number = value.content, value.number
+            number, value = value.number, value.content
         if value.__class__ is np.ndarray:
             number = number if value.dtype.kind in "fc" else None
-            value = from_array(value, None if number is None or bare else (self.node, number))
+            value = from_array(value, None if number is None or bare else edge_to(self.node, number))
         elif isinstance(value, Tensor):
             edge = edge_of(value)
             value = value.detach() if bare else value
@@ -209,7 +209,7 @@ def raw_saved(node: Node, position: int) -> Any:
 
 def raw_saved_tensors(node: Node) -> tuple[SavedTensor, ...]:
     """Return ``node._raw_saved_tensors`` of a custom Function. RuntimeError: they are freed."""
-    refuse(node._kept is GONE, FREED)
+    refuse(node._saved is GONE, FREED)
     return tuple(places(node))
 
 
@@ -222,7 +222,7 @@ class disable_saved_tensors_hooks:
         self.message = error_message
 
     def __enter__(self) -> None:
-        refuse(any(packs(note) for note in mode.notes), self.message)
+        refuse(any(packs(note) for note in mode.node_callbacks), self.message)
         self.messages.append(self.message)
 
     def __exit__(self, *_: object) -> None:

@@ -166,7 +166,7 @@ def marked(values: tuple[Any, ...], hooked: Callable[..., Any]) -> Any:
     The values themselves if there is no gradient.
     """
     places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    if not (mode.on and any(values[i].requires_grad for i in places)):
+    if not (mode.recording and any(values[i].requires_grad for i in places)):
         return values
 
     def of_tensors(grads: tuple[Tensor | None, ...]) -> Any:

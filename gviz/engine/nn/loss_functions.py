@@ -75,7 +75,7 @@ def refuse_gradient(function: str, **tensors: Tensor | None) -> None:
     """Refuse tensors that require a gradient where the function has no derivative for them."""
     for name, tensor in tensors.items():
         refuse(
-            mode.on and tensor is not None and tensor.requires_grad,
+            mode.recording and tensor is not None and tensor.requires_grad,
             f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
             "input cannot have requires_grad True.",
         )
@@ -217,17 +217,17 @@ def nll_loss(
 
 def check_classes(input, target, weight) -> None:
     """Refuse targets that are not a class for each example, and weights that are not one for each class."""
-    sizes, flat, wanted = input.shape, input.ndim <= 2, (*input.shape[:1], *input.shape[2:])
-    if input.ndim > 1 and sizes[:1] != target.shape[:1]:
-        have = target.shape[0] if target.ndim else 0
+    sizes, given, dtype = input._array.shape, target._array.shape, target._array.dtype
+    flat, wanted = len(sizes) <= 2, (*sizes[:1], *sizes[2:])
+    if len(sizes) > 1 and sizes[:1] != given[:1]:
+        have = given[0] if given else 0
         raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
-    refuse(flat and target.ndim > 1, "0D or 1D target tensor expected, multi-target not supported")
-    if not flat and target.shape != wanted:
-        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
-    refuse(
-        target._array.dtype.name not in ("int64", "uint8"),
-        f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
-    )
+    if flat and len(given) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not flat and given != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
+    if (dtype.kind, dtype.itemsize) not in (("i", 8), ("u", 1)):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if weight is not None and weight.shape != (classes := sizes[-1 if flat else 1],):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "

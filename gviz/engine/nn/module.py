@@ -295,7 +295,7 @@ def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) 
 
 def clear_gradient(tensor: Tensor, to_none: bool) -> None:
     """Forget a gradient, or fill it with zeros (out of its graph)."""
-    grad: Any = tensor._rare and tensor._rare.grad  # that of a non-leaf is asked for without a warning
+    grad: Any = tensor._meta and tensor._meta.grad  # that of a non-leaf is asked for without a warning
     if to_none:
         tensor.grad = None
     elif grad is not None:

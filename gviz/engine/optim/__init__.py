@@ -128,8 +128,8 @@ class Optimizer(Portable):
             loss = None if closure is None else closure()
         for group in self.param_groups:
             for tensor in group["params"]:
-                if (rare := tensor._rare) is not None and rare.grad is not None:
-                    self.update_from(tensor, rare.grad._array, group)
+                if (meta := tensor._meta) is not None and meta.grad is not None:
+                    self.update_from(tensor, meta.grad._array, group)
         return loss
 
     def update_from(self, tensor: Tensor, grad: Array, group: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.requests import backward
-from gviz.autograd.saved import Saved, keep, unpack
+from gviz.autograd.saved import Saved, save, unpack
 from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.packing import saved_tensors_hooks
@@ -77,7 +77,7 @@ class Frame:
         self, function: Callable[..., Any], state: Array | None, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> None:
         self.function, self.state, self.kwargs = function, state, kwargs
-        self.args = [keep(arg) if isinstance(arg, Tensor) else arg for arg in args]
+        self.args = [save(arg) if isinstance(arg, Tensor) else arg for arg in args]
         self.facts, self.found = list[Any](), dict[int, Any]()
 
     def pack(self, tensor: Tensor) -> int:
@@ -165,7 +165,7 @@ def checkpoint(
     if use_reentrant is not False:
         refuse(kwargs, "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
         return CheckpointFunction.apply(function, state, *args)
-    if not mode.on:
+    if not mode.recording:
         return function(*args, **kwargs)
     frame = Frame(function, state, args, kwargs)
     with saved_tensors_hooks(frame.pack, frame.unpack):
