@@ -18,10 +18,8 @@ from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, Version, edge_of, from_array, recorded_edge
 from gviz.autograd.views import refuse_view, take_place
-from gviz.autograd.words import INFERENCE_WRITTEN, RESIZED
+from gviz.autograd.words import INFERENCE_WRITTEN
 from gviz.numbers import dtypes
-from gviz.numbers.classes import type_text
-from gviz.numbers.words import warn
 
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
@@ -66,49 +64,6 @@ def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:
     if not dtypes.can_cast(have, want):
         names = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
-
-
-def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable[Any]) -> Any:
-    """Write the result of an operation into the tensor, or the tensors, given as ``out``; nothing is recorded.
-
-    Raises:
-        RuntimeError: an argument requires a gradient, or the dtype of ``out`` cannot hold the result.
-    """
-    args, outs = list(args), list(out) if isinstance(out, list | tuple) else [out]
-    if wrong := [value for value in outs if not isinstance(value, Tensor)]:
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(wrong[0])}")
-    flat = [one for value in (*args, *outs) for one in (value if isinstance(value, list) else [value])]
-    recorded = mode.recording and getattr(operation, "node", "") is not None
-    if recorded and any(isinstance(value, Tensor) and value.requires_grad for value in flat):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
-        )
-    results = operation(*args)
-    for target, result in zip(outs, [results] if isinstance(results, Tensor) else results, strict=True):
-        refuse_write(target)
-        refuse_dtype(operation, args, result, target)
-        refuse_cast(result._array.dtype, target._array.dtype)
-        if target._array.shape != result._array.shape:
-            if target._array.size:
-                warn(RESIZED.format(list(target._array.shape), list(result._array.shape)))
-            target._array = np.empty(result._array.shape, target._array.dtype)
-        target._array[...] = result._array
-        written(target)
-        if result.requires_grad:  # a new tensor, for which it was asked
-            target.requires_grad = True
-    return out
-
-
-def refuse_dtype(operation: Any, args: list[Any], result: Tensor, out: Tensor) -> None:
-    """Refuse ``out`` of another dtype where PyTorch's kernel does not cast: the signs of numbers, the place of the largest."""
-    have, want, parameters = result.dtype, out.dtype, getattr(operation, "parameters", None)
-    if have is want or parameters is None or operation.promote:
-        return
-    if operation.node is None and "keepdim" in parameters:
-        raise RuntimeError(f"Expected out tensor to have dtype {have.c_name}, but got {want.c_name} instead")
-    if operation.node is not None and parameters == ("self",) and result.shape == args[0].shape:
-        raise RuntimeError(f"Found dtype {want.scalar_name} but expected {have.scalar_name}")
 
 
 def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.call import OPERANDS
-from gviz.autograd.inplace import in_place, reshape_in_place, write_out
+from gviz.autograd.inplace import in_place, reshape_in_place
 from gviz.autograd.row import NAMED, Row
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.words import warn_once
 from gviz.signatures.forms import CallForm, FormSignature
+from gviz.signatures.out import write_out
 from gviz.signatures.sentences import SENTENCES
 
 NATIVE_FUNCTIONS = frozenset({
