@@ -73,7 +73,7 @@ def _chain(x: Any, w: Any, turns: int) -> Any:
 
 
 def _step(torch: Any) -> float:
-    """Time a training step of a network of 64, 64 and 10 units, with batches of 32 and Adam: microseconds, the median."""
+    """Time a training step of a network of 64, 64 and 10 units, batches of 32, Adam: microseconds, the median."""
     nn, optim, functional = (import_module(f"{torch.__name__}.{name}") for name in ("nn", "optim", "nn.functional"))
     net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     optimizer = optim.Adam(net.parameters(), lr=1e-3)

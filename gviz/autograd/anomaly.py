@@ -57,7 +57,7 @@ def warn_of(node: Node) -> None:
 
 
 class set_detect_anomaly:
-    """Look for NaN in backward from now on, or in a ``with`` block; without ``check_nan`` only the forward lines are kept."""
+    """Look for NaN in backward from now on, or in a ``with`` block; without ``check_nan`` only keep forward lines."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = STATE.node_callbacks, STATE.anomaly

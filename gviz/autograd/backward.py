@@ -53,7 +53,7 @@ class Pass:
         self.catch: Any = catch
 
     def prepare(self) -> None:
-        """Count the edges that lead to each node, and find the nodes that have to run, and those to which gradients go."""
+        """Count the edges that lead to each node; find the nodes that have to run and those to which gradients go."""
         self.dependencies = count_dependencies(node for (node, _), _ in self.roots)
         self.caught = {node for node, _ in self.catch or ()}
         self.needed = self.goals = None
@@ -125,7 +125,8 @@ class Pass:
         edges = node._next
         mask = [edge is not None and (self.goals is None or target_of(edge)[0] in self.goals) for edge in edges]
         outs = type(node).apply(node, grads, mask)  # not what a user has put on a ctx under that name
-        outs = [None if out is None or edge is None else unbroadcast(out, edge, node) for out, edge in zip(outs, edges)]  # noqa: B905
+        pairs = zip(outs, edges)  # noqa: B905 - a leaf has neither
+        outs = [None if out is None or edge is None else unbroadcast(out, edge, node) for out, edge in pairs]
         if node._hooks is not None and node._hooks.after:
             outs = after_node(node, tuple(outs), grads)
         if not self.keep:  # after all that may refuse the gradients, but for anomaly mode
@@ -218,7 +219,7 @@ def accumulate_grad(self: Tensor, grads: list[Any]) -> None:
 
 
 def can_steal(grads: list[Any], like: Array) -> bool:
-    """Return whether the list alone has its tensor and that alone its memory, in which elements lie as in a leaf's array."""
+    """Return whether the list alone has its tensor and that alone its memory, with elements as in a leaf's array."""
     if getrefcount(grads[0]) != 2 or getrefcount(grads[0]._array) != 2:  # one of the two is the call's
         return False
     new = grads[0]._array

@@ -1,4 +1,4 @@
-"""The call of a row: operands to arrays of one dtype, the forward, the result as a tensor, and the node that records it."""
+"""The call of a row: operands to arrays of one dtype, the forward, the result as a tensor, the node that records it."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
 
 
 def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
-    """Return what a forward made as an array (or what makes it later); only that of a view may be on an input's memory."""
+    """Return what a forward made as an array, or what makes it later; copied if it is on an input's memory, but for views."""
     array = data if data is None or data.__class__ is np.ndarray or callable(data) else np.asarray(data)
     if row.view or row.reshapes or array.__class__ is not np.ndarray:
         return array
@@ -190,7 +190,7 @@ def saved(row: Row, args: tuple[Any, ...], edges: tuple[Edge | None, ...], array
 
 
 def fact_of(name: str, value: Any) -> Any:
-    """Return what a row saves of an input instead of it: sizes, number of elements, strides in elements, or one size."""
+    """Return the fact that is saved in place of an input: sizes, number of elements, strides in elements, or one size."""
     if value.__class__ in (list, tuple):
         return tuple(fact_of(name, one) for one in value)
     if value is None:

@@ -10,10 +10,11 @@ from typing import Any
 
 
 def formula(text: str, known: set[str], saves: tuple[str, ...]) -> Any:
-    """Return the function that a derivative's text stands for: of the gradient, and of the saved things that it names."""
+    """Return the function that a derivative's text stands for: of the gradient and the saved things that it names."""
     names = compile(text, "<derivative>", "eval").co_names
     saved = *(name for name in names if name in known or "_sym_" in name), *saves
-    return eval(f"lambda {', '.join(('grads' if 'grads' in names else 'grad', *saved))}: {text}", {})  # noqa: S307 - the table's own
+    given = ", ".join(("grads" if "grads" in names else "grad", *saved))
+    return eval(f"lambda {given}: {text}", {})  # noqa: S307 - the table's own
 
 
 def inputs_of(name: str) -> tuple[str, ...]:
@@ -41,7 +42,7 @@ def place_of_declaration() -> tuple[str, int]:
 
 
 def positional(function: Any) -> Any:
-    """Return the same function with all parameters by position: a star in its signature is for those who call a public name."""
+    """Return the same function with all parameters by position: a star in it is for those who call a public name."""
     code = function.__code__
     if not code.co_kwonlyargcount or code.co_flags & CO_VARARGS:
         return function

@@ -1,4 +1,4 @@
-"""Functions of the user that see gradients pass: hooks of tensors and of nodes; and the gradients that non-leaves retain."""
+"""Functions of the user that see gradients pass: hooks of tensors and nodes; the gradients that non-leaves retain."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ Node.register_prehook = lambda self, hook: append(hooks_of(self).before, hook)  
 
 # ------------------------------------------------------------------ running
 def before_node(node: Node, grads: list[Any], *, tensors_only: bool = False) -> list[Any]:
-    """Return the gradients of a node's outputs after the hooks of its tensors, a leaf's too, and (if it runs) after its own."""
+    """Return the gradients of a node's outputs after the hooks of its tensors, and (if it runs) after its own."""
     meta = node.variable._meta if isinstance(node, AccumulateGrad) and grads[0] is not None else None
     for hook in () if meta is None else tuple(meta.hooks):
         grads = [hooked(hook, grads[0])]

@@ -60,14 +60,14 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
 
 
 def refuse_cast(have: np.dtype[Any], want: np.dtype[Any]) -> None:
-    """Refuse to write a result of one dtype into memory of another that cannot hold it: a float is not made an integer."""
+    """Refuse to write a result into memory of a dtype that cannot hold it: a float is not made an integer."""
     if not dtypes.can_cast(have, want):
         names = dtypes.of(have).scalar_name, dtypes.of(want).scalar_name
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
 
 
 def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
-    """Change a tensor's own shape: it keeps its memory (a view its base too) and takes the operation's place in the graph."""
+    """Change a tensor's own shape: it keeps its memory and its base, and takes the operation's place in the graph."""
     refuse_write(tensor)
     result = operation(from_array(tensor._array, edge_of(tensor)), *args)
     tensor._array = result._array
@@ -81,7 +81,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
 
 
 def written(tensor: Tensor) -> Version:
-    """Count a write and return the version; an inference tensor has none, and PyTorch says so when it is written already."""
+    """Count a write and return the version; an inference tensor has none, as PyTorch says after the write."""
     if not mode.inference and tensor.is_inference():
         raise RuntimeError(INFERENCE_WRITTEN)
     version = tensor.version_cell()

@@ -64,7 +64,7 @@ class Node:
         """Drop the saved tensors."""
 
     def watch(self, number: int, version: Any, array: Array | None = None) -> Any:
-        """Note that the memory of that output, now that of ``array``, may be written; return the version that counts it."""
+        """Note that the memory of that output, now that of ``array``, may be written; return its version."""
         return version
 
     def __call__(self, *grads: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The requests of a program, ``backward()`` and ``grad()``: they are checked here and handed to the loop in ``backward.py``."""
+"""The requests of a program, ``backward()`` and ``grad()``: checked here, and handed to the loop in ``backward.py``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of ``outputs`` with respect to ``inputs``, without touching any ``.grad``; a dict for a dict of inputs.
+    """The gradients of ``outputs`` with respect to ``inputs``, no ``.grad`` is touched; a dict for a dict of inputs.
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
     """

@@ -227,7 +227,7 @@ class Row:
 
     @cached_property
     def steps(self) -> list[Any]:
-        """(formula, places of what it needs among what is saved, its inputs' edges), in PyTorch's order: by input names."""
+        """(formula, places of what it needs among what is saved, its inputs' edges), in the order of input names."""
         places = {save.name: i for i, save in enumerate(self.plan)}
         edges = {self.parameters[i]: at for at, i in enumerate(self.edges)}
         return [
@@ -264,7 +264,7 @@ class RowNode(Node):
         return results
 
     def _value(self, place: int) -> Any:
-        """Return a saved thing as a formula takes it; if that is recorded, a number for a tensor has no say in the dtype."""
+        """Return a saved thing as a formula takes it; a number for a tensor has no say in a recorded dtype."""
         row, value = self._row, self._saved[place]
         value = unpack(self, value, row.numbered[place])
         if mode.recording and row.plan[place].source == "input" and isinstance(value, NUMBERS):
@@ -286,7 +286,7 @@ class RowNode(Node):
         self._saved = [GONE if freed and value is not None else value for freed, value in pairs]
 
     def watch(self, number: int, version: Version, array: Array | None = None) -> Version:
-        """Keep a saved result with its version, unless a hook of the user has packed it; return the version that it has."""
+        """Keep a saved result with its version, unless a hook of the user has packed it; return that version."""
         kept = list(self._saved)
         for place, (own, value) in enumerate(zip(self._row.numbered, kept, strict=True)):
             if own == number and (value.__class__ is np.ndarray if array is None else value.__class__ is not Packed):
@@ -342,7 +342,7 @@ def op(node: str | None, names: str = "", /, *, key: str | None = None, **declar
 
 
 def composite(function: Any, names: str = "") -> Any:
-    """Register a plain function over rows in every namespace; it may branch, and makes no node. A text gives it names."""
+    """Register a plain function over rows in every namespace; it may branch, makes no node. A text gives it names."""
     if isinstance(function, str):
         return functools.partial(composite, names=function)
     flat = positional(function)
@@ -370,7 +370,7 @@ def everywhere(function: Any) -> Any:
 
 
 def native(function: Any) -> Any:
-    """Mark a function that is C++ in PyTorch: a number beside a tensor in it is the scalar overload (``MulBackward1``)."""
+    """Mark a function that is C++ in PyTorch: a number beside a tensor in it is the scalar overload."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:

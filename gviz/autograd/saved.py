@@ -28,7 +28,7 @@ GONE: Any = object()
 
 
 class Saved:
-    """A saved tensor, or (with a number) the array of the node's own output of that number, with the version of its memory."""
+    """A saved tensor, or (with a number) the array of the node's own output of that number, with its version."""
 
     __slots__ = ("content", "expected", "number", "version")
 
@@ -40,7 +40,7 @@ class Saved:
 
 
 class Packed(NamedTuple):
-    """The object that a user's hook made of a saved tensor, the hook that returns the tensor, and its place in the graph."""
+    """What a user's hook made of a saved tensor, the hook that returns the tensor, and its place in the graph."""
 
     content: Any
     unpack: Callable[[Any], object]
@@ -71,7 +71,7 @@ def save(value: Any) -> SavedValue:
 
 
 def unpack(node: Node, value: SavedValue, number: int | None = None) -> Any:
-    """Return what a node keeps as a derivative sees it (an array is its output of that number); not if freed or changed."""
+    """Return a saved value as a derivative sees it (an array is the node's output of that number)."""
     if value is GONE:
         raise RuntimeError(FREED)
     if value.__class__ is list:

@@ -311,7 +311,7 @@ def recorded_edge(tensor: Tensor) -> Edge | None:
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
-    """Return the edge to which the tensor's gradient goes, None if it requires none; a leaf's node is made anew if need be."""
+    """Return the edge to which the tensor's gradient goes, None if it requires none; a leaf's node may be made anew."""
     if tensor._meta is not None and tensor._meta.base is not None:
         tensor.refresh()
     edge = tensor._edge

@@ -51,7 +51,7 @@ def offset(view: Array, base: Array) -> int:
 
 
 class CopySlices(Node):
-    """The node of a tensor of which a view was written: the gradient goes to the old base, less what was overwritten."""
+    """The node of a tensor of which a view was written: the old base gets the gradient, less what was overwritten."""
 
     __module__ = "builtins"
     __slots__ = ("layout", "part", "written")

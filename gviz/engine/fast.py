@@ -81,8 +81,9 @@ def call({parameters}):
     {end}
     return result
 """
-"""The call of a row with arguments p0, p1 ..., whose operands have arrays a0, a1 ... and edges e0, e1 ... What is not plain
-goes the usual way, or from where it is found out on."""
+"""The call of a row with arguments p0, p1 ..., whose operands have arrays a0, a1 ... and edges e0, e1 ...
+
+What is not plain goes the usual way, or does so from where that shows."""
 
 INPUTS = {
     "tensor": ("p{0}._array", "p{0}._edge if p{0}._meta is None else edge_of(p{0})"),
@@ -95,7 +96,8 @@ INPUTS = {
 
 SAVED = {
     "tensor": "p{0} if p{0}._version_cell is p{0}._meta is None else form_of(p{0})",
-    "number": "p{0} if p{0} is a{0} or p{0}._version_cell is p{0}._meta is None else form_of(p{0})", "optional": "form_of(p{0})",
+    "number": "p{0} if p{0} is a{0} or p{0}._version_cell is p{0}._meta is None else form_of(p{0})",
+    "optional": "form_of(p{0})",
     "option": "p{0}", "result": "data", "sizes": "a{0}.shape", "dim": "a{0}.ndim", "numel": "a{0}.size",
 }  # fmt: skip
 """By what a saved input may be, or where another saved thing comes from: how it is had."""
@@ -116,8 +118,8 @@ class Metadata(dict[tuple[int, ...], Any]):
 
 METADATA = {dtype: Metadata(dtype) for dtype in (SINGLE, DOUBLE)}
 SPACE: dict[str, Any] = {
-    "METADATA": METADATA, "NUMBERS": (int, float), "SINGLE": SINGLE, "Tensor": Tensor, "UNUSUAL": UNUSUAL, "asarray": asarray,
-    "edge_of": edge_of, "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view,
+    "METADATA": METADATA, "NUMBERS": (int, float), "SINGLE": SINGLE, "Tensor": Tensor, "UNUSUAL": UNUSUAL,
+    "asarray": asarray, "edge_of": edge_of, "fact_of": fact_of, "form_of": form_of, "from_array": from_array, "mark_view": mark_view,
     "mode": mode, "ndarray": ndarray, "new": object.__new__, "next_seq": next_seq, "ref": ref, "results": results,
     "singles": METADATA[SINGLE],
 }  # fmt: skip
@@ -211,7 +213,7 @@ CALLS: Counter[str] = Counter()
 WRITTEN: dict[str, Any] = {}
 """By the keys of rows whose code is written: what is called."""
 STUBS: dict[str, list[tuple[str, FunctionType]]] = {}
-"""By the keys of rows: public functions that get the code of the row's call when that is written, each with its head."""
+"""By the keys of rows: public functions that get the code of the call when it is written, each with its head."""
 usual_call = Row.__call__
 
 
@@ -255,7 +257,7 @@ UNLIKE = (
     "_gradient.__class__ is not ndarray or _gradient.shape != _target._outputs[0][0]"
     " or _gradient.dtype is not _target._outputs[0][1]"
 )
-"""Whether a gradient has not the shape and dtype of what it is for; that which came in has those of the node's output."""
+"""Whether a gradient has not the shape and dtype of what it is for; what came in has those of the node's output."""
 
 READ = """
         {0} = node._saved[{1}]
@@ -379,7 +381,7 @@ usual_run = Pass.run
 
 
 def order_of(roots: Any) -> list[Any] | None:
-    """Return the nodes below the roots, the youngest first and without leaves; None if one of them needs the usual way."""
+    """Return the nodes below the roots, the youngest first, without leaves; None if one needs the usual way."""
     seen = {node for (node, _), _ in roots}
     nodes, leaves = list(seen), 0
     for node in nodes:
@@ -449,7 +451,7 @@ def run(self: Pass) -> None:
 
 # ------------------------------------------------------------------ binding
 def install(namespace: dict[str, Any]) -> None:
-    """Put the calls and the pass of this file in the place of the usual ones, for Python and in the namespace ``torch``.
+    """Put the calls and the pass of this file in the place of the usual ones, also in the namespace ``torch``.
 
     A public name keeps one function, whose code is exchanged: who holds it, or has wrapped it, need not know.
     """

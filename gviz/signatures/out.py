@@ -48,7 +48,7 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
 
 
 def refuse_dtype(operation: Any, args: list[Any], result: Tensor, out: Tensor) -> None:
-    """Refuse ``out`` of another dtype where PyTorch's kernel does not cast: the signs of numbers, the place of the largest."""
+    """Refuse ``out`` of another dtype where PyTorch's kernel does not cast: signs, the place of the largest."""
     have, want, parameters = result.dtype, out.dtype, getattr(operation, "parameters", None)
     if have is want or parameters is None or operation.promote:
         return
