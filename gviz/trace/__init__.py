@@ -72,7 +72,17 @@ SHARES = {"detach", "data"}
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
 
-MAKE_NONE = {"accumulate_grad", "autograd_meta", "refresh", "version_cell", "is_inference", "size", "stride", "dim", "numel"}
+MAKE_NONE = {
+    "accumulate_grad",
+    "autograd_meta",
+    "refresh",
+    "version_cell",
+    "is_inference",
+    "size",
+    "stride",
+    "dim",
+    "numel",
+}
 """Methods that make no tensor, and are called often."""
 
 NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "__init__"}
