@@ -188,6 +188,8 @@ def rows_in(start: Any) -> set[str]:
 @cache
 def calls_in(function: FunctionType) -> list[Any]:
     """Return the functions and rows of the engine that a function names."""
+    if isinstance(row := function.__globals__.get("row"), Row):  # code that was written for the calls of this row alone
+        return [row]
     space, held = function.__globals__, [cell.cell_contents for cell in function.__closure__ or ()]
     names = {name for code in codes(function.__code__) for name in code.co_names}
     texts = {text for code in codes(function.__code__) for text in (*code.co_consts, *held) if isinstance(text, str)}
