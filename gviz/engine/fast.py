@@ -201,7 +201,7 @@ def defined(name: str, text: str, row: Row, space: dict[str, Any]) -> Any:
 def written(row: Row, head: str, usual: Any) -> Any:
     """Return the function of a row's call."""
     first = len(row.parameters) - len(row.defaults)
-    space = {**SPACE, "row": row, "usual": usual, "cls": row.cls, "check": row.check}
+    space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls, "check": row.check}
     space["forward"] = getattr(row.forward, "ufunc", row.forward)
     row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
     space.update({f"d{i}": value for i, value in enumerate(row.defaults, first)})
