@@ -267,7 +267,6 @@ KNOWN_CIRCLES = (
         "pictures pictures.html pictures.labels pictures.options pictures.shades pictures.theme"
     ),
     "pictures.slide pictures.wrap",
-    "engine.optim engine.optim.lr_scheduler",
     "trace trace.gradients",
     "sources.notebook sources.reading",
 )

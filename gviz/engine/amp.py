@@ -25,8 +25,11 @@ class autocast(ContextDecorator):
     def __init__(
         self, device_type: str, dtype: object = None, enabled: bool = True, cache_enabled: object = None
     ) -> None:
-        wrong = f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
-        refuse(not isinstance(device_type, str), wrong, ValueError)
+        refuse(
+            not isinstance(device_type, str),
+            f"Expected `device_type` of type `str`, got: `{type(device_type)}`",
+            ValueError,
+        )
         self.device, self.fast_dtype, self._enabled = Device(device_type).type, dtype or bfloat16, False
         if enabled and device_type == "cuda":
             warn("CUDA is not available or torch_xla is imported. Disabling autocast.")

@@ -280,8 +280,11 @@ def new(cls: type | LegacyType, *data: Any) -> Tensor:
     dtype = getattr(cls, "legacy_dtype", None) or get_default_dtype()
     first = data[0] if len(data) == 1 else None
     if isinstance(first, Tensor):
-        if first.dtype is not dtype and isinstance(cls, LegacyType):
-            raise TypeError(f"new(): expected a tensor of {dtype} (got {first.dtype})")
+        refuse(
+            first.dtype is not dtype and isinstance(cls, LegacyType),
+            f"new(): expected a tensor of {dtype} (got {first.dtype})",
+            TypeError,
+        )
         array = first._array
     elif isinstance(first, list | tuple | range | np.ndarray) and not isinstance(first, Shape):
         array = infer(first, dtype.np)

@@ -184,8 +184,7 @@ class Elements(Tensor):
 
 def dim_of(tensor: Tensor, dim: int) -> int:
     """Return a dim counted from the first; refuse one of a tensor without dims."""
-    if not tensor._array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    refuse(not tensor._array.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     return wrap_dim(dim, tensor._array.ndim)
 
 

@@ -56,15 +56,14 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
     in_place(call["copy_into"], part, value)
 
 
-def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
+def without_leading_ones(source: Tensor, *, always: bool) -> Any:
     """Return a view of a tensor without its first dimensions of size one.
 
     Itself if there are none, but for ``always``.
     """
     have = source._array.shape
     first = next((i for i, size in enumerate(have) if size != 1), len(have))
-    shorter: Tensor = call["view"](source, have[first:]) if first or always else source
-    return shorter
+    return call["view"](source, have[first:]) if first or always else source
 
 
 # ------------------------------------------------------------------ keys
@@ -111,10 +110,12 @@ def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Ten
 
 def is_nested(key: object) -> bool:
     """Return whether a list stands for a tuple."""
-    if not isinstance(key, list) or len(key) >= LONGEST_TUPLE:
-        return False
-    return any(
-        one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key
+    return (
+        isinstance(key, list)
+        and len(key) < LONGEST_TUPLE
+        and any(
+            one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key
+        )
     )
 
 
@@ -129,8 +130,9 @@ def as_index(part: object) -> Any:
         if array.dtype == np.uint8:
             warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             return from_array(array.astype(bool), None)
-        if array.dtype.kind not in "bi":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        refuse(
+            array.dtype.kind not in "bi", "tensors used as indices must be long, int, byte or bool tensors", IndexError
+        )
         return int(array) if not array.ndim and array.dtype.kind == "i" else part
     if isinstance(part, np.ndarray | list | tuple | range):
         array = infer(part)
@@ -151,11 +153,12 @@ def indexed_dims(part: object) -> int:
 def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
     """Select one position of a dimension; refuse one that is out of range: the dimension is counted as in the key."""
     shape = tensor._array.shape
-    if not shape:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
-            "a 0-dim tensor to a number"
-        )
+    refuse(
+        not shape,
+        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+        "a 0-dim tensor to a number",
+        IndexError,
+    )
     size = shape[dim] if dim < len(shape) else 0  # a second ellipsis leads past the last dimension
     if not -size <= position < size:
         raise IndexError(f"index {position} is out of bounds for dimension {real_dim} with size {size}")
@@ -169,11 +172,9 @@ def sliced(tensor: Tensor, dim: int, part: slice, *, whole: bool) -> Tensor:
         default if bound is None else operator.index(bound)
         for bound, default in ((part.start, 0), (part.stop, INT64_MAX), (part.step, 1))
     )
-    if step < 0:
-        raise ValueError("step must be greater than zero")
+    refuse(step < 0, "step must be greater than zero", ValueError)
     shape = tensor._array.shape
-    if not shape:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    refuse(not shape, "slice() cannot be applied to a 0-dim tensor.", IndexError)
     if not whole and start == 0 and stop >= max(shape[dim : dim + 1], default=0) and step == 1:
         return tensor
     return call["slice_row"](tensor, dim, start, stop, step)

@@ -73,12 +73,12 @@ def searchsorted(
 ) -> Any:
     """Return where each value would be put into sorted rows."""
     rows, values = sorted_sequence._array, np.asarray(array_of(self))
-    if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
-        text = (
-            f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
-        )
-        wanted = "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor"
-        raise RuntimeError(f"torch.searchsorted(): boundaries tensor {wanted} {text}")
+    refuse(
+        rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+        f"tensor and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value "
+        f"tensor {list(values.shape)}",
+    )
     refuse(
         side not in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
     )

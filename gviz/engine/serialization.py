@@ -47,9 +47,8 @@ def rebuild(
 ) -> Tensor:
     """Return a tensor on a part of some memory. RuntimeError: it is not in there."""
     last = offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    needed = last if math.prod(size) else 0
     refuse(
-        min((offset, *size, *stride)) < 0 or needed > flat.size,
+        min((offset, *size, *stride)) < 0 or (math.prod(size) and last > flat.size),
         f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for "
         f"storage of {flat.size} elements",
     )
@@ -183,21 +182,25 @@ class Reader(pickle.Unpickler):
         path = f"{module}.{name}"
         if path in KNOWN:
             return KNOWN[path]
-        if self.weights_only:
-            raise pickle.UnpicklingError(
-                "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` "
-                "argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
-                "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got "
-                "the file from a trusted source.\n\tWeightsUnpickler error: Unsupported global: GLOBAL "
-                f"{path.removeprefix('builtins.')} was not an allowed global by default. To need no such trust, save "
-                "the model's state_dict() and load that."
-            )
+        refuse(
+            self.weights_only,
+            "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` "
+            "argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
+            "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got "
+            "the file from a trusted source.\n\tWeightsUnpickler error: Unsupported global: GLOBAL "
+            f"{path.removeprefix('builtins.')} was not an allowed global by default. To need no such trust, save "
+            "the model's state_dict() and load that.",
+            pickle.UnpicklingError,
+        )
         if not module.startswith("torch."):
             return super().find_class(module, name)
         home = import_module("gviz.engine.optim" if module.startswith("torch.optim.") else "gviz.engine.nn")
-        if not hasattr(home, name):
-            hint = "save the model's state_dict(), which holds tensors alone, and load that"
-            raise pickle.UnpicklingError(f"gviz's engine has no {path} to make what this file has: {hint}")
+        refuse(
+            not hasattr(home, name),
+            f"gviz's engine has no {path} to make what this file has: save the model's state_dict(), which holds "
+            "tensors alone, and load that",
+            pickle.UnpicklingError,
+        )
         return getattr(home, name)
 
     def persistent_load(self, pid: tuple[Any, ...]) -> Any:
@@ -206,12 +209,12 @@ class Reader(pickle.Unpickler):
         place = (
             self.place.get(location) if isinstance(self.place, dict) else "cpu" if callable(self.place) else self.place
         )
-        if Device(place or location).type != "cpu":
-            raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
-                "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to "
-                "map your storages to the CPU."
-            )
+        refuse(
+            Device(place or location).type != "cpu",
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
+            "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to "
+            "map your storages to the CPU.",
+        )
         if key not in self.memory:
             self.memory[key] = np.frombuffer(bytearray(self.archive.read(f"{self.prefix}data/{key}")), np.uint8)
         return self.memory[key].view(storage.kind)
@@ -243,8 +246,10 @@ def load(
         prefix = next(name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl"))
         return Reader(archive, prefix, weights_only is not False, map_location).load()
     except (zipfile.BadZipFile, StopIteration):
-        hint = "gviz's engine reads the zip archives that torch.save writes since PyTorch 1.6, if they are whole"
-        raise pickle.UnpicklingError(f"{'this' if hasattr(f, 'read') else f} is not such a file: {hint}") from None
+        raise pickle.UnpicklingError(
+            f"{'this' if hasattr(f, 'read') else f} is not such a file: gviz's engine reads the zip archives that "
+            "torch.save writes since PyTorch 1.6, if they are whole"
+        ) from None
 
 
 __getattr__ = absent("torch.serialization")

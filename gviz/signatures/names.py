@@ -23,7 +23,7 @@ from gviz.autograd.inplace import in_place, reshape_in_place
 from gviz.autograd.row import NAMED, Row
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
-from gviz.numbers.words import warn_once
+from gviz.numbers.words import refuse, warn_once
 from gviz.signatures.forms import CallForm, FormSignature
 from gviz.signatures.out import write_out
 from gviz.signatures.sentences import SENTENCES
@@ -189,8 +189,7 @@ def as_operator(name: Name) -> Any:
 
     def operate(self: Tensor, other: object) -> Any:
         if not isinstance(other, OPERANDS):
-            if is_pytorchs(type(other)):
-                raise TypeError(MIXED)
+            refuse(is_pytorchs(type(other)), MIXED, TypeError)
             if name.operator != "__eq__" or not isinstance(other, np.ndarray) or other.dtype.kind not in "biufc":
                 return NotImplemented
             other = from_array(other, None)  # the one sign for which PyTorch takes an array

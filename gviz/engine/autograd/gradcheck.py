@@ -163,9 +163,13 @@ def differences(
         array[place] = kept
         for slope, low, high in zip(slopes, *sides, strict=False):
             for fact in ("shape", "dtype"):
-                if (a := getattr(low, fact)) != (b := getattr(high, fact)):
-                    told = f"when inputs are perturbed on index {place} by {eps}, but got: {fact}s {a} and {b}."
-                    raise AssertionError(f"Expected `func` to return outputs with the same {fact} {told}")
+                a, b = getattr(low, fact), getattr(high, fact)
+                refuse(
+                    a != b,
+                    f"Expected `func` to return outputs with the same {fact} when inputs are perturbed on index "
+                    f"{place} by {eps}, but got: {fact}s {a} and {b}.",
+                    AssertionError,
+                )
             slope[row] = TENSORS["expand"](((high - low) / (2 * eps)).reshape(-1), slope.shape[1:])._array
     return slopes
 

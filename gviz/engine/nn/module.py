@@ -106,11 +106,9 @@ class Module(Portable, Hooks):
             for old, new in WHERE_REGISTERED if registered else ():
                 other = other.replace(old, new)
             raise TypeError(other.format(typename(value), name))
-        if hasattr(self, name) and name not in self.__dict__[home]:
-            raise KeyError(f"attribute '{name}' already exists")
-        if "." in name or not name:
-            got = f", got: {name}" * (what == "module")
-            raise KeyError(f"{what} name can't " + (f'contain "."{got}' if name else 'be empty string ""'))
+        refuse(hasattr(self, name) and name not in self.__dict__[home], f"attribute '{name}' already exists", KeyError)
+        refuse(not name, f'{what} name can\'t be empty string ""', KeyError)
+        refuse("." in name, f'{what} name can\'t contain "."' + f", got: {name}" * (what == "module"), KeyError)
         self.__dict__[home][name] = value
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -188,8 +186,11 @@ class Module(Portable, Hooks):
         own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
         unexpected = [key for key in state_dict if key not in own]
-        wrong = (("Missing", missing), ("Unexpected", unexpected)) if strict else ()
-        errors = [f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"') for what, keys in wrong if keys]
+        errors = [
+            f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"')
+            for what, keys in (("Missing", missing), ("Unexpected", unexpected))
+            if strict and keys
+        ]
         errors += [
             e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))
         ]
@@ -279,8 +280,10 @@ def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) 
             return ""
         tensor.materialize(given.shape)
     if given.shape != tensor.shape:
-        shapes = f"a param with shape {given.shape} from checkpoint, the shape in current model is {tensor.shape}."
-        return f"size mismatch for {key}: copying {shapes}"
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
+            f"model is {tensor.shape}."
+        )
     if not assign:
         with no_grad():
             tensor.copy_(given)

@@ -83,8 +83,9 @@ class Layer(Module):
             cls.__module__ = f"torch.nn.modules.{home}"
             LAYERS[cls.__name__] = cls
             if "__init__" not in vars(cls):
-                begun = "Module.__init__(self) or self._take(locals())"
-                cls._options = method(cls, "__init__", cls._takes, begun, Module=Module)
+                cls._options = method(
+                    cls, "__init__", cls._takes, "Module.__init__(self) or self._take(locals())", Module=Module
+                )
         if function is not None:
             apart = {*UNKEPT, *less.split(), *" ".join(cls._shapes.values()).split()}
             given = [*cls._shapes, *(name for name in cls._options if name not in apart), *more.split()]

@@ -64,8 +64,8 @@ class MultiheadAttention(
             "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch",
             NotImplementedError,
         )
-        where = {"bias": values["bias"], "device": values["device"], "dtype": values["dtype"]}
-        self.head_dim, self.out_proj = size // heads, projection(size, size, **where)
+        self.head_dim = size // heads
+        self.out_proj = projection(size, size, **{name: values[name] for name in ("bias", "device", "dtype")})
         super()._take(values | {name: size for name in ("kdim", "vdim") if values[name] is None})
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
@@ -245,8 +245,9 @@ class Block(Layer, shown=""):
         return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask, is_causal=is_causal)[0])
 
     def _ff_block(self, x: Tensor) -> Any:
-        last = getattr(self, f"dropout{len(self.attentions) + 1}")
-        return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return getattr(self, f"dropout{len(self.attentions) + 1}")(
+            self.linear2(self.dropout(self.activation(self.linear1(x))))
+        )
 
 
 class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
@@ -350,10 +351,10 @@ class TransformerEncoder(
         mask, first = added_mask(mask, "mask", None, "", src.dtype), self.layers[0]
         causal = is_square(mask, is_causal, src, first)
         quick = (
-            self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None
+            (self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None)
+            and not (is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters())))
+            and not (np.diff(1 * (padding._array != 0)) < 0).any()
         )
-        quick = quick and not (is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters())))
-        quick = quick and not (np.diff(1 * (padding._array != 0)) < 0).any()
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         src = src if not quick else src.masked_fill((padding != 0).unsqueeze(-1), 0.0)
@@ -409,8 +410,7 @@ class Transformer(
             layer, stack = (LAYERS[f"Transformer{kind.capitalize()}{end}"] for end in ("Layer", ""))
             made = values[f"custom_{kind}"]
             if made is None:
-                made = layer(**options)
-                made = stack(made, values[f"num_{kind}_layers"], normalized(values["d_model"], **norm))
+                made = stack(layer(**options), values[f"num_{kind}_layers"], normalized(values["d_model"], **norm))
             setattr(self, kind, made)
         for weight in self.parameters():
             if weight.dim() > 1:

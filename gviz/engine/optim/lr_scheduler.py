@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gviz.engine.copying import Portable
 from gviz.engine.nn.options import method
+from gviz.engine.optim import Optimizer
 from gviz.numbers.words import absent, refuse, warn
-
-if TYPE_CHECKING:
-    from gviz.engine.optim import Optimizer
 
 __all__ = [
     "ChainedScheduler",
@@ -138,9 +136,7 @@ class LRScheduler(Portable):
         Its parts (last, as in PyTorch) by their states: functions have none.
         """
         state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts)}
-        if self._parts:
-            state[self._parts] = [state_of(one) for one in getattr(self, self._parts)]
-        return state
+        return state | ({self._parts: [state_of(one) for one in getattr(self, self._parts)]} if self._parts else {})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned; the parts stay the same objects and take over theirs."""
@@ -191,12 +187,10 @@ class MultiplicativeLR(LambdaLR):
 
     def get_lr(self) -> list[float]:
         """Return the learning rates before, each times what its function says."""
-        rates, begins = self._rates(), self._is_initial
-        return (
-            rates
-            if begins
-            else [lr * factor(self.last_epoch) for lr, factor in zip(rates, self.lr_lambdas, strict=True)]
-        )
+        return [
+            lr if self._is_initial else lr * factor(self.last_epoch)
+            for lr, factor in zip(self._rates(), self.lr_lambdas, strict=True)
+        ]
 
 
 class StepLR(
@@ -307,8 +301,11 @@ class OneCycleLR(
     def _begin(self, given: dict[str, Any]) -> None:
         optimizer, most, total = given["optimizer"], given["max_lr"], given["total_steps"]
         if total is None:
-            known = given["epochs"] is not None and given["steps_per_epoch"] is not None
-            refuse(not known, "You must define either total_steps OR (epochs AND steps_per_epoch)", ValueError)
+            refuse(
+                None in (given["epochs"], given["steps_per_epoch"]),
+                "You must define either total_steps OR (epochs AND steps_per_epoch)",
+                ValueError,
+            )
             total = given["epochs"] * given["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
         self.use_beta1 = "betas" in optimizer.defaults
@@ -317,17 +314,14 @@ class OneCycleLR(
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
             ValueError,
         )
-        groups = optimizer.param_groups if given["last_epoch"] == -1 else []
-        for i, group in enumerate(groups):
+        for i, group in enumerate(optimizer.param_groups if given["last_epoch"] == -1 else []):
             peak = most[i] if isinstance(most, list | tuple) else most
             least = peak / given["div_factor"]
             group.update(initial_lr=least, max_lr=peak, min_lr=least / given["final_div_factor"])
             if given["cycle_momentum"]:
                 group.update(max_momentum=given["max_momentum"], base_momentum=given["base_momentum"])
-        kept = {
-            name: given[name] for name in ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
-        }
-        super()._begin({**kept, "total_steps": total})
+        options = ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
+        super()._begin({name: given[name] for name in options} | {"total_steps": total})
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""
@@ -382,8 +376,8 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: SupportsFloat) -> None:  # type: ignore[override]
         """Go on by one epoch, with what was measured in it."""
         current, sign = float(metrics), -1 if self.mode == "min" else 1
-        rel = self.threshold_mode == "rel"
-        bound = self.best * (1 + sign * self.threshold) if rel else self.best + sign * self.threshold
+        step = sign * self.threshold
+        bound = self.best * (1 + step) if self.threshold_mode == "rel" else self.best + step
         self.last_epoch, self.num_bad_epochs = self.last_epoch + 1, self.num_bad_epochs + 1
         if sign * current > sign * bound:
             self.best, self.num_bad_epochs = current, 0
@@ -429,10 +423,7 @@ class SequentialLR(LRScheduler):
         """Go on by one epoch, with the one whose turn it is."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
-        if self.last_epoch in self._milestones:
-            now.restart()
-        else:
-            now.step()
+        (now.restart if self.last_epoch in self._milestones else now.step)()
         self._last_lr = now.get_last_lr()
 
 

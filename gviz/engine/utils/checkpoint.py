@@ -112,8 +112,8 @@ class Frame:
             CheckpointError,
         )
         pairs = enumerate(zip(self.facts, map(facts, found), strict=True))
-        if others := [OTHER.format(i, was, now) for i, (was, now) in pairs if now != was]:
-            raise CheckpointError(f"{OTHERS}{''.join(others)}.\n")
+        others = "".join(OTHER.format(i, was, now) for i, (was, now) in pairs if now != was)
+        refuse(others, f"{OTHERS}{others}.\n", CheckpointError)
         self.found = dict(enumerate(found))
 
 

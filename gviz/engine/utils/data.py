@@ -345,8 +345,11 @@ class DataLoader(Typed):
         for name, given in {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}.items():
             refuse(self._streams and given is not None, STREAM.format(name, given), ValueError)
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
-        custom = batch_size != 1 or shuffle or sampler is not None or drop_last
-        refuse(batch_sampler is not None and custom, BATCHES, ValueError)
+        refuse(
+            batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
+            BATCHES,
+            ValueError,
+        )
         refuse(
             batch_sampler is None and batch_size is None and drop_last,
             "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
