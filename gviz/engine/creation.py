@@ -241,8 +241,7 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: Dtype = None) -> 
 @creates("torch.logspace")
 def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: Dtype = None) -> Any:
     """Return powers of a base, their exponents in equal steps."""
-    powers = np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))
-    return powers.astype(dtype or get_default_dtype().np)
+    return (np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))).astype(dtype or get_default_dtype().np)
 
 
 def evenly(start: float, end: float, steps: int, dtype: DType) -> Any:

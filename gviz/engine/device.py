@@ -113,20 +113,17 @@ def no_accelerator(*_: object) -> Any:
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-ASKED = (
-    "current_device_idx",
-    "current_device_index",
-    "current_stream",
-    "set_device_idx",
-    "set_device_index",
-    "synchronize",
-)
 accelerator = module(
     "accelerator",
     is_available=lambda: False,
     device_count=lambda: 0,
     current_accelerator=lambda check_available=False: None,
-    **dict.fromkeys(ASKED, no_accelerator),
+    current_device_idx=no_accelerator,
+    current_device_index=no_accelerator,
+    current_stream=no_accelerator,
+    set_device_idx=no_accelerator,
+    set_device_index=no_accelerator,
+    synchronize=no_accelerator,
 )
 NO_CUDA = (
     "current_device", "current_stream", "get_device_capability", "get_device_name", "get_device_properties", "init",

@@ -34,8 +34,10 @@ class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
 
 def interval(low: Tensor | float, high: Tensor | float, whole: bool = False) -> Any:
     """Return the constraint to lie between two values, both included, and to be a whole number."""
-    text = f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})"
-    return Constraint(text, lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0))
+    return Constraint(
+        f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})",
+        lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0),
+    )
 
 
 real = Constraint("Real()", lambda x: ~x.isnan())

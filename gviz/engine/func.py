@@ -19,10 +19,6 @@ from gviz.numbers.words import absent, refuse
 __all__ = ["functional_call", "grad", "grad_and_value"]
 
 VALUE = "grad_and_value(f)(*args): "
-SCALAR = (
-    "{}Expected f(*args) to return a scalar Tensor, got tensor with {} dims. Maybe you wanted to use the vjp or "
-    "jacrev APIs instead?"
-)
 
 
 def mapped(function: Callable[..., Any], tree: Any) -> Any:
@@ -66,7 +62,11 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
                 given[place] = mapped(lambda one: begun(one, inputs), given[place])
             value, aux = func(*given, **kwargs) if has_aux else (func(*given, **kwargs), None)
             refuse(not isinstance(value, Tensor), f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")
-            refuse(value.dim(), SCALAR.format(VALUE, value.dim()))
+            refuse(
+                value.dim(),
+                f"{VALUE}Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you "
+                "wanted to use the vjp or jacrev APIs instead?",
+            )
             several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
         left = iter(
             [one.new_zeros(one.shape) if found is None else found for found, one in zip_longest(several, inputs)]

@@ -16,7 +16,6 @@ from gviz.numbers.unpack import infer
 from gviz.numbers.words import refuse, type_name, warn
 
 INT64_MAX = 2**63 - 1
-INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 SEQUENCE = (
     "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
@@ -119,7 +118,7 @@ def is_nested(key: object) -> bool:
     )
 
 
-def as_index(part: object) -> Any:
+def as_index(part: Any) -> Any:
     """Return a part of a key as None, an ellipsis, a slice, an int, a truth value (0-d) or an index tensor."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
@@ -138,8 +137,12 @@ def as_index(part: object) -> Any:
         array = infer(part)
         return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
     refuse(isinstance(part, str), "new(): invalid data type 'str'", TypeError)
-    if not hasattr(part, "__index__"):
-        raise IndexError(INVALID.format(type_text(part)))
+    refuse(
+        not hasattr(part, "__index__"),
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type_text(part)})",
+        IndexError,
+    )
     return operator.index(part)
 
 

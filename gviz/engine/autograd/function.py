@@ -124,15 +124,6 @@ class BackwardCFunction(FunctionCtx, Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
-WRITTEN_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
-    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
-    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
-    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
-)
-
-
 class Function:
     """Base of the user's operations.
 
@@ -145,8 +136,11 @@ class Function:
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        body = {"__slots__": (), "_function": cls, "__module__": "torch.autograd.function"}
-        cls._backward_cls = type(f"{cls.__name__}Backward", (BackwardCFunction,), body)
+        cls._backward_cls = type(
+            f"{cls.__name__}Backward",
+            (BackwardCFunction,),
+            {"__slots__": (), "_function": cls, "__module__": "torch.autograd.function"},
+        )
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         warnings.warn(
@@ -300,7 +294,15 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         "a leaf Variable that requires grad has been used in an in-place operation.",
     )
     if one._is_view():
-        refuse(len(outputs) > 1, WRITTEN_VIEW)
+        refuse(
+            len(outputs) > 1,
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+            "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+            "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+            "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
+            "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+            "need help to do this change.",
+        )
         refuse_view(one)
 
 

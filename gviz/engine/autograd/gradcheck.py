@@ -210,9 +210,11 @@ def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: l
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {notes}") from error
-        if any(one is not None and one._array.any() for one in found):
-            told = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
-            raise GradcheckError(f"{told} {notes}")
+        refuse(
+            any(one is not None and one._array.any() for one in found),
+            "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + notes,
+            GradcheckError,
+        )
 
 
 def gradgradcheck(

@@ -32,8 +32,9 @@ class Holder(Module):
         return getattr(self, self._home)
 
     def __setitem__(self, name: Any, value: object) -> None:
-        made = Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
-        self.admit(self._home, name, made)
+        self.admit(
+            self._home, name, Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
+        )
 
     __len__, __getitem__, __delitem__, clear = map(of_held, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 

@@ -235,9 +235,12 @@ def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-0
         "Expected number of channels in input to be divisible by num_groups, but got input of shape "
         f"{list(input.shape)} and num_groups={num_groups}",
     )
-    if math.prod(input.shape) == num_groups:
-        sizes = [count * channels // num_groups, num_groups, *space]
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
+    refuse(
+        math.prod(input.shape) == num_groups,
+        "Expected more than 1 value per channel when training, got input size "
+        f"{[count * channels // num_groups, num_groups, *space]}",
+        ValueError,
+    )
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and value.shape != (channels,):
             raise RuntimeError(

@@ -157,7 +157,6 @@ class EmbeddingBag(
         return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{padding}"
 
 
-BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {
     "groups must be a positive integer": lambda groups, **_: groups <= 0,
     "in_channels must be divisible by groups": lambda in_channels, groups, **_: in_channels % groups,
@@ -169,7 +168,9 @@ CANNOT = {
         padding == "same" and set(each(stride, 1)) != {1}
     ),
     "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, "
-    "but got padding_mode={padding_mode!r}": (lambda padding_mode, **_: padding_mode not in BORDERS),
+    "but got padding_mode={padding_mode!r}": (
+        lambda padding_mode, **_: padding_mode not in ("zeros", "reflect", "replicate", "circular")
+    ),
 }
 
 
@@ -211,14 +212,15 @@ class Convolution(Layer, refused=CANNOT):
         return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
 
-BORDERED = {
-    'Only "zeros" padding mode is supported for {self.__class__.__name__}': lambda padding_mode, **_: (
-        padding_mode != "zeros"
-    )
-}
-
-
-class Transposed(Convolution, refused=CANNOT | BORDERED):
+class Transposed(
+    Convolution,
+    refused=CANNOT
+    | {
+        'Only "zeros" padding mode is supported for {self.__class__.__name__}': (
+            lambda padding_mode, **_: padding_mode != "zeros"
+        )
+    },
+):
     """Base of the transposed convolutions."""
 
     transposed = True

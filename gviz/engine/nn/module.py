@@ -256,16 +256,18 @@ class Module(Portable, Hooks):
 
     def __repr__(self) -> str:
         """Return the module as PyTorch prints it: one child per line, indented."""
-        children = [(key, repr(module)) for key, module in self._modules.items()]
-        return bracketed(self._get_name(), self.extra_repr().splitlines(), children)
+        return bracketed(
+            self._get_name(),
+            self.extra_repr().splitlines(),
+            [(key, repr(module)) for key, module in self._modules.items()],
+        )
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
     """Return ``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
     lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
-    if not lines and len(extra) <= 1:
-        return f"{name}({''.join(extra)})"
-    return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
+    is_short = not lines and len(extra) <= 1
+    return f"{name}({''.join(extra)})" if is_short else f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
 
 
 def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) -> str:

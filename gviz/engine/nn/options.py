@@ -100,12 +100,13 @@ class Layer(Module):
                 raise (AssertionError if error is AssertionError else ValueError)(message.format(**values))
         for name, value in values.items():
             if name not in UNKEPT:
-                kept = each(value, self._tuples[name]) if name in self._tuples and not isinstance(value, str) else value
-                setattr(self, name, kept)
+                is_tuple = name in self._tuples and not isinstance(value, str)
+                setattr(self, name, each(value, self._tuples[name]) if is_tuple else value)
         shapes = self._shaped(values.get("bias", True))
         for name, shape in shapes.items():
-            made = None if shape is None else Parameter(empty(shape, dtype=values["dtype"], device=values["device"]))
-            self.register_parameter(name, made)
+            self.register_parameter(
+                name, None if shape is None else Parameter(empty(shape, values["dtype"], values["device"]))
+            )
         if shapes:
             self.reset_parameters()
 

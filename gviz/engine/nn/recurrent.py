@@ -137,8 +137,7 @@ IN_VAIN = {
     "dropout should be a number in range [0, 1] representing the probability of an element being zeroed": (
         lambda dropout, **_: not 0 <= dropout <= 1
     )
-}
-IN_VAIN |= {
+} | {
     f"{name} must be greater than zero": lambda name=name, **values: values[name] <= 0
     for name in ("input_size", "hidden_size", "num_layers")
 }

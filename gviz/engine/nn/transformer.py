@@ -217,7 +217,7 @@ class Block(Layer, shown=""):
         size, bias, inner = values["d_model"], values["bias"], values["dim_feedforward"]
         made = {"device": values["device"], "dtype": values["dtype"]}
         for name in self.attentions:
-            options = {"dropout": values["dropout"], "bias": bias, "batch_first": values["batch_first"]}
+            options = {option: values[option] for option in ("dropout", "bias", "batch_first")}
             setattr(self, name, LAYERS["MultiheadAttention"](size, values["nhead"], **options, **made))
         self.linear1 = linear(size, inner, bias=bias, **made)
         self.dropout, self.norm_first = dropout(values["dropout"]), values["norm_first"]

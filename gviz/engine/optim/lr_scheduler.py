@@ -90,8 +90,7 @@ class LRScheduler(Portable):
         """Return the learning rates of this epoch; meant for ``step``."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
-        groups = self.optimizer.param_groups
-        return [self.rate(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)]
+        return [self.rate(lr, base) for lr, base in zip(self._rates(), self.base_lrs, strict=True)]
 
     def get_last_lr(self) -> list[float]:
         """Return the learning rates that were set last."""
@@ -346,9 +345,8 @@ class OneCycleLR(
     def between(self, group: dict[str, Any], way: tuple[str, str], share: float) -> float:
         """Return a point on the way from one number of the group's to another."""
         start, end = group[way[0]], group[way[1]]
-        if self.anneal_strategy == "linear":
-            return (end - start) * share + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+        linear, cosine = (end - start) * share + start, end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+        return linear if self.anneal_strategy == "linear" else cosine
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -406,12 +404,8 @@ class SequentialLR(LRScheduler):
             f"number of milestones to be equal to {len(milestones)}",
             ValueError,
         )
-        self._schedulers, self._milestones, self.optimizer, self.last_epoch = (
-            schedulers,
-            milestones,
-            optimizer,
-            last_epoch + 1,
-        )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.optimizer, self.last_epoch = optimizer, last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         for one in schedulers:  # each has done its first step, which only the first of them should have

@@ -298,16 +298,6 @@ def rebuilt(model: Any, items: Any) -> Any:
 
 
 # ------------------------------------------------------------------ the loader
-BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-STREAM = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
-
-WORKERS = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-PREFETCH = (
-    "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
-    "otherwise set prefetch_factor to None."
-)
-
-
 class DataLoader(Typed):
     """Batches of a dataset, in order, shuffled, or as a sampler says."""
 
@@ -338,16 +328,29 @@ class DataLoader(Typed):
         self.persistent_workers = persistent_workers
         self._workers: list[Worker] = []
         self._streams = isinstance(dataset, IterableDataset)
-        refuse(num_workers < 0, WORKERS, ValueError)
-        refuse(num_workers == 0 and prefetch_factor is not None, PREFETCH, ValueError)
+        refuse(
+            num_workers < 0,
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+            ValueError,
+        )
+        refuse(
+            num_workers == 0 and prefetch_factor is not None,
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None.",
+            ValueError,
+        )
         refuse(num_workers == 0 and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
         refuse(timeout < 0, "timeout option should be non-negative", ValueError)
         for name, given in {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}.items():
-            refuse(self._streams and given is not None, STREAM.format(name, given), ValueError)
+            refuse(
+                self._streams and given is not None,
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}",
+                ValueError,
+            )
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
         refuse(
             batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
-            BATCHES,
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
             ValueError,
         )
         refuse(
