@@ -65,7 +65,6 @@ class Distribution:
     _validate_args = __debug__
     arg_constraints: Any = None
     support: Any = None
-    variance: Any
     stddev: Any = property(lambda self: self.variance.sqrt())
 
     def __init__(

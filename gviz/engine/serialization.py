@@ -8,7 +8,6 @@ Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
 from __future__ import annotations
 
 import io
-import math
 import os
 import pickle
 import zipfile
@@ -48,7 +47,7 @@ def rebuild(
     """Return a tensor on a part of some memory. RuntimeError: it is not in there."""
     last = offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     refuse(
-        min((offset, *size, *stride)) < 0 or (math.prod(size) and last > flat.size),
+        min((offset, *size, *stride)) < 0 or (0 not in size and last > flat.size),
         f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for "
         f"storage of {flat.size} elements",
     )

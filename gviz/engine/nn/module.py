@@ -51,7 +51,6 @@ class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
     __module__, _importable = "torch.nn.modules.module", "gviz.engine.nn"
-    training: bool
 
     def __init__(self) -> None:
         super().__init__()

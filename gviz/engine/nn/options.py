@@ -47,7 +47,6 @@ class Layer(Module):
     _usual: ClassVar[dict[str, Any]] = {}
     _tuples: ClassVar[dict[str, int]] = {}
     _refused: ClassVar[dict[str, Any]] = {}
-    bias: Any
 
     def __init_subclass__(
         cls,

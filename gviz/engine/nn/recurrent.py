@@ -231,8 +231,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         begin: Any = [state.contiguous() if at_once else state.unbind(0) for state in states]
         last: list[Any] = []
         for number, suffixes in enumerate(self.suffixes):
-            if number and self.dropout and self.training:
-                input = F.dropout(input, self.dropout)
+            input = F.dropout(input, self.dropout, self.training) if number else input
             layers = []
             for suffix in suffixes:
                 through = self.through_at_once if at_once else self.through
@@ -259,8 +258,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         )
         parts = mapped.unbind(0) if sizes is None else [call["narrow"](mapped, 0, a, b - a) for a, b in spans_of(sizes)]
         count = sizes[-1 if back else 0] if sizes else 0
-        if sizes and back:
-            states = among(states, 0, count)
+        states = among(states, 0, count) if sizes and back else states
         for place in steps_through(len(parts), back):
             now = sizes[place] if sizes else count
             if now != count and back:  # sequences that end here begin

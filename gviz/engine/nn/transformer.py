@@ -16,7 +16,6 @@ from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.containers import ModuleList
 from gviz.engine.nn.layers import Linear
-from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS, MADE, Layer
 from gviz.numbers.words import refuse, warn
 
@@ -294,7 +293,7 @@ def square_mask(sz: int, device: object = None, dtype: object = None) -> Any:
     return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
 
 
-def is_square(mask: Tensor | None, told: bool | None, x: Tensor, layer: Module) -> bool:
+def is_square(mask: Tensor | None, told: bool | None, x: Tensor, layer: Any) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""
     if told is not None or mask is None:
         return told is True

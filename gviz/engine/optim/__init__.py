@@ -38,7 +38,6 @@ class Optimizer(Portable):
     """
 
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
-    _opt_called: bool
     _first: ClassVar[str]
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:

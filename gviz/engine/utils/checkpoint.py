@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,6 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.packing import saved_tensors_hooks
 from gviz.engine.nn.containers import Sequential
-from gviz.engine.nn.module import Module
 from gviz.engine.random import default_generator
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
@@ -42,7 +40,7 @@ OTHERS = (
     "forward pass.\n"
 )
 OTHER = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}\n"
-NO_NODE: Any = SimpleNamespace(_seq=inf)
+NO_NODE: Any = SimpleNamespace(_seq=float("inf"))
 """What an input belongs to that no operation has saved."""
 
 
@@ -176,7 +174,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Sequential | Sequence[Module],
+    functions: Sequential | Sequence[Callable[..., Any]],
     segments: int,
     input: object,
     use_reentrant: bool | None = None,

@@ -23,7 +23,6 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random
-from gviz.numbers.random import Generator
 from gviz.numbers.unpack import infer
 from gviz.numbers.words import absent, refuse, warn
 
@@ -36,7 +35,7 @@ __all__ = [
 FLOAT64 = np.dtype(np.float64)
 
 
-def seed(generator: Generator | None = None) -> int:
+def seed(generator: random.Generator | None = None) -> int:
     """Draw a seed for another generator."""
     return int(random.integers((), np.dtype(np.int64), generator))
 
@@ -130,7 +129,7 @@ def stacked(dataset: Any, indices: Sequence[int]) -> Any:
     return [from_array(tensor._array[indices], None) for tensor in dataset.tensors] if plain else None
 
 
-def random_split(dataset: Any, lengths: Sequence[Any], generator: Generator | None = None) -> list[Subset]:
+def random_split(dataset: Any, lengths: Sequence[Any], generator: random.Generator | None = None) -> list[Subset]:
     """Divide a dataset at random into parts of these lengths, or of these fractions of it."""
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
@@ -189,7 +188,7 @@ class RandomSampler(Sampler):
         data_source: Any,
         replacement: bool = False,
         num_samples: int | None = None,
-        generator: Generator | None = None,
+        generator: random.Generator | None = None,
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self.num_samples = positive("num_samples", len(data_source) if num_samples is None else num_samples)
@@ -208,7 +207,7 @@ class RandomSampler(Sampler):
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
-    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: random.Generator | None = None) -> None:
         self.indices, self.num_samples, self.generator = indices, len(indices), generator
 
     def __iter__(self) -> Any:
@@ -223,7 +222,7 @@ class WeightedRandomSampler(Sampler):
         weights: Sequence[float] | Tensor,
         num_samples: int,
         replacement: bool = True,
-        generator: Generator | None = None,
+        generator: random.Generator | None = None,
     ) -> None:
         self.weights: Any = as_tensor(weights, dtype=FLOAT64)
         self.num_samples, self.replacement = positive("num_samples", num_samples), replacement
@@ -315,7 +314,7 @@ class DataLoader(Typed):
         timeout: float = 0,
         worker_init_fn: Callable[..., Any] | None = None,
         multiprocessing_context: object = None,
-        generator: Generator | None = None,
+        generator: random.Generator | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
