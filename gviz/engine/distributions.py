@@ -112,8 +112,11 @@ class Distribution:
             )
 
     def __repr__(self) -> str:
-        given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
-        shown = (f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items())
+        shown = (
+            f"{name}: {value if value.numel() == 1 else value.size()}"
+            for name in self.arg_constraints
+            if (value := vars(self).get(name)) is not None
+        )
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

@@ -35,7 +35,6 @@ NATIVE_FUNCTIONS = frozenset({
     "scaled_dot_product_attention", "softplus", "softshrink",
 })  # fmt: skip
 """The functions of nn.functional that are C++ in PyTorch: its parser refuses a wrong call of theirs, not Python."""
-DEPRECATED = "This overload of {} is deprecated:\n\t{}\nConsider using one of the following signatures instead:\n\t{}"
 
 
 def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
@@ -134,8 +133,11 @@ class Name:
         for form in self.forms:
             if (values := form.bind(args, kwargs)) is not None:
                 if form.deprecated:
-                    forms = (f"{self.base}{one.text(own, not own)}" for one in (form, self.forms[0]))
-                    warn_once(DEPRECATED.format(self.base, *forms))
+                    old, new = (f"{self.base}{one.text(own, not own)}" for one in (form, self.forms[0]))
+                    warn_once(
+                        f"This overload of {self.base} is deprecated:\n\t{old}\n"
+                        f"Consider using one of the following signatures instead:\n\t{new}"
+                    )
                 return form.call, values
         raise TypeError(self.refusal(args, kwargs, own))
 

@@ -231,8 +231,12 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
         )
     made: list[Any] = []
     for i, one in enumerate(outputs):
-        flows = wanted and isinstance(one, Tensor) and one._array.dtype.kind in "fc"
-        flows = flows and all(one is not p for p in node.non_differentiable)
+        flows = (
+            wanted
+            and isinstance(one, Tensor)
+            and one._array.dtype.kind in "fc"
+            and all(one is not other for other in node.non_differentiable)
+        )
         given = any(one is a for a in args)
         if given and not flows and isinstance(one, Tensor) and one.requires_grad:
             one = one.detach()  # noqa: PLW2901

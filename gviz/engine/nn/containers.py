@@ -41,11 +41,11 @@ class Holder(Module):
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
         held = {} if self._home == "_modules" else self.held
-        kinds = (
-            (k, v.dtype if isinstance(self, Numbered) else type_name(v._array.dtype), v.shape) for k, v in held.items()
-        )
         return "\n".join(
-            f"  ({k}): Parameter containing: [{kind} of size {'x'.join(map(str, n))}]" for k, kind, n in kinds
+            f"  ({name}): Parameter containing: "
+            f"[{one.dtype if isinstance(self, Numbered) else type_name(one._array.dtype)} "
+            f"of size {'x'.join(map(str, one.shape))}]"
+            for name, one in held.items()
         )
 
     def pop(self, key: str) -> Any:

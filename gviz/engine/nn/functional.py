@@ -324,8 +324,11 @@ def scaled_dot_product_attention(
     q, k, v = (t._array for t in (query, key, value))
     if attn_mask is not None and attn_mask._array.dtype.kind == "b":
         attn_mask = from_array(np.where(attn_mask._array, 0, -np.inf).astype(q.dtype), None)
-    alike = q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[-1] == k.shape[-1] == v.shape[-1]
-    alike = alike and all(array.strides[-1] == array.itemsize for array in (q, k, v))
+    alike = (
+        q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and q.shape[-1] == k.shape[-1] == v.shape[-1]
+        and all(array.strides[-1] == array.itemsize for array in (q, k, v))
+    )
     if q.ndim == 4 and alike and not dropout_p and not (attn_mask is not None and attn_mask.requires_grad):
         return call["flash_attention"](query, key, value, dropout_p, is_causal, attn_mask, scale)
     if is_causal:

@@ -150,8 +150,8 @@ class MultiheadAttention(
                     weights[1],
                     biases and biases[1],
                 )
-            both = linear(key, weight, bias).unflatten(-1, (count, size)).unsqueeze(0)
-            both = both.transpose(0, -2).squeeze(-2).contiguous()
+            both = linear(key, weight, bias).unflatten(-1, (count, size))
+            both = both.unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
             return *found, *(both[i] for i in range(count))
         apart = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         weights, biases = apart if weight is None else weight.chunk(3), (None,) * 3 if bias is None else bias.chunk(3)
@@ -187,8 +187,8 @@ class MultiheadAttention(
         shares, rate = None, self.dropout if self.training else 0.0
         if need_weights:
             scaled, turned = q * math.sqrt(1.0 / width), k.transpose(-2, -1)
-            shares = scaled.bmm(turned) if mask is None else mask.baddbmm(scaled, turned)
-            shares = F.dropout(shares.softmax(-1), rate)
+            fit = scaled.bmm(turned) if mask is None else mask.baddbmm(scaled, turned)
+            shares = F.dropout(fit.softmax(-1), rate)
             out = shares.bmm(v).transpose(0, 1).reshape(length * batch, size)
             shares = shares.view(batch, heads, length, -1)
         else:
