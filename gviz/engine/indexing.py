@@ -10,9 +10,8 @@ import numpy as np
 from gviz.autograd.inplace import in_place
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers import dtypes, unpack
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import number
-from gviz.numbers.unpack import infer
 from gviz.numbers.words import refuse, type_name, warn
 
 INT64_MAX = 2**63 - 1
@@ -38,7 +37,7 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | complex | np.integer):
             raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
-        value = from_array(np.asarray(number(value, tensor._array.dtype)), None)
+        value = from_array(np.asarray(dtypes.number(value, tensor._array.dtype)), None)
     if key is False:  # writes nothing, and makes no node
         return
     part, indices = taken_apart(tensor, key, writing=True)
@@ -134,7 +133,7 @@ def as_index(part: Any) -> Any:
         )
         return int(array) if not array.ndim and array.dtype.kind == "i" else part
     if isinstance(part, np.ndarray | list | tuple | range):
-        array = infer(part)
+        array = unpack.infer(part)
         return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
     refuse(isinstance(part, str), "new(): invalid data type 'str'", TypeError)
     refuse(

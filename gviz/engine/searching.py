@@ -10,8 +10,7 @@ import numpy as np
 from gviz.autograd.call import plain_number
 from gviz.autograd.row import TENSORS, named
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.numbers import dtypes
-from gviz.numbers.printing import Size
+from gviz.numbers import dtypes, printing
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
@@ -136,7 +135,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @named("torch.broadcast_shapes")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Any:
     """Return the shape that shapes have together."""
-    return Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
+    return printing.Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
 
 
 @named("torch.result_type")

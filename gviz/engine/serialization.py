@@ -26,8 +26,7 @@ from gviz.engine.copying import Portable, made, parts
 from gviz.engine.device import Device
 from gviz.engine.nn.parameter import Parameter
 from gviz.errors import FileError
-from gviz.numbers import dtypes
-from gviz.numbers.printing import Size
+from gviz.numbers import dtypes, printing
 from gviz.numbers.types import Array, StrPath
 from gviz.numbers.words import absent, refuse
 
@@ -69,7 +68,7 @@ STORAGES: dict[str, Any] = {
 
 PLAIN = (OrderedDict, Counter, set, complex, bytearray, __import__("_codecs").encode)
 KNOWN: dict[str, Any] = {f"torch.{name}": kind for name, kind in dtypes.NAMES.items()}
-for one in (rebuild, rebuild_parameter, Size, Device, *STORAGES.values(), *PLAIN):
+for one in (rebuild, rebuild_parameter, printing.Size, Device, *STORAGES.values(), *PLAIN):
     KNOWN[f"{one.__module__}.{one.__qualname__}"] = one
 """What a file may name, and what that is here."""
 
@@ -108,8 +107,8 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
             storage = self.storages.setdefault(place, Storage(str(len(self.storages)), flat))
             strides = tuple(step // flat.itemsize for step in strides)
             return rebuild, (storage, offset, tuple(shape), strides, obj.requires_grad, OrderedDict())
-        if isinstance(obj, Size | Device):
-            return type(obj), (tuple(obj) if isinstance(obj, Size) else str(obj),)
+        if isinstance(obj, printing.Size | Device):
+            return type(obj), (tuple(obj) if isinstance(obj, printing.Size) else str(obj),)
         if isinstance(obj, Portable):
             reduced: Any = object.__reduce_ex__(obj, 2)
             make, kind, state, *rest = reduced

@@ -22,8 +22,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
-from gviz.numbers import random
-from gviz.numbers.unpack import infer
+from gviz.numbers import random, unpack
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
@@ -263,7 +262,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, np.bool_ | np.number):
         return as_tensor(batch)
     if isinstance(first, float | int):
-        return from_array(infer(batch, FLOAT64 if isinstance(first, float) else None), None)
+        return from_array(unpack.infer(batch, FLOAT64 if isinstance(first, float) else None), None)
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Sequence):
