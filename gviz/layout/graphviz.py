@@ -59,10 +59,9 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
             if wide and output.partition(":")[0] in _INKED:
                 warn_of_missing(dot)
             return picture
-    reasons = "; ".join(reason.what for reason in missing)
     ways = "\nor ".join(dict.fromkeys(reason.hint for reason in missing if reason.hint))
     raise NoEngineError(
-        f"there is no Graphviz here that makes {output.partition(':')[0]}: {reasons}",
+        f"there is no Graphviz here that makes {output.partition(':')[0]}: {'; '.join(reason.what for reason in missing)}",
         hint=f"{ways}\n{_WITHOUT}" if ways else _WITHOUT,
     )
 

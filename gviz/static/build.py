@@ -21,12 +21,9 @@ def is_symbolic(value: object) -> bool:
 
 def graph_of(*values: object) -> Graph:
     """Return the graph that an operation on these belongs to: the first tensor's, else the default one."""
-    for value in values:
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            graph = getattr(item, "graph", None)
-            if isinstance(graph, Graph):
-                return graph
-    return get_default_graph()
+    items = (item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,)))
+    graphs = (getattr(item, "graph", None) for item in items)
+    return next((graph for graph in graphs if isinstance(graph, Graph)), None) or get_default_graph()
 
 
 @contextmanager
@@ -92,8 +89,7 @@ def constant(
             raise ValueError(f"Too many elements provided. Takes at most {most}, but got {array.size}.")
         array = np.pad(array.ravel(), (0, most - array.size), "edge").reshape(size)
     own = as_dtype(array.dtype if array.dtype.kind != "O" else str)
-    attrs = {"value": array.copy() if array is value else array, "dtype": own}
-    return add_operation(get_default_graph(), "Const", (), attrs, name).outputs[0]
+    return make("Const", (), name, value=array.copy() if array is value else array, dtype=own)
 
 
 def convert(
@@ -117,9 +113,9 @@ def convert(
     if isinstance(whole, (list, tuple)):
         inner = next(filter(is_symbolic, leaves(whole)), None)
         if inner is not None:
-            shared = dtype or inner.dtype.base_dtype
             with operation_scope(graph_of(*whole), name, "packed") as scope:
-                return make("Pack", [convert(part, shared, str(i)) for i, part in enumerate(whole)], scope, axis=0)
+                parts = [convert(part, dtype or inner.dtype.base_dtype, str(i)) for i, part in enumerate(whole)]
+                return make("Pack", parts, scope, axis=0)
     if hint is not None:
         with suppress(TypeError, ValueError):  # it has a dtype of its own
             return constant(whole, hint, name=name or "Const")

@@ -55,34 +55,29 @@ and ``label=number`` if it may be left out.
 
 def declare_functions(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
     """Return the functions that a table declares."""
-    functions = {}
-    for spec, names in table.items():
-        for entry in names.split():
-            name, _, rest = entry.partition(":")
-            type, _, default = (rest or "".join(part.capitalize() for part in name.split("_"))).partition(":")
-            functions[name] = generate_function(name, type, spec, default or type)
-    return functions
+    entries = ((entry, spec) for spec, names in table.items() for entry in names.split())
+    return {entry.partition(":")[0]: generate_function(entry, spec) for entry, spec in entries}
 
 
-def generate_function(function: str, type: str, spec: str, default: str) -> Callable[..., Tensor]:
-    """Return the function of one operation."""
+def generate_function(names: str, spec: str) -> Callable[..., Tensor]:
+    """Return the function of one operation, by its entry in the table and its parameters."""
+    function, _, rest = names.partition(":")
+    type, _, default = (rest or "".join(part.capitalize() for part in function.split("_"))).partition(":")
     entries = [entry.partition("=") for entry in spec.split()]
     defaults = {re.sub("^.*/|[:~].*", "", entry): number for entry, _, number in entries}
     others = {entry.partition("/")[0]: name for (entry, *_), name in zip(entries, defaults, strict=True)}
     labels = re.sub("/[a-z]+|=[0-9]+", "", spec)
 
     def build(*args: object, **kwargs: object) -> Tensor:
-        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number}
         placed = dict(zip([*defaults, "name"], args, strict=False))
         worded = {others.get(name, name): value for name, value in kwargs.items()}
-        values |= placed | worded
-        is_known = values.keys() <= {*defaults, "name"} and not placed.keys() & worded
-        if defaults.keys() - values or not is_known or len(args) > len(defaults) + 1:
+        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number} | placed | worded
+        if values.keys() - {"name"} != defaults.keys() or placed.keys() & worded or len(args) > len(defaults) + 1:
             raise TypeError(
                 f"tf.{function}() takes {', '.join(defaults)} and name, "
                 f"got {len(args)} by position and {sorted(kwargs)}"
             )
-        return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
+        return apply(type, labels, [values[name] for name in defaults], values.get("name"), default or type)
 
     return build
 
@@ -273,35 +268,28 @@ size = partial(fact, "Size", lambda dims: dims.num_elements())
 
 def getitem(self: TensorLike, index: object) -> Tensor:
     """Return ``x[...]``: for numbers, integer tensors, slices, None and ``...``; TypeError for anything else."""
-    x = convert(self)
-    kinds: list[Any] = []
-    rows: list[Any] = []
-    for entry in index if isinstance(index, (tuple, list)) else (index,):
-        if isinstance(entry, slice):
-            parts = (entry.start, entry.stop, entry.step)
-            kinds.append(tuple(part is not None for part in parts))
-            rows.append([default if part is None else part for part, default in zip(parts, (0, 0, 1), strict=True)])
-        elif entry is None or entry is Ellipsis:
-            kinds.append(entry)
-            rows.append((0, 0, 1))
-        elif is_index(entry):
-            kinds.append(0)
-            rows.append((entry, entry + 1, 1))
-        else:
-            raise TypeError(
-                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
-                f"tensors are valid indices, got {entry!r}"
-            )
+    x, entries = convert(self), [index_entry(e) for e in (index if isinstance(index, (tuple, list)) else (index,))]
     with operation_scope(x.graph, None, "strided_slice") as scope:
-        ends = [convert([row[i] for row in rows], int32, n) for i, n in enumerate(("stack", "stack_1", "stack_2"))]
-        return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
+        labels = enumerate(("stack", "stack_1", "stack_2"))
+        ends = [convert([row[i] for _, row in entries], int32, label) for i, label in labels]
+        return make("StridedSlice", [x, *ends], scope, kinds=tuple(kind for kind, _ in entries))
 
 
-def is_index(entry: TensorLike) -> bool:
-    """Return whether it picks one element: an integer or an integer tensor."""
-    if isinstance(entry, (int, np.integer)):
-        return not isinstance(entry, bool)
-    return is_symbolic(entry) and convert(entry).dtype.is_integer and convert(entry).shape.rank in (0, None)
+def index_entry(entry: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the kind of one entry of an index, and its begin, end and step; TypeError for what is none."""
+    if isinstance(entry, slice):
+        parts = (entry.start, entry.stop, entry.step)
+        row = [default if part is None else part for part, default in zip(parts, (0, 0, 1), strict=True)]
+        return tuple(part is not None for part in parts), row
+    if entry is None or entry is Ellipsis:
+        return entry, (0, 0, 1)
+    is_integer = isinstance(entry, (int, np.integer)) and not isinstance(entry, bool)
+    if is_integer or (is_symbolic(entry) and convert(entry).dtype.is_integer and not convert(entry).shape.rank):
+        return 0, (entry, entry + 1, 1)
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
+        f"tensors are valid indices, got {entry!r}"
+    )
 
 
 # ------------------------------------------------------------------ numbers
@@ -446,7 +434,10 @@ OPERATORS = {
     "add": "AddV2", "sub": "Sub", "mul": "Mul", "truediv": "RealDiv", "floordiv": "FloorDiv", "mod": "FloorMod", "pow": "Pow",
     "matmul": "MatMul", "and": "LogicalAnd", "or": "LogicalOr", "xor": "LogicalXor",
 }  # fmt: skip
-ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+NAMED = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "neg": "negative", "abs": "abs", "invert": "logical_not",
+}  # fmt: skip
 OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
@@ -465,9 +456,8 @@ def install_operators(cls: Any) -> None:
     for python, type in OPERATORS.items():
         setattr(cls, f"__{python}__", partialmethod(apply_operator, type, python, False))
         setattr(cls, f"__r{python}__", partialmethod(apply_operator, type, python, True))
-    for python, name in ORDER.items():
+    for python, name in NAMED.items():
         setattr(cls, f"__{python}__", FUNCTIONS[name])
-    cls.__neg__, cls.__abs__, cls.__invert__ = (FUNCTIONS[name] for name in ("negative", "abs", "logical_not"))
     cls.__getitem__ = getitem
 
 

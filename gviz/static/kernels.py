@@ -245,7 +245,5 @@ NUMPYS: dict[str, np.ufunc] = {
 
 def array_function(key: str) -> Callable[..., Any]:
     """Return the function of that key on arrays: the row's, or numpy's if the row only calls that."""
-    if key in NUMPYS:
-        return NUMPYS[key]
-    function: Callable[..., Any] = KERNELS[key].forward if key in KERNELS else ARRAYS[key]
+    function: Any = NUMPYS.get(key) or (KERNELS[key].forward if key in KERNELS else ARRAYS[key])
     return getattr(function, "ufunc", function)

@@ -76,11 +76,9 @@ def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
     if is_product:
         turned = [op.attrs["transpose_a"], not op.attrs["transpose_b"]]
         sides = [(dims[-2 if turn else -1],) for dims, turn in zip(sides, turned, strict=True) if len(dims) > 1]
-    for one, other in combinations(sides, 2):
-        for a, b in zip(reversed(one), reversed(other), strict=False):
-            if a != b and None not in (a, b) and (is_product or 1 not in (a, b)):
-                return f"Dimensions must be equal, but are {a} and {b}"
-    return ""
+    pairs = (pair for one, other in combinations(sides, 2) for pair in zip(one[::-1], other[::-1], strict=False))
+    differing = ((a, b) for a, b in pairs if a != b and None not in (a, b) and (is_product or 1 not in (a, b)))
+    return next((f"Dimensions must be equal, but are {a} and {b}" for a, b in differing), "")
 
 
 # ------------------------------------------------------------------ by example
@@ -209,7 +207,7 @@ def sliced(op: Operation) -> Outputs:
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute or that of the value that fills it."""
     wanted = integers_in(op.inputs[0])
-    dtype = op.attrs["dtype"] if "dtype" in op.attrs else op.inputs[1].dtype.base_dtype
+    dtype = op.attrs.get("dtype") or op.inputs[1].dtype.base_dtype
     return [(dtype, None if wanted is None else tuple(wanted))]
 
 

@@ -55,9 +55,8 @@ class TensorShape:
         return len(self.as_list())
 
     def __getitem__(self, place: int | slice) -> Any:
-        if self.dims is None:
-            return None if isinstance(place, int) else TensorShape(None)
-        return TensorShape(self.dims[place]) if isinstance(place, slice) else self.dims[place]
+        part: Any = None if self.dims is None else self.dims[place]
+        return TensorShape(part) if isinstance(place, slice) else part
 
     def __eq__(self, other: object) -> bool:
         try:
@@ -101,9 +100,9 @@ def dims_text(dims: Sequence[int | None] | None) -> str:
 
 def fits(one: Dims, other: Dims) -> bool:
     """Return whether a tensor could have both shapes."""
-    if one is None or other is None:
-        return True
-    return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+    if one is None or other is None or len(one) != len(other):
+        return one is None or other is None
+    return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
 def merge_dims(one: Dims, other: Dims) -> Dims:
@@ -132,9 +131,8 @@ def common_dims(one: Dims, other: Dims) -> Dims:
 def leaves(structure: object) -> Iterator[Any]:
     """What is in nested lists, tuples and dicts, in order."""
     if isinstance(structure, dict):
-        for key in sorted(structure):
-            yield from leaves(structure[key])
-    elif isinstance(structure, (list, tuple)):
+        structure = [structure[key] for key in sorted(structure)]
+    if isinstance(structure, (list, tuple)):
         for item in structure:
             yield from leaves(item)
     else:

@@ -64,9 +64,8 @@ def _by_shape(known: str, unknown: str, op: Operation) -> Call:
 def _slice(op: Operation) -> Call:
     """By an index that may be known while building."""
     ends, kinds = [constant_value(t) for t in op.inputs[1:]], op.attrs["kinds"]
-    if any(e is None for e in ends):
-        return "slice_by", (*op.inputs, kinds)
-    return "getitem", (op.inputs[0], index_of(kinds, *ends))
+    is_known = all(e is not None for e in ends)
+    return ("getitem", (op.inputs[0], index_of(kinds, *ends))) if is_known else ("slice_by", (*op.inputs, kinds))
 
 
 def axis_of(op: Operation) -> int:

@@ -116,11 +116,9 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
         source.code.strip(),
         rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.given}),
     )
-    if (
-        len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{"
-    ):  # what follows is not known
-        return None
-    return f"write {source.prefix}{text}" if is_right(text, source) else None
+    is_whole = code[-1:] not in "([{"  # else what follows is not known
+    is_fit = is_whole and text != code and len(text) <= MAX_SUGGESTED and text.isprintable()
+    return f"write {source.prefix}{text}" if is_fit and is_right(text, source) else None
 
 
 def is_right(text: str, source: ExpressionText) -> bool:
@@ -292,9 +290,8 @@ def _with_functions(typed: list[Token], known: Collection[str]) -> list[Token]:
 
 def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
     """Return whether a token belongs to the argument without brackets before it: a power, a part, or a factor does."""
-    if before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]:
-        return True
-    return token.starts_operand and not is_applied
+    is_bound = before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]
+    return is_bound or (token.starts_operand and not is_applied)
 
 
 def _plain(code: str) -> str:
