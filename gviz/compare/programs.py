@@ -51,21 +51,19 @@ def power(runs: int) -> ProgramPair:
     engine.manual_seed(0)
     feeds = [(engine.randint(-1, 2, (SIZE, SIZE), dtype=engine.int32).numpy(),) for _ in range(runs)]
 
+    def multiplied(library: Any, x: Any) -> list[Any]:
+        result = library.eye(SIZE, dtype=library.int32)
+        for _ in range(POWER):
+            result = library.matmul(x, result)
+        return [result]
+
     def build() -> Static:
-        graph = Graph()
-        with graph.as_default():
+        with Graph().as_default() as graph:
             x = tf.placeholder(tf.int32, (SIZE, SIZE), name="x")
-            result = tf.eye(SIZE, dtype=tf.int32)
-            for _ in range(POWER):
-                result = tf.matmul(x, result)
-        return plan_static(graph, [x], [result])
+            return plan_static(graph, [x], multiplied(tf, x))
 
     def run(feed: Sequence[Any]) -> list[Any]:
-        x = engine.tensor(feed[0])
-        result = engine.eye(SIZE, dtype=engine.int32)
-        for _ in range(POWER):
-            result = engine.matmul(x, result)
-        return [result]
+        return multiplied(engine, engine.tensor(feed[0]))
 
     return ProgramPair(
         f"power(x, {POWER}), x: {SIZE}×{SIZE} int32", "the value", build, run, feeds, POWER + 1, POWER + 1

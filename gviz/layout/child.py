@@ -25,7 +25,7 @@ _DIE_WITH_PARENT = 1
 
 
 def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes:
-    """Return the picture that :func:`gviz.layout.embedded.draw` makes.
+    """Return the picture that :func:`gviz.layout.embedded.draw_embedded` makes.
 
     Raises:
         OSError: no other process can be started.

@@ -45,7 +45,7 @@ class _State:
     narrow = False
 
 
-def version() -> str:
+def embedded_version() -> str:
     """Return the engine's name and version, for people.
 
     Raises:
@@ -55,7 +55,7 @@ def version() -> str:
     return "embedded Graphviz " + ".".join(str(getattr(module, f"GRAPHVIZ_{part}_VERSION", "?")) for part in _VERSION)
 
 
-def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
+def draw_embedded(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
     """Lay out and draw, in memory.
 
     Args:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gviz.static.dtypes import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import leaves
 from gviz.static.table import infer_outputs
+from gviz.static.types import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32, leaves
 
 
 def is_symbolic(value: object) -> bool:
@@ -19,7 +18,7 @@ def is_symbolic(value: object) -> bool:
     return isinstance(getattr(value, "_read", value), Tensor)
 
 
-def graph_of(*values: object) -> Graph:
+def common_graph(*values: object) -> Graph:
     """Return the graph that an operation on these belongs to: the first tensor's, else the default one."""
     items = (item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,)))
     graphs = (getattr(item, "graph", None) for item in items)
@@ -70,7 +69,7 @@ def add_operation(
 
 def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Tensor:
     """Add an operation and return its first output."""
-    return add_operation(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
+    return add_operation(common_graph(*inputs), type, inputs, attrs, name).outputs[0]
 
 
 def constant(
@@ -113,7 +112,7 @@ def convert(
     if isinstance(whole, (list, tuple)):
         inner = next(filter(is_symbolic, leaves(whole)), None)
         if inner is not None:
-            with operation_scope(graph_of(*whole), name, "packed") as scope:
+            with operation_scope(common_graph(*whole), name, "packed") as scope:
                 parts = [convert(part, dtype or inner.dtype.base_dtype, str(i)) for i, part in enumerate(whole)]
                 return make("Pack", parts, scope, axis=0)
     if hint is not None:
@@ -141,7 +140,7 @@ def apply(
         default: its name if none is given; None for the type.
         attrs: fixed parameters.
     """
-    graph = graph_of(*values)
+    graph = common_graph(*values)
     with operation_scope(graph, name, default or type) as scope:
         shared: dict[str, DType] = {}  # the first input that has a say, and its dtype
         tensors = []
@@ -196,6 +195,6 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype)
     if is_symbolic(x) and convert(x).dtype.base_dtype == wanted:
         return convert(x)
-    with operation_scope(graph_of(x), name, "Cast") as scope:
+    with operation_scope(common_graph(x), name, "Cast") as scope:
         tensor = convert(x, name="x")
         return tensor if tensor.dtype.base_dtype == wanted else make("Cast", [tensor], scope, DstT=wanted)

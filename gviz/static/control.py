@@ -15,10 +15,9 @@ from itertools import repeat
 from typing import Any
 
 from gviz.static.build import add_operation, constant, convert, make, of_dtype
-from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import Dims, TensorShape, as_shape, common_dims, fill_structure, leaves, nesting
+from gviz.static.types import Dims, TensorShape, as_shape, bool_, common_dims, fill_structure, int32, leaves, nesting
 
 
 class Context:

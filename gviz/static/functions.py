@@ -17,17 +17,16 @@ from gviz.static.build import (
     alike,
     apply,
     cast,
+    common_graph,
     constant,
     convert,
-    graph_of,
     is_symbolic,
     make,
     operation_scope,
 )
-from gviz.static.dtypes import ArrayLike, DTypeLike, as_dtype, float32, int32
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
 from gviz.static.table import REDUCTIONS
+from gviz.static.types import ArrayLike, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, float32, int32, leaves
 
 DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh "
@@ -103,7 +102,7 @@ def _filled(
 ) -> Tensor:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
     dims: Any = getattr(shape, "dims", shape)
-    with operation_scope(graph_of(shape), name, default) as scope:
+    with operation_scope(common_graph(shape), name, default) as scope:
         if any(map(is_symbolic, leaves(dims))):
             size = convert(shape, int32)
         elif np.prod(dims) < LARGE:
@@ -122,7 +121,7 @@ def like(
     optimize: bool = True,
 ) -> Tensor:
     """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
-    with operation_scope(graph_of(tensor), name, default) as scope:
+    with operation_scope(common_graph(tensor), name, default) as scope:
         x = convert(tensor, name="tensor")
         own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
         if fill is zeros and dtype in (None, own) and not is_known:
@@ -145,7 +144,7 @@ def range_(
 ) -> Tensor:
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
-    with operation_scope(graph_of(*ends), name, "range") as scope:
+    with operation_scope(common_graph(*ends), name, "range") as scope:
         tensors = [convert(v, dtype, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
         widths = ("int32", "int64", "float16", "float32", "float64")
         widest = max((t.dtype.base_dtype for t in tensors), key=lambda own: widths.index(own.name))
@@ -161,7 +160,7 @@ def random_normal(
     name: str | None = None,
 ) -> Tensor:
     """Return normally distributed numbers, drawn anew each run (numpy's: TensorFlow's seed gives others)."""
-    with operation_scope(graph_of(shape), name, "random_normal") as scope:
+    with operation_scope(common_graph(shape), name, "random_normal") as scope:
         size = convert(shape, None, "shape", int32)
         centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
         numbers = make("RandomStandardNormal", [size], dtype=as_dtype(dtype), seed=seed)
@@ -180,7 +179,7 @@ def random_uniform(
     dtype = as_dtype(dtype)
     if maxval is None and dtype.is_integer:
         raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-    with operation_scope(graph_of(shape), name, "random_uniform") as scope:
+    with operation_scope(common_graph(shape), name, "random_uniform") as scope:
         size = convert(shape, None, "shape", int32)
         low, high = convert(minval, dtype, "min"), convert(1 if maxval is None else maxval, dtype, "max")
         if dtype.is_integer:
@@ -194,7 +193,7 @@ def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False
 ) -> Tensor:
     """Return a tensor with its dimensions in another order, reversed if none is given."""
-    with operation_scope(graph_of(a), name, "transpose") as scope:
+    with operation_scope(common_graph(a), name, "transpose") as scope:
         x = convert(a, name="a")
         if perm is None and x.shape.rank is None:
             perm = range_(make("Rank", [x]) - 1, -1, -1, name="Range")
@@ -205,7 +204,7 @@ def transpose(
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
     """Return tensors one after the other along an axis; of one tensor, itself below the operation's name."""
     parts = list(values) if isinstance(values, (list, tuple)) else [values]
-    with operation_scope(graph_of(*parts), name, "concat") as scope:
+    with operation_scope(common_graph(*parts), name, "concat") as scope:
         if len(parts) == 1:
             convert(axis, int32, "concat_dim")
             return make("Identity", [convert(parts[0], name="input")], "concat")
@@ -231,7 +230,7 @@ def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) 
     name = name or "stack"
     if axis == 0 and not any(isinstance(v, Tensor) and v.dtype != convert(values[0]).dtype for v in values):
         return convert(list(values), name=name)
-    with operation_scope(graph_of(*values), name, "stack") as scope:
+    with operation_scope(common_graph(*values), name, "stack") as scope:
         tensors = list_of("Pack", values)
         check_axis(axis, tensors[0].shape.rank and tensors[0].shape.rank + 1)
         return make("Pack", tensors, scope, axis=axis)
@@ -255,7 +254,7 @@ def fact(
     out_type: DTypeLike = int32,
 ) -> Tensor:
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
-    with operation_scope(graph_of(input), name, type) as scope:
+    with operation_scope(common_graph(input), name, type) as scope:
         x, dtype = convert(input), as_dtype(out_type)
         value = known(x.shape)
         return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
@@ -304,7 +303,7 @@ def _reduction(
 ) -> Tensor:
     """Return a reduction over some axes, or over all."""
     along = reduction_indices if axis is None else axis
-    with graph_of(input_tensor).as_default():
+    with common_graph(input_tensor).as_default():
         if along is None:
             known = convert(input_tensor).shape.rank if is_symbolic(input_tensor) else None
             along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
@@ -321,7 +320,7 @@ def matmul(
     **_: object,
 ) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
-    with operation_scope(graph_of(a, b), name, "MatMul") as scope:
+    with operation_scope(common_graph(a, b), name, "MatMul") as scope:
         left = convert(a, name="a")
         right = convert(b, None, "b", left.dtype.base_dtype)
         type = "BatchMatMulV2" if any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right)) else "MatMul"
@@ -334,7 +333,7 @@ QUOTIENTS = dict.fromkeys(("uint8", "int8", "int16"), "float32") | dict.fromkeys
 
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y``; integers become floating. TypeError if the dtypes differ."""
-    with operation_scope(graph_of(x, y), name, "truediv") as scope:
+    with operation_scope(common_graph(x, y), name, "truediv") as scope:
         one = convert(x, name="x")
         two = convert(y, None, "y", one.dtype.base_dtype)
         own, other = one.dtype.base_dtype, two.dtype.base_dtype
@@ -361,7 +360,7 @@ def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
     """Return values kept between two bounds."""
-    with operation_scope(graph_of(t), name, "clip_by_value") as scope:
+    with operation_scope(common_graph(t), name, "clip_by_value") as scope:
         kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
         return apply("Maximum", "x y", [kept, clip_value_min], scope)
 
@@ -387,7 +386,7 @@ def group(*inputs: object, name: str | None = None) -> Operation:
                 f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'."
             )
         before[op] = None
-    return add_operation(graph_of(*before), "NoOp", name=name or "group_deps", control=list(before))
+    return add_operation(common_graph(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
 HERE = (

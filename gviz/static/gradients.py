@@ -23,8 +23,8 @@ from gviz.static.build import add_operation, cast, convert, make
 from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, symbolic_tensors
 from gviz.static.kernels import KERNELS, array_function
-from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
+from gviz.static.types import TensorShape
 
 Axes: TypeAlias = "tuple[int, ...] | None"
 

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from gviz.static.dtypes import ArrayLike, DType
 from gviz.static.errors import OperatorNotAllowedInGraphError
-from gviz.static.shapes import Dims, TensorShape, as_shape, fill_structure, leaves, merge_dims
+from gviz.static.types import ArrayLike, Dims, DType, TensorShape, as_shape, fill_structure, leaves, merge_dims
 
 
 class HasTensor(Protocol):

@@ -12,8 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
-from gviz.static.dtypes import Array
-from gviz.static.shapes import dims_text
+from gviz.static.types import Array, dims_text
 
 Index: TypeAlias = "tuple[Any, ...]"
 

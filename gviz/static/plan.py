@@ -16,13 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
-from gviz.static.dtypes import Value
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
-from gviz.static.shapes import dims_text
 from gviz.static.table import call_of
+from gviz.static.types import Value, dims_text
 
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000

@@ -3,7 +3,7 @@
 An operation that a function computes shows them itself (:func:`by_example`): the function is called with small arrays,
 and the result's lengths tell where each comes from. A rule is there only for an operation whose result's shape is in
 its values. A rule takes an operation and returns a dtype and a shape for each output, or the shape of its only output,
-which has the first input's dtype. It raises :class:`~gviz.static.shapes.ClashError` for inputs that cannot go together.
+which has the first input's dtype. It raises :class:`~gviz.static.types.ClashError` for inputs that cannot go together.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gviz.static.dtypes import DType, as_dtype
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
-from gviz.static.shapes import ClashError, Dims, common_dims, dims_text
+from gviz.static.types import ClashError, Dims, DType, as_dtype, common_dims, dims_text
 
 Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"

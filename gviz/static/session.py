@@ -12,13 +12,12 @@ from typing import Any, NoReturn, Self, TypeAlias, cast
 import numpy as np
 
 from gviz.static.build import convert
-from gviz.static.dtypes import Value, as_dtype, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.rules import constant_value
-from gviz.static.shapes import TensorShape, dims_text, fill_structure, fits, leaves
+from gviz.static.types import TensorShape, Value, as_dtype, dims_text, fill_structure, fits, is_array, leaves
 
 Fetches: TypeAlias = "GraphElement | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"

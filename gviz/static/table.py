@@ -16,11 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.static import rules as rule
-from gviz.static.dtypes import DTYPES, DType, bool_, int32
 from gviz.static.graph import Operation
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
-from gviz.static.shapes import ClashError, Dims, merge_dims
+from gviz.static.types import DTYPES, ClashError, Dims, DType, bool_, int32, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
-from gviz.static.dtypes import ArrayLike, DTypeLike
 from gviz.static.functions import group, install_operators
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.session import Session
+from gviz.static.types import ArrayLike, DTypeLike
 
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
 
