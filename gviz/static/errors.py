@@ -14,10 +14,8 @@ class OpError(Exception):
     """
 
     def __init__(self, message: str, op: Any = None) -> None:
-        where = "" if op is None else f"\n\t [[node {op.name} ({op.type})]]"
-        super().__init__(message + where)
-        self.message = message
-        self.op = op
+        super().__init__(message if op is None else f"{message}\n\t [[node {op.name} ({op.type})]]")
+        self.message, self.op = message, op
 
 
 class InvalidArgumentError(OpError):

@@ -389,14 +389,13 @@ def group(*inputs: object, name: str | None = None) -> Operation:
     return add_operation(common_graph(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
-HERE = (
-    placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
-    clip_by_value, add_n, cast, group,
-)  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **declare_functions(DECLARED),
     **{f"reduce_{type.lower()}": partial(_reduction, type) for type in REDUCTIONS},
-    **{function.__name__: function for function in HERE},
+    **{function.__name__: function for function in (
+        placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
+        clip_by_value, add_n, cast, group,
+    )},
     "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (

@@ -190,8 +190,8 @@ WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward", "sum_back
 @cache
 def symbols() -> dict[str, Any]:
     """Return the namespace in which a formula's names add operations; made at the first derivative."""
-    names: dict[str, Any] = {key: partial(add_call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
-    names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
+    calls = {key: partial(add_call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
+    names: dict[str, Any] = {**calls, "__builtins__": builtins, "__name__": "gviz.static.symbols"}
     names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT} | IN_OPERATIONS
     return names
 

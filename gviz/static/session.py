@@ -242,8 +242,8 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         known = constant_value(op.inputs[1])
         shape = values[1] if known is None else known
         needs = "requires a multiple of" if -1 in shape else "has"
-        message = f"Input to reshape is a tensor with {np.size(values[0])} values, but the requested shape {needs} "
-        message += str(np.prod(shape[shape != -1]))
+        size, wanted = np.size(values[0]), np.prod(shape[shape != -1])
+        message = f"Input to reshape is a tensor with {size} values, but the requested shape {needs} {wanted}"
     elif "ZeroDivision" in message:
         message = "Integer division by zero"
     elif len(shapes) == 2 and op.type in ("MatMul", "BatchMatMulV2"):

@@ -312,11 +312,12 @@ def _plain(code: str) -> str:
 
 def _exponents(run: str) -> str:
     text = "".join(c if c in "√∑∏" or (new := replacement(c)) is None else new for c in run)
-    powers = re.split(r"((?:\*\*[-+()\w])+)", text)
-    for i in range(1, len(powers), 2):
-        exponent = powers[i].replace("**", "")
-        powers[i] = f"**{exponent}" if re.fullmatch(r"-?\w+", exponent) else f"**({exponent})"
-    return "".join(powers)
+
+    def power(match: re.Match[str]) -> str:
+        exponent = match[0].replace("**", "")
+        return f"**{exponent}" if re.fullmatch(r"-?\w+", exponent) else f"**({exponent})"
+
+    return re.sub(r"(?:\*\*[-+()\w])+", power, text)
 
 
 _POWER = r"\s*(?:\^|\*\*)\s*"
