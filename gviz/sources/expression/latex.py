@@ -56,26 +56,21 @@ def _fraction(match: re.Match[str]) -> str:
     return f"({_grouped(above)}/{_grouped(below)})"
 
 
-def _root(match: re.Match[str]) -> str:
-    return f" ({match[2] or match[3] or ''})^(1/{_grouped(match[1])}) "
-
-
 def _grouped(part: str) -> str:
     return part if re.fullmatch(r" ?\\?[\w^]+ ?", part) else f"({part})"
-
-
-def _layer(match: re.Match[str]) -> str:
-    return f"{match[1]}_{match[2]}{'ᵀ' if match[3] else ' '}"
 
 
 BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(rf"\^\s*(?:\{{\s*{TRANSPOSED}\s*\}}|{TRANSPOSED})"), "ᵀ"),
     (re.compile(r"_\s*\{\s*(\w+)\s*\}"), r"_\1"),
-    (re.compile(rf"(?<!\\)\b(?!e\b)([a-zA-Z]\w*)\s*\^\s*\{{\s*[(\[]\s*(\w+)\s*[)\]]\s*({TRANSPOSED})?\s*\}}"), _layer),
+    (
+        re.compile(rf"(?<!\\)\b(?!e\b)([a-zA-Z]\w*)\s*\^\s*\{{\s*[(\[]\s*(\w+)\s*[)\]]\s*({TRANSPOSED})?\s*\}}"),
+        lambda m: f"{m[1]}_{m[2]}{'ᵀ' if m[3] else ' '}",
+    ),
     (re.compile(r"\^\s*\{(\w+)\}"), r"^\1 "),
     (re.compile(r"\^\s*\{([^{}]*)\}"), r"^(\1)"),
     (re.compile(rf"\\[dt]?frac(?![a-zA-Z]){ARGUMENT}{ARGUMENT}"), _fraction),
-    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), _root),
+    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), lambda m: f" ({m[2] or m[3] or ''})^(1/{_grouped(m[1])}) "),
     (re.compile(rf"\\sqrt(?![a-zA-Z]){ARGUMENT}"), r" sqrt(\1\2) "),
 )
 """What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside
