@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
-from gviz.explain.paths import Chain, Path, Step
+from gviz.explain.paths import ENDS, GAP, Chain, Path, Step
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of
@@ -23,6 +23,8 @@ MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""
 
 ROUNDED = "each step is its derivative, so that the sums differ by what rounding makes of large summands"
+
+SKIPPED = f"of a long path the first and the last {ENDS} steps are listed"
 
 UNNAMED = f"{UNKNOWN} is a tensor, or a number, that needs no gradient, and has no name in the graph"
 
@@ -113,7 +115,13 @@ def local_text(edge: Edge) -> str:
         rows, columns = size_of(edge.flow.jacobian)
         text = f"J = {numbers(edge.flow.jacobian)}" if is_short(edge.flow.jacobian) else ""
         return text if 0 < len(text) <= LONGEST_MATRIX else f"J is {rows} × {columns}"
-    return ""
+    return GAP if kind == "gap" else ""
+
+
+def footnotes(derivation: Derivation) -> list[str]:
+    """Return what there is to say of signs in a derivation."""
+    has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
+    return [*([SKIPPED] if has_gaps else ()), *([UNNAMED] if derivation.has_unknown else ())]
 
 
 def counted(chain: Chain) -> str:
@@ -186,7 +194,7 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
-    return f"this is not the engine's gradient, {numbers(chain.grad)}: {told(chain.odd[0]) if chain.odd else ROUNDED}"
+    return f"this is not the engine's gradient, {numbers(chain.grad)}: {told(chain.odd) if chain.odd is not None else ROUNDED}"
 
 
 def told(step: Step) -> str:

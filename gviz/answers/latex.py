@@ -10,9 +10,9 @@ from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import (
-    UNNAMED,
     Section,
     counted,
+    footnotes,
     grad_name,
     heading,
     is_scalar,
@@ -263,8 +263,7 @@ def derivation(found: Derivation) -> Iterator[str]:
     yield aligned(lines)
     for chain in found.chains:
         yield from chain_blocks(chain)
-    if found.has_unknown:
-        yield f"\\noindent {prose(UNNAMED)}."
+    yield from (f"\\noindent {prose(text)}." for text in footnotes(found))
 
 
 def value_of(node: Node) -> str:
@@ -315,17 +314,14 @@ def scalar_path(chain: Chain, path: Path) -> str:
     sides = [
         " \\cdot ".join([*start, *(quotient(*pair) for pair in pairs)]),
         " \\cdot ".join(map(negative, [*start, *map(symbol, path.edges, path.symbols)])),
-        " \\cdot ".join(map(negative, [*start, *(tensor(edge.flow.local) for edge in path.edges)]))
-        if all_known(path)
+        " \\cdot ".join(
+            map(negative, [*start, *(tensor(edge.flow.local) if edge.flow.local else "\\dots" for edge in path.edges)])
+        )
+        if path.is_known
         else "",
         "" if path.product is None else tensor(path.product),
     ]
     return f"{way(path)}:\\quad & {' = '.join(dict.fromkeys(side for side in sides if side))}"
-
-
-def all_known(path: Path) -> bool:
-    """Return whether each step has its number."""
-    return all(edge.flow.local is not None for edge in path.edges)
 
 
 def symbol(edge: Edge, text: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import (
-    UNNAMED,
     Section,
     counted,
+    footnotes,
     forward,
     grad_name,
     heading,
@@ -58,8 +58,7 @@ def derivation(found: Derivation) -> Iterator[str]:
     yield table(("tensor", "computed as", "value"), rows)
     for chain in found.chains:
         yield from chain_blocks(chain)
-    if found.has_unknown:
-        yield plain(UNNAMED)
+    yield from map(plain, footnotes(found))
 
 
 def chain_blocks(chain: Chain) -> Iterator[str]:
@@ -85,9 +84,7 @@ def scalar_row(chain: Chain, path: Path) -> tuple[str, ...]:
         " → ".join(path.names),
         " · ".join([*start, *(quotient(step.of, step.wrt) for step in steps(path))]),
         " · ".join(map(in_brackets, [*start, *path.symbols])),
-        " · ".join(map(in_brackets, [*start, *(step.value for step in steps(path))]))
-        if None not in path.factors
-        else "",
+        " · ".join(map(in_brackets, [*start, *(step.value for step in steps(path))])) if path.is_known else "",
         numbers(path.product),
     )
 

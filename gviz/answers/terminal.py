@@ -10,9 +10,9 @@ from typing import TypeVar
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import (
     LONGEST_CELL,
-    UNNAMED,
     Section,
     counted,
+    footnotes,
     forward,
     grad_name,
     heading,
@@ -94,9 +94,9 @@ class Writer:
             self.line(f"  … and {len(derivation.computed) - MOST_LISTED:,} more", DIM)
         for chain in derivation.chains:
             self.chain(chain)
-        if derivation.has_unknown:
+        for text in footnotes(derivation):
             self.line()
-            self.wrapped(UNNAMED, style=DIM)
+            self.wrapped(text, style=DIM)
 
     def given(self, nodes: Sequence[Node]) -> None:
         """Add the values that the computation begins with, in lines as long as they fit."""
@@ -144,9 +144,7 @@ class Writer:
         sides = [
             " · ".join([*start, *(quotient(*pair) for pair in self.ends(list(pairwise(path.names))))]),
             " · ".join(map(in_brackets, [*start, *self.ends(path.symbols)])),
-            " · ".join(map(in_brackets, [*start, *map(local_text, self.ends(path.edges))]))
-            if None not in path.factors
-            else "",
+            " · ".join(map(in_brackets, [*start, *map(local_text, self.ends(path.edges))])) if path.is_known else "",
             numbers(path.product),
         ]
         self.equation(head, list(dict.fromkeys(side for side in sides if side)))

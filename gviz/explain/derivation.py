@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.errors import SourceError
 from gviz.explain.local import GRAD, with_formula
-from gviz.explain.paths import Chain, Path, along, find_paths
+from gviz.explain.paths import GAP, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
@@ -87,15 +87,20 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
         hint = f"write what it is computed by, as in {root}=x*w"
         raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
-    small, has_tensors = without_large(shown), any(node.shape for node in shown.nodes if node.id in roots)
-    found = (find_paths(small, name, most) for name in dict.fromkeys(names))
+    has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
+    has_gradient = any(node.grad.value is not None for node in shown.nodes)
     chains = tuple(
-        replace(completed(chain, has_tensors=has_tensors), before=before.get(chain.wrt), absent=absence(chain, shown))
-        for chain in found
+        replace(
+            completed(chain, has_tensors=has_tensors),
+            before=before.get(chain.wrt),
+            absent=absence(chain, shown) if chain.grad is None and has_gradient else "",
+        )
+        for chain in find_chains(without_large(shown), names, most)
     )
-    order = shown.inputs_first()
-    listed = on_paths_and_beside({target for chain in chains for target, _ in chain.edges}, order, shown.inputs)
+    order, on_paths = shown.inputs_first(), above(shown, [chain.node.id for chain in chains])
+    users = {edge.target for edge in shown.edges if edge.source in on_paths}
+    listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
     used = {edge.source for edge in shown.edges if edge.target in listed} - listed
     given = [node for node in shown.nodes if node.id in used and node.name and node.kind != "constant"]
@@ -118,16 +123,14 @@ def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mappi
 
 
 def absence(chain: Chain, shown: Graph) -> str:
-    """Return why the graph has no gradients of backward's steps; "" if it has, or backward did not run."""
-    if chain.grad is not None or not any(node.grad.value is not None for node in shown.nodes):
-        return ""
-    users = {target for target, _ in chain.edges}
-    operations = [node for node in shown.nodes if node.id in users]
+    """Return why the graph has no gradients of backward's steps, though backward ran."""
+    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
+        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
+    on_paths = above(shown, [chain.node.id]) - {chain.node.id}
+    operations = [node for node in shown.nodes if node.id in on_paths]
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
-    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
-        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
     if own := next((node.label for node in operations if node.label not in rows()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
@@ -185,17 +188,8 @@ def completed(chain: Chain, *, has_tensors: bool) -> Chain:
     if chain.grad is None and (has_tensors or any(factor is not None and factor.shape for factor in factors)):
         unknown = tuple(path._replace(product=None, passed=()) for path in chain.paths)
         return replace(chain, paths=unknown, found=None)
-    return replace(chain, paths=tuple(followed(path, chain) for path in chain.paths))
-
-
-def followed(path: Path, chain: Chain) -> Path:
-    """Return a path with the gradients along it, as far as they are known."""
-    passed = [chain.start]
-    for edge in path.edges:
-        gradient = along(passed[-1], edge)
-        is_alone = chain.reached.get(edge.target) == 1
-        passed.append(edge.flow.handed if gradient is None and is_alone else gradient)
-    return path._replace(product=passed[-1], passed=tuple(passed[1:]))
+    paths = (path._replace(product=(chain.start, *path.passed)[-1]) for path in chain.paths)
+    return replace(chain, paths=tuple(paths))
 
 
 def begins_with_one(chain: Chain) -> bool:
@@ -215,7 +209,12 @@ def single(value: Numbers | None) -> Numbers | None:
 
 
 def kind_of(edge: Edge) -> str:
-    """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone."""
+    """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone.
+
+    ``gap`` stands for several steps.
+    """
+    if edge.flow.symbol == GAP:
+        return "gap"
     if GRAD not in edge.flow.symbol and edge.flow.local is not None:
         return "factor"
     return "matrix" if edge.flow.jacobian is not None else "vjp"
@@ -250,4 +249,5 @@ def path_record(path: Path) -> dict[str, Any]:
     factors = [jsonable(one) for one in flows]
     record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": jsonable(path.product)}
     kinds = [kind_of(edge) for edge in path.edges]
-    return record if set(kinds) <= {"factor"} else {**record, "kinds": kinds}
+    record |= {"skipped": path.skipped} if path.skipped else {}
+    return record if set(kinds) <= {"factor", "gap"} else {**record, "kinds": kinds}

@@ -6,21 +6,28 @@ A graph of n operations may have 2^n paths, so they are counted, and their produ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from gviz.errors import SourceError
-from gviz.graphs import Edge, Graph, Node, TensorRow
+from gviz.graphs import Edge, Flow, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, largest, plus, sum_to, through, times
+from gviz.passes.elements import ONE, agree, largest, plus, sum_of, sum_to, through, times
 from gviz.passes.expressions import operator_of
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 MOST = 4
 """Paths that are listed."""
 
+
+MOST_STEPS, ENDS = 100_000, 20
+"""Steps of all listed paths together; if there are more, so many are listed at each end of a path."""
+
+GAP = "…"
+"""The symbol that stands for the steps between."""
 
 CANCELLED = 0.01
 """How small the result of a cancellation may be before it is held to less precision: 1/100 of what was added up."""
@@ -36,6 +43,7 @@ class Path(NamedTuple):
         factors: their numbers; None for one that is no factor.
         product: of the factors; None where they are not the gradient, element by element.
         passed: what the gradient has become after each edge, as far as that is known.
+        skipped: how many steps are left out in the middle; one edge, with the symbol :data:`GAP`, stands for them.
     """
 
     edges: tuple[Edge, ...]
@@ -44,6 +52,12 @@ class Path(NamedTuple):
     factors: tuple[Numbers | None, ...]
     product: Numbers | None
     passed: tuple[Numbers | None, ...] = ()
+    skipped: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether each of its steps is a factor."""
+        return self.factors.count(None) == bool(self.skipped)
 
 
 class Step(NamedTuple):
@@ -53,6 +67,44 @@ class Step(NamedTuple):
     wrt: str
     edge: Edge
     product: Numbers | None
+
+
+class Way(NamedTuple):
+    """The beginning of a path: from a root to a tensor.
+
+    Args:
+        node: the tensor.
+        gradient: what the root's gradient has become here; None where that is not known.
+        edge: the last step; None at a root.
+        before: the way without it.
+        length: how many steps there are.
+        head: the way up to its step :data:`ENDS`, if it is longer.
+    """
+
+    node: str
+    gradient: Numbers | None
+    edge: Edge | None = None
+    before: Way | None = None
+    length: int = 0
+    head: Way | None = None
+
+    def further(self, edge: Edge, *, is_alone: bool) -> Way:
+        """Return the way one step further; where no other one comes along, the engine's gradient is known to be its own."""
+        gradient = along(self.gradient, edge)
+        gradient = edge.flow.handed if gradient is None and is_alone else gradient
+        head = self if self.length == ENDS else self.head
+        return Way(edge.source, gradient, edge, self, self.length + 1, head)
+
+    def steps(self, *, is_whole: bool) -> list[Way]:
+        """Return the way after each of its steps; of a long one the first and the last steps, with a gap between."""
+        here, steps = self, list[Way]()
+        while here.before is not None and here.edge is not None:
+            steps.append(here)
+            here = here.before
+            if not is_whole and len(steps) == ENDS and here.head is not None and here.length > ENDS + 1:
+                gap = Edge(here.node, here.head.node, flow=Flow(GAP))
+                here = Way(here.node, here.gradient, gap, here.head)
+        return steps[::-1]
 
 
 @dataclass(frozen=True)
@@ -65,14 +117,12 @@ class Chain:
         node: its node.
         count: how many paths there are.
         paths: the first of them.
-        edges: those of all paths.
         start: the gradient that backward starts from; 1, or what was given for the root.
         sum: of the products of all paths; None where that is not the engine's gradient.
         grad: the engine's gradient; None if there is none.
         found: that sum, whatever the engine's gradient is; None where a factor is not known.
-        reached: how many paths from the roots lead to each tensor on the way, by its node.
-        odd: the steps at which the engine hands on another gradient than the product, if the sum is not the engine's
-            gradient.
+        odd: the step nearest to the tensor at which the engine hands on another gradient than the product, if the sum is
+            not the engine's gradient.
         before: what the tensor's ``.grad`` was when backward was called; None where it was none, or that is not known.
         absent: why the graph has no gradients of the engine's; "" if it has.
     """
@@ -82,13 +132,11 @@ class Chain:
     node: Node
     count: int
     paths: tuple[Path, ...]
-    edges: frozenset[tuple[str, int]]
     start: Numbers | None
     sum: Numbers | None
     grad: Numbers | None
     found: Numbers | None = None
-    reached: Mapping[str, int] = field(default_factory=dict)
-    odd: tuple[Step, ...] = ()
+    odd: Step | None = None
     before: Numbers | None = None
     absent: str = ""
 
@@ -98,67 +146,70 @@ class Chain:
         return self.count == len(self.paths)
 
 
-def find_paths(graph: Graph, name: str, most: int = MOST) -> Chain:
-    """Return the paths from the roots to a tensor.
+def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[Chain, ...]:
+    """Return the paths from the roots to some tensors: one pass from the roots serves all of them.
 
     Args:
         graph: the graph of the values, as :func:`gviz.passes.dataflow.dataflow` makes it.
-        name: of the tensor.
-        most: how many paths are listed.
+        names: of the tensors.
+        most: how many paths to each are listed.
 
     Raises:
         SourceError: there is no such tensor below the roots, or no gradient goes to it.
     """
-    node = target_of(graph, name)
-    inputs, users = graph.inputs, graph.uses
-    above = {node.id}
-    todo = [node.id]
+    named = {node.name: node for node in reversed(graph.nodes)}
+    targets = {name: target_of(graph, name, named) for name in names}
+    on_paths = above(graph, [node.id for node in targets.values()])
+    inputs = {node: [edge for edge in graph.inputs[node] if edge.source in on_paths] for node in on_paths}
+    order = [node for node in reversed(graph.inputs_first()) if node.id in on_paths]
+    start = start_of(graph)
+    totals = totals_of(graph.roots, order, inputs, start)
+    ways = ways_to(graph.roots, inputs, totals, start, most)
+    gradients = {name: gradient_of(node, graph.uses) for name, node in targets.items()}
+    are_checked = {
+        name: agree(totals[node.id].sum, gradients[name], totals[node.id].scale) for name, node in targets.items()
+    }
+    odd = {} if all(are_checked.values()) else first_odd_steps(order, inputs)
+    is_whole = sum(way.length for node in targets.values() for way in ways[node.id]) <= MOST_STEPS
+    roots = tuple(tensor_name(graph.by_id[root]) for root in graph.roots)
+    chains = []
+    for name, node in targets.items():
+        total, grad, is_checked = totals[node.id], gradients[name], are_checked[name]
+        paths = tuple(path_of(graph, way, is_whole=is_whole, has_product=is_checked) for way in ways[node.id])
+        odd_edge = None if is_checked or total.sum is None or grad is None else odd.get(node.id)
+        step = step_of(graph, odd_edge[1]) if odd_edge is not None else None
+        checked = total.sum if is_checked else None
+        chains.append(Chain(roots, name, node, total.count, paths, start, checked, grad, total.sum, step))
+    return tuple(chains)
+
+
+def above(graph: Graph, ids: Iterable[str]) -> set[str]:
+    """Return some nodes, and all that are made from them."""
+    todo = list(ids)
+    found = set(todo)
     for here in todo:  # grows while it is read
-        todo += [edge.target for edge in users[here] if edge.target not in above]
-        above.update(edge.target for edge in users[here])
-    order = [each for each in graph.inputs_first() if each.id in above]
-    kept = {here: [edge for edge in inputs[here] if edge.source in above] for here in above - {node.id}} | {node.id: []}
-    counts = dict.fromkeys(above, 0) | {root: 1 for root in graph.roots if root in above}
-    for step in reversed(order):
-        for edge in kept[step.id]:
-            counts[edge.source] += counts[step.id]
-    start = start_of(graph, users)
-    names = {(each.id, 0): each.name or operator_of(each.label) for each in graph.nodes}
-    names |= {(each.id, at): name for each in graph.nodes for at, name in enumerate(each.recorded.outputs) if name}
-    listed = [path_of(*way, names) for way in islice(ways(graph.roots, node.id, kept, start), most)]
-    grad = gradient_of(node, users)
-    sum_, scale = summed(graph.roots, order, kept, start)
-    found, odd = sum_, list[Step]()
-    if not agree(sum_, grad, scale):
-        odd = (
-            []
-            if sum_ is None or grad is None
-            else [step for each in order for step in odd_steps(each, kept[each.id], names)]
-        )
-        sum_, listed = None, [path._replace(product=None) for path in listed]
-    roots = tuple(names[root, 0] for root in graph.roots)
-    on_paths = frozenset((edge.target, edge.slot) for edges in kept.values() for edge in edges)
-    return Chain(
-        roots, name, node, counts[node.id], tuple(listed), on_paths, start, sum_, grad, found, counts, tuple(odd)
-    )
+        for edge in graph.uses[here]:
+            if edge.target not in found:
+                found.add(edge.target)
+                todo.append(edge.target)
+    return found
 
 
-def target_of(graph: Graph, name: str) -> Node:
+def target_of(graph: Graph, name: str, named: Mapping[str | None, Node]) -> Node:
     """Return the node of a name; SourceError if it has none, or no gradient goes there."""
-    roots = [node.name or "" for node in graph.nodes if node.id in graph.roots]
-    inner = [node for node in graph.nodes if node.kind in ("leaf", "operation") and node.id not in graph.roots]
-    below = [node.name for node in inner if node.name]
+    node = named.get(name)
+    is_the_root = node is not None and node.id in graph.roots and len(graph.roots) == 1
+    if node is not None and not is_the_root and node.kind not in ("constant", "frozen"):
+        return node
+    roots = [each.name or "" for each in graph.nodes if each.id in graph.roots]
+    inner = [each for each in graph.nodes if each.kind in ("leaf", "operation") and each.id not in graph.roots]
+    below = [each.name for each in inner if each.name]
     ways = f"there are paths to {joined(below, 12)}" if below else "it is made of nothing that has gradients"
     where = f"no path from {joined(roots)} to {excerpt(name)}"
-    for node in graph.nodes:
-        if node.name != name:
-            continue
-        if node.id in graph.roots and len(graph.roots) == 1:
-            raise SourceError(f"{where}: it is the root itself", hint=ways)
-        if node.kind in ("constant", "frozen"):
-            kind = "a constant" if node.kind == "constant" else "frozen"
-            raise SourceError(f"{where}: it is {kind}, and no gradient flows to it", hint=ways)
-        return node
+    if node is not None:
+        kind = {"constant": "a constant", "frozen": "frozen"}.get(node.kind)
+        why = f"it is {kind}, and no gradient flows to it" if kind else "it is the root itself"
+        raise SourceError(f"{where}: {why}", hint=ways)
     row = next((row for row in graph.tensors if row.name == name), None)
     if row is None:
         raise SourceError(f"{where}: there is no tensor of that name", hint=did_you_mean(name, below, ways))
@@ -170,7 +221,7 @@ def target_of(graph: Graph, name: str) -> Node:
     if is_root(graph, row):
         raise SourceError(f"{where}: {joined(roots)} is {excerpt(name)} itself, by another name", hint=ways)
     made, word = " and ".join(roots), re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
-    others = [node.name for node in graph.nodes if node.kind == "frozen" and node.name and word.search(node.name)]
+    others = [each.name for each in graph.nodes if each.kind == "frozen" and each.name and word.search(each.name)]
     if others:
         raise SourceError(f"{where}: {made} is made from {joined(others)}, through which no gradient flows", hint=ways)
     cut = "or the way is cut off: detach(), item() and torch.no_grad() end a graph"
@@ -188,45 +239,93 @@ def is_root(graph: Graph, row: TensorRow) -> bool:
     return row.is_leaf and row.grad.value is not None and any((r.numbers, r.grad.value) == facts for r in roots)
 
 
-def ways(
-    roots: tuple[str, ...], end: str, kept: Mapping[str, list[Edge]], start: Numbers | None
-) -> Iterator[tuple[tuple[Edge, ...], tuple[Numbers | None, ...]]]:
-    """Yield the edges of each path, along the slots of each operation; and the gradient at its start, and after each of them.
+class Total(NamedTuple):
+    """What comes to a tensor over all paths.
 
-    What is kept leads to the end. Paths with the same beginning share what was computed there.
+    Args:
+        count: how many paths there are.
+        sum: of their products; None if a factor is not known.
+        bound: how large the sum may be, if nothing cancels out.
+        largest: the size of the largest of its summands.
     """
-    for root in roots:
-        if root not in kept:
-            continue
-        if root == end:
-            yield (), (start,)
-            continue
-        way: list[Edge] = []
-        passed = [start]
-        stack = [iter(kept[root])]
-        while stack:
-            edge = next(stack[-1], None)
-            if edge is None:
-                stack.pop()
-                way[-1:] = []
-                del passed[len(way) + 1 :]
-                continue
-            gradient = along(passed[-1], edge)
-            if edge.source == end:
-                yield (*way, edge), (*passed, gradient)
-            else:
-                way.append(edge)
-                passed.append(gradient)
-                stack.append(iter(kept[edge.source]))
+
+    count: int = 0
+    sum: Numbers | None = None
+    bound: float = 0.0
+    largest: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """The size of what the sum was added up from."""
+        return max(self.largest, self.bound * CANCELLED)
 
 
-def path_of(edges: tuple[Edge, ...], passed: tuple[Numbers | None, ...], names: Mapping[tuple[str, int], str]) -> Path:
-    """Return a path with what stands along it."""
-    sources = (names.get((edge.source, edge.output)) or names[edge.source, 0] for edge in edges)
-    tensors = (names[edges[0].target, 0], *sources) if edges else ()
-    pairs = zip(edges, pairwise(tensors), strict=True)
-    symbols = tuple(edge.flow.symbol or quotient_of(*pair) for edge, pair in pairs)
-    return Path(edges, tensors, symbols, tuple(edge.flow.local for edge in edges), passed[-1], passed[1:])
+def totals_of(
+    roots: Sequence[str], order: Iterable[Node], inputs: Mapping[str, list[Edge]], start: Numbers | None
+) -> dict[str, Total]:
+    """Return what comes to each tensor, from the roots down."""
+    totals = {root: Total(1, start, largest(start)) for root in roots if root in inputs}
+    for node in order:
+        here = totals[node.id]
+        for edge in inputs[node.id]:
+            part, there = along(here.sum, edge), totals.get(edge.source)
+            flow = edge.flow
+            step = largest(flow.local) if flow.jacobian is None else max(largest(flow.jacobian), CANCELLED)
+            bound, size = here.bound * step, largest(part)
+            if there is not None:
+                part = plus(there.sum, part)
+                bound, size = max(there.bound, bound), max(there.largest, size)
+            totals[edge.source] = Total(here.count + (there.count if there else 0), part, bound, size)
+    return totals
+
+
+def ways_to(
+    roots: Sequence[str],
+    inputs: Mapping[str, list[Edge]],
+    totals: Mapping[str, Total],
+    start: Numbers | None,
+    most: int,
+) -> dict[str, list[Way]]:
+    """Return the first ways to each tensor, along the slots of each operation; no operation is passed more often than that.
+
+    The first ways to what is below an operation begin with the first ways to the operation.
+    """
+    ways: dict[str, list[Way]] = {node: [] for node in inputs}
+    todo: list[tuple[Way, Edge | None]] = [(Way(root, start), None) for root in reversed(roots) if root in inputs]
+    while todo:
+        way, edge = todo.pop()
+        if len(ways[way.node if edge is None else edge.source]) == most:
+            continue
+        if edge is not None:
+            way = way.further(edge, is_alone=totals[way.node].count == 1)
+        ways[way.node].append(way)
+        todo += [(way, each) for each in reversed(inputs[way.node])]
+    return ways
+
+
+def tensor_name(node: Node, output: int = 0) -> str:
+    """Return what an output of a node is called on a path."""
+    names = node.recorded.outputs
+    return next(filter(None, (*names[output : output + 1], *names[:1], node.name)), "") or operator_of(node.label)
+
+
+def path_of(graph: Graph, way: Way, *, is_whole: bool, has_product: bool) -> Path:
+    """Return the path of a way, with what stands along it."""
+    steps = way.steps(is_whole=is_whole)
+    edges = tuple(step.edge for step in steps if step.edge is not None)
+    first = [graph.by_id[edge.target] for edge in edges[:1]]
+    names = (*map(tensor_name, first), *(tensor_name(graph.by_id[edge.source], edge.output) for edge in edges))
+    symbols = tuple(edge.flow.symbol or quotient_of(*pair) for edge, pair in zip(edges, pairwise(names), strict=True))
+    product = way.gradient if has_product else None
+    return Path(
+        edges,
+        names,
+        symbols,
+        tuple(edge.flow.local for edge in edges),
+        product,
+        tuple(step.gradient for step in steps),
+        max(way.length - len(steps) + 1, 0) if GAP in symbols else 0,
+    )
 
 
 def along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
@@ -238,54 +337,46 @@ def along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     return sum_to(times(gradient, edge.flow.local), edge.flow.handed)
 
 
-def odd_steps(node: Node, edges: list[Edge], names: Mapping[tuple[str, int], str]) -> Iterator[Step]:
-    """Yield the inputs to which an operation hands on another gradient than what arrives, times its derivative."""
-    for edge in edges if node.grad.arrived is not None else ():
-        product = along(node.grad.arrived, edge)
-        if (
-            edge.flow.handed is not None
-            and product is not None
-            and not agree(product, edge.flow.handed, largest(edge.flow.handed))
-        ):
-            yield Step(node, names.get((edge.source, edge.output)) or names[edge.source, 0], edge, product)
+def step_of(graph: Graph, edge: Edge) -> Step:
+    """Return a step of backward, with its product."""
+    node = graph.by_id[edge.target]
+    return Step(node, tensor_name(graph.by_id[edge.source], edge.output), edge, along(node.grad.arrived, edge))
 
 
-def start_of(graph: Graph, users: Mapping[str, list[Edge]]) -> Numbers | None:
+def first_odd_steps(order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> dict[str, tuple[tuple[int, int], Edge]]:
+    """Return for each tensor the nearest step at which an operation hands on another gradient than what arrives, times its derivative.
+
+    Args:
+        order: the operations, roots first.
+        inputs: the edges that lead to each.
+    """
+    found: dict[str, tuple[tuple[int, int], Edge]] = {}
+    for position, node in enumerate(order):
+        for number, edge in enumerate(inputs[node.id]):
+            steps = [found[key] for key in (node.id, edge.source) if key in found]
+            if is_odd(node, edge):
+                steps.append(((-position, number), edge))
+            if steps:
+                found[edge.source] = min(steps, key=itemgetter(0))
+    return found
+
+
+def is_odd(node: Node, edge: Edge) -> bool:
+    """Return whether an operation hands on another gradient than what arrives, times its derivative."""
+    if node.grad.arrived is None or edge.flow.handed is None:
+        return False
+    product = along(node.grad.arrived, edge)
+    return product is not None and not agree(product, edge.flow.handed, largest(edge.flow.handed))
+
+
+def start_of(graph: Graph) -> Numbers | None:
     """Return the gradient that the root got from outside; 1 if there are several roots, or it is not known."""
     first = next((node for node in graph.nodes if node.id in graph.roots), None)
-    if first is None or len(graph.roots) > 1 or users[first.id] or first.grad.arrived is None:
+    if first is None or len(graph.roots) > 1 or graph.uses[first.id] or first.grad.arrived is None:
         return ONE
     return first.grad.arrived
 
 
 def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Numbers | None:
     """Return the gradient that the engine has: what has arrived, or the sum of what all users hand on."""
-    if node.kind == "operation":
-        return node.grad.arrived
-    total: Numbers | None = None
-    for edge in users[node.id]:
-        total = edge.flow.handed if total is None else plus(total, edge.flow.handed)
-        if total is None:
-            return None
-    return total
-
-
-def summed(
-    roots: tuple[str, ...], order: list[Node], kept: Mapping[str, list[Edge]], start: Numbers | None
-) -> tuple[Numbers | None, float]:
-    """Return the sum of the products of all paths, and the size of its largest summand; None if a factor is not known."""
-    sums: dict[str, Numbers | None] = {root: start for root in roots if root in kept}
-    scale, end = 0.0, order[0].id
-    bounds = dict.fromkeys(sums, largest(start))  # of a gradient, if nothing cancels out
-    for node in reversed(order):
-        for edge in kept[node.id]:
-            part = along(sums[node.id], edge)
-            sums[edge.source] = part if edge.source not in sums else plus(sums[edge.source], part)
-            step = (
-                largest(edge.flow.local) if edge.flow.jacobian is None else max(largest(edge.flow.jacobian), CANCELLED)
-            )
-            bound = bounds[node.id] * step
-            bounds[edge.source] = max(bounds.get(edge.source, 0.0), bound)
-            if edge.source == end:
-                scale = max(scale, largest(part))
-    return sums[end], max(scale, bounds[end] * CANCELLED)
+    return node.grad.arrived if node.kind == "operation" else sum_of([edge.flow.handed for edge in users[node.id]])
