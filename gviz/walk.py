@@ -188,17 +188,17 @@ def walk(
     gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
     try:
         root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
+        if statements:
+            walker.add_statements(statements)
+        if flow:
+            walker.add_flow(flow)
+        if origin_of:
+            walker.add_origins(origin_of)
+        if module_of:
+            walker.add_modules(module_of)
     finally:
         if collects:
             gc.enable()
-    if statements:
-        walker.add_statements(statements)
-    if flow:
-        walker.add_flow(flow)
-    if origin_of:
-        walker.add_origins(origin_of)
-    if module_of:
-        walker.add_modules(module_of)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -509,7 +509,7 @@ class Walker:
 
     def add_origins(self, origin_of: Callable[[NodeLike], Origin | None]) -> None:
         """Add where operations were recorded; one that no place is known of is a part of what uses it."""
-        recorded: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
+        things: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
@@ -517,17 +517,20 @@ class Walker:
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
-            origin = origin_of(recorded[node.id])
+            origin = origin_of(things[node.id])
             place = places.get(user.get(node.id, ""))
             if origin is not None:
                 place = origin.place or place
-                facts = node.recorded._replace(is_written=origin.is_written, seconds=origin.seconds, kept=origin.kept)
-                own = node.numbers
+                own, costs = node.numbers, (origin.is_written, origin.seconds, origin.kept)
+                recorded = node.recorded
+                if costs != (False, None, None):  # a record without them is shared by many nodes
+                    recorded = recorded._replace(is_written=costs[0], seconds=costs[1], kept=costs[2])
                 if node.name is None and origin.numbers is not None:
                     own = origin.numbers._replace(dtype="")  # a box that the program gave no name shows none
-                node = node._replace(recorded=facts, numbers=own)  # noqa: PLW2901 - the same box
+                self.nodes[position] = node._replace(recorded=recorded, numbers=own, place=place)
+            elif place is not None:
+                self.nodes[position] = node._replace(place=place)
             places[node.id] = place
-            self.nodes[position] = node._replace(place=place)
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""
@@ -583,9 +586,12 @@ def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
     seen: dict[Any, Any] = {}
     while todo:
         node = todo.pop()
-        if node not in seen:
-            seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
-            todo.extend(following for following, _ in node.next_functions if following is not None)
+        if node in seen:
+            continue
+        seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                todo.append(following)
     return seen
 
 

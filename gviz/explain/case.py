@@ -49,11 +49,10 @@ class Case:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.shown = graph, dataflow(graph) if graph.nodes else graph
+        self.graph, self.shown = graph, dataflow(graph, has_constants=False) if graph.nodes else graph
         self.rows = {row.name: row for row in graph.tensors}
         self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
-        self.inputs = {node: [edge.source for edge in edges] for node, edges in self.shown.inputs.items()}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
 
     # ---------------------------------------------------------------- lines of the program
@@ -77,6 +76,11 @@ class Case:
         return ((stop.place, stop.code),) if stop is not None and stop.place is not None and stop.code else ()
 
     # ---------------------------------------------------------------- the graph
+    @cached_property
+    def whole(self) -> Graph:
+        """The graph with the constants, and with the inputs that need no gradient: they may not be finite."""
+        return dataflow(self.graph)
+
     @cached_property
     def root_row(self) -> TensorRow | None:
         """The row of the root; None if its name stands for another tensor by now, or it has none."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gviz.errors import SourceError
-from gviz.explain.local import GRAD, with_formula
+from gviz.explain.local import GRAD, with_formula, with_symbols
 from gviz.explain.paths import GAP, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, size_of
+from gviz.passes.expressions import with_letters
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING
@@ -23,6 +24,9 @@ MOST_PATHS = 8
 
 MOST_LISTED = 40
 """Operations that are listed, unless there are more on the paths themselves."""
+
+MOST_DERIVED = 20_000
+"""Nodes of a graph that is explained as a whole: of a larger one there are formulas for what is listed alone."""
 
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
@@ -78,9 +82,13 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if graph.kind == "static":
         hint = "gviz static draws it; its gradients are operations of their own"
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
-    if not any(edge.flow.symbol for edge in graph.edges):
+    is_large = len(graph.nodes) > MOST_DERIVED
+    if is_large:
+        graph = with_letters(graph)
+    elif not any(edge.flow.symbol for edge in graph.edges):
         graph = with_formula(graph)
-    shown = with_names_of_maps(dataflow(with_leaf_names(graph)))
+    graph = with_leaf_names(graph)
+    shown = with_names_of_maps(dataflow(graph, has_constants=not is_large))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
     names = tuple(wrt) or leaves_of(shown, roots)
     if not names:
@@ -102,11 +110,43 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     users = {edge.target for edge in shown.edges if edge.source in on_paths}
     listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
-    used = {edge.source for edge in shown.edges if edge.target in listed} - listed
+    stated = listed
+    if is_large:
+        stated = {node.id for node in computed[:MOST_LISTED]}
+        on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
+        part = with_symbols(part_of(graph, on_listed | stated))
+        chains = tuple(with_symbols_of(chain, part) for chain in chains)
+        shown = dataflow(part)
+        computed = tuple(shown.by_id[node.id] if node.id in stated else node for node in computed)
+    used = {edge.source for edge in shown.edges if edge.target in stated} - listed
     given = [node for node in shown.nodes if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+
+
+def part_of(graph: Graph, ids: set[str]) -> Graph:
+    """Return some operations of a graph, what their inputs and these ones' inputs are, and the names of their results."""
+    inputs = {edge.source for node in ids if node in graph.by_id for edge in graph.inputs[node]}
+    leaves = {edge.source for node in inputs for edge in graph.inputs[node]}
+    outputs = {edge.target for node in ids for edge in graph.uses[node] if graph.by_id[edge.target].kind == "output"}
+    kept = ids | inputs | leaves | outputs
+    edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
+    nodes = tuple(node for node in graph.nodes if node.id in kept)
+    return replace(graph, nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))
+
+
+def with_symbols_of(chain: Chain, part: Graph) -> Chain:
+    """Return a chain with the symbols that a graph has for the steps of its paths."""
+    known = {(edge.target, edge.slot): edge.flow.symbol for edge in part.edges if edge.flow.symbol}
+
+    def named(path: Path) -> Path:
+        symbols = [known.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
+        pairs = zip(path.edges, symbols, strict=True)
+        edges = tuple(edge._replace(flow=edge.flow._replace(symbol=symbol)) for edge, symbol in pairs)
+        return path._replace(edges=edges, symbols=tuple(symbols))
+
+    return replace(chain, paths=tuple(map(named, chain.paths)))
 
 
 def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> set[str]:

@@ -203,8 +203,8 @@ def not_finite_root(case: Case, row: TensorRow) -> Cause | None:
 
 def first_not_finite(case: Case) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
-    given = [node for node in case.shown.nodes if node.kind != "operation" and not is_finite(node.value)]
-    made = [node for node in case.shown.nodes if node.kind == "operation" and is_born(case, node)]
+    given = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
+    made = [node for node in case.whole.nodes if node.kind == "operation" and is_born(case, node)]
     if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
         given = [node for node in given if has_nan(node.value)] or ([] if made else given)
         made = [node for node in made if not node.label.startswith(PUT_IN)] or made
@@ -218,7 +218,7 @@ def is_born(case: Case, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
     if node.value is None or is_finite(node.value):
         return False
-    inputs = [case.nodes[source] for source in case.inputs[node.id]]
+    inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
     if node.value.has_nan:  # of an inf, such as a mask has
         return not any(has_nan(one.value) for one in inputs)
     return all(is_finite(one.value) for one in inputs)
@@ -226,7 +226,7 @@ def is_born(case: Case, node: Node) -> bool:
 
 def born(case: Case, name: str, what: str) -> Cause | None:
     """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
-    first = next((case.nodes[one] for one in sorted(first_not_finite(case))), None)
+    first = next((case.whole.by_id[one] for one in sorted(first_not_finite(case))), None)
     if first is None:
         return None
     if first.kind != "operation":

@@ -17,7 +17,7 @@ from gviz.passes.expressions import constant_of, output_name, words_of
 from gviz.passes.formulas import UNKNOWN, read
 
 
-def dataflow(graph: Graph) -> Graph:
+def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
     """Return the graph of the values.
 
     >>> from gviz.graphs import Edge, Graph, Node, Recorded
@@ -27,14 +27,18 @@ def dataflow(graph: Graph) -> Graph:
     >>> edges = Edge("n1", "n0"), Edge("n2", "n1", 1), Edge("n3", "n2")
     >>> [(node.kind, node.label, node.name) for node in dataflow(Graph(nodes, edges, ("n0",))).nodes]
     [('operation', 'MulBackward0', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
+
+    Args:
+        graph: one of operations and AccumulateGrad nodes.
+        has_constants: whether to read what operations compute, and the constants in it; this takes longest.
     """
     nodes = graph.by_id
-    words, rows = words_of(graph), {row.name: row for row in graph.tensors}
+    words, rows = words_of(graph) if has_constants else {}, {row.name: row for row in graph.tensors}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     data = [edge for edge in graph.edges if edge.kind == "data"]
     aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}
     results = {e.source: nodes[e.target] for e in data if nodes[e.target].kind == "output" and e.source not in aside}
-    known = {(edge.target, edge.slot) for edge in graph.edges}
+    known = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
     made: list[Node] = []
     edges: list[Edge] = []
     merged = {result.id for result in results.values()}
@@ -58,9 +62,14 @@ def dataflow(graph: Graph) -> Graph:
         if node.kind != "operation":
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)
             continue
-        told, result = words[node.id], results.get(node.id, node)
-        grad = result.grad._replace(arrived=node.grad.arrived)
-        tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
+        told, result = words.get(node.id), results.get(node.id, node)
+        tensor = node
+        if result is not node:
+            grad = result.grad._replace(arrived=node.grad.arrived)
+            tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
+        if told is None:
+            made.append(tensor)
+            continue
         made.append(tensor._replace(expression=told.expression))
         for slot, operand in enumerate(told.operands):
             if operand != UNKNOWN and (node.id, slot) not in known:
@@ -73,7 +82,9 @@ def dataflow(graph: Graph) -> Graph:
     for edge in graph.edges:
         source = stands_for.get(edge.source, edge.source)
         if edge.kind == "data" and source in kept and edge.target in kept:
-            edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
+            slot = edge.slot + shifted.get(edge.target, 0)
+            is_same = source == edge.source and slot == edge.slot
+            edges.append(edge if is_same else edge._replace(source=source, slot=slot))
     made_by = {result.id: node for node, result in results.items()}
     return replace(
         graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)

@@ -95,10 +95,11 @@ def graph_of(run: Run, options: SourceOptions) -> Graph:
         moments=moments,
         module_of=module_of(run) if run.modules else None,
     )
-    if options.flow:
+    if options.flow and not options.diagnose:
+        from gviz.explain.derivation import MOST_DERIVED
         from gviz.explain.local import with_formula
 
-        graph = with_formula(graph)
+        graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
     listed = names if run.listed is None else run.listed
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
 
