@@ -11,7 +11,8 @@ from __future__ import annotations
 import gc
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
@@ -143,6 +144,19 @@ class Origin(NamedTuple):
     numbers: Numbers | None = None
 
 
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Let nobody look for garbage in the block, in which very many small objects are made and few are dropped."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@without_collecting()
 def walk(
     roots: Mapping[str, TensorLike],
     names: Mapping[str, TensorLike] | None = None,
@@ -184,21 +198,15 @@ def walk(
         for name, tensor in named.items()
     }
     walker = Walker(named, rows, saved=saved, most=most, detailed=detailed, moments=moments)
-    collects = gc.isenabled()
-    gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
-    try:
-        root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
-        if statements:
-            walker.add_statements(statements)
-        if flow:
-            walker.add_flow(flow)
-        if origin_of:
-            walker.add_origins(origin_of)
-        if module_of:
-            walker.add_modules(module_of)
-    finally:
-        if collects:
-            gc.enable()
+    root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
+    if statements:
+        walker.add_statements(statements)
+    if flow:
+        walker.add_flow(flow)
+    if origin_of:
+        walker.add_origins(origin_of)
+    if module_of:
+        walker.add_modules(module_of)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),

@@ -17,7 +17,7 @@ from gviz.passes.elements import ONE, agree, size_of
 from gviz.passes.expressions import with_letters
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.operands import rows
-from gviz.walk import FREED, MOST_FLOWING
+from gviz.walk import FREED, MOST_FLOWING, without_collecting
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""
@@ -67,6 +67,7 @@ class Derivation:
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
 
 
+@without_collecting()
 def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Derivation:
     """Return how the gradients of some tensors come about.
 
@@ -88,7 +89,9 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     elif not any(edge.flow.symbol for edge in graph.edges):
         graph = with_formula(graph)
     graph = with_leaf_names(graph)
-    shown = with_names_of_maps(dataflow(graph, has_constants=not is_large))
+    shown = dataflow(graph, has_constants=not is_large)
+    if not is_large:
+        shown = without_large(with_names_of_maps(shown))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
     names = tuple(wrt) or leaves_of(shown, roots)
     if not names:
@@ -104,7 +107,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
             before=before.get(chain.wrt),
             absent=absence(chain, shown) if chain.grad is None and has_gradient else "",
         )
-        for chain in find_chains(without_large(shown), names, most)
+        for chain in find_chains(shown, names, most)
     )
     order, on_paths = shown.inputs_first(), above(shown, [chain.node.id for chain in chains])
     users = {edge.target for edge in shown.edges if edge.source in on_paths}
@@ -114,7 +117,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
-        part = with_symbols(part_of(graph, on_listed | stated))
+        part = with_names_of_maps(with_symbols(part_of(graph, on_listed | stated)))
         chains = tuple(with_symbols_of(chain, part) for chain in chains)
         shown = dataflow(part)
         computed = tuple(shown.by_id[node.id] if node.id in stated else node for node in computed)

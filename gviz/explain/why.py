@@ -19,6 +19,7 @@ from gviz.explain.outside import CUTS, false_cure, never_required, outside
 from gviz.explain.stopped import is_about, is_without_graph, stopped
 from gviz.graphs import Graph, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
+from gviz.walk import without_collecting
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
@@ -45,6 +46,7 @@ def why(graph: Graph, name: str) -> Cause:
     return cause_of(case, row)
 
 
+@without_collecting()
 def why_all(graph: Graph) -> list[Cause]:
     """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
     case = Case(graph)

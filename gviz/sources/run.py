@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Module, Moment, Place, TensorRow
 from gviz.sources.options import Note, SourceOptions
-from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk
+from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk, without_collecting
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
@@ -74,6 +74,7 @@ class Run:
     error: str = ""
 
 
+@without_collecting()
 def graph_of(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
     about, moments = run.about, run.about.moments
