@@ -441,7 +441,8 @@ class Walker:
             return node_id, slots
         kept = [(key, saved_value(node, attribute)) for key, attribute in attributes]
         attrs = tuple([(key, brief(value)) for key, value in kept])
-        recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs))
+        tensors = tuple([key for key, value in kept if has_tensors(value)])
+        recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         if row is None:
             shape = made_shape(node)
@@ -644,13 +645,16 @@ def state_of(row: TensorRow, grad: Gradient) -> str:
     return "no gradient yet" if row.is_leaf or row.retains_grad else "not retained"
 
 
+def has_tensors(value: object) -> bool:
+    """Return whether a saved value is a tensor, or a tuple of several."""
+    return is_tensor(value) or (isinstance(value, tuple) and any(map(is_tensor, value)))
+
+
 def brief(value: object) -> str:
     """Return a saved value as one line."""
     if is_tensor(value):
         return f"[saved tensor] {shape_of(value)}"
-    if isinstance(value, tuple) and any(map(is_tensor, value)):
-        return "[saved tensors]"
-    return str(value)
+    return "[saved tensors]" if has_tensors(value) else str(value)
 
 
 def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:

@@ -8,13 +8,12 @@ from functools import cache
 from typing import NamedTuple
 
 from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
-from gviz.explain.local import GRAD
 from gviz.explain.paths import ENDS, GAP, Chain, Path, Step
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of
 from gviz.passes.expressions import operator_of
-from gviz.passes.formulas import UNKNOWN, read, written
+from gviz.passes.formulas import GRAD, UNKNOWN, Formula
 from gviz.pictures.labels import decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -211,8 +210,8 @@ def forward(node: Node) -> tuple[str, str, str]:
     """Return what an operation computes: its name, its expression, its numbers."""
     value = "" if 0 in (node.shape or ()) else numbers(node.value, LONGEST_VALUE)
     size = "" if value or not node.shape else shape_text(node.shape)
-    formula = read(node.expression) if node.expression else None
-    return node.name or node.label, node.expression if formula is None else written(formula), value or size
+    formula = Formula.read(node.expression) if node.expression else None
+    return node.name or node.label, node.expression if formula is None else str(formula), value or size
 
 
 class Section(NamedTuple):

@@ -27,7 +27,7 @@ from gviz.explain.paths import Chain, Path
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers
 from gviz.passes.elements import scalar_of, size_of
-from gviz.passes.formulas import UNKNOWN, read
+from gviz.passes.formulas import UNKNOWN, Formula
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
 
@@ -147,9 +147,9 @@ def math(text: str) -> str:
     >>> math("b"), math("-2·x²/y"), math("grad @ x.T"), math("1 - tanh(x)")
     ('b', '\\frac{-2 \\cdot x^{2}}{y}', '\\mathrm{grad}\\, x^{\\top}', '1 - \\tanh\\left(x\\right)')
     """
-    tree = read(text) if len(text) <= LONGEST else None
+    formula = Formula.read(text) if len(text) <= LONGEST else None
     try:
-        return part(tree)[0] if tree is not None else code(text)
+        return part(formula.node)[0] if formula is not None else code(text)
     except RecursionError:
         return code(text)
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gviz.errors import SourceError
-from gviz.explain.local import GRAD, with_formula, with_symbols
+from gviz.explain.local import with_formula, with_symbols
 from gviz.explain.paths import GAP, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, size_of
 from gviz.passes.expressions import with_letters
-from gviz.passes.formulas import UNKNOWN
+from gviz.passes.formulas import GRAD, UNKNOWN
 from gviz.passes.operands import rows
 from gviz.walk import FREED, MOST_FLOWING, without_collecting
 

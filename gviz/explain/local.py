@@ -20,7 +20,7 @@ from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
 from gviz.graphs import Edge, Flow, Graph
 from gviz.passes.elements import size_of
 from gviz.passes.expressions import with_letters, words_of
-from gviz.passes.formulas import UNKNOWN, written
+from gviz.passes.formulas import GRAD, UNKNOWN, Formula
 from gviz.passes.operands import rows
 
 SHORT = {
@@ -51,10 +51,6 @@ SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")
 """Rows that change no number: the gradient of a sum is that of each element."""
 
 
-GRAD = "grad"
-"""In the symbol of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
-
-
 class Local(NamedTuple):
     """A local derivative.
 
@@ -75,13 +71,10 @@ REFUSALS = (NotSymbolicError, RuntimeError, ArithmeticError, LookupError, TypeEr
 """How a formula fails on symbols, and on the options of a node, which are any text in a graph that was saved."""
 
 
-class Symbol:
-    """An expression over the names of a program, to be computed with as numpy computes with arrays."""
+class Symbol(Formula):
+    """A formula to be computed with as numpy computes with arrays."""
 
     dtype = ARRAYS["np"].dtype(object)
-
-    def __init__(self, node: ast.expr) -> None:
-        self.node = node
 
     def astype(self, *_: Any, **__: Any) -> Symbol:
         """Return the symbol: a dtype changes no text."""
@@ -215,8 +208,8 @@ def local_derivative(
         slot: which of its inputs.
         operands: what each of its inputs is called, or how it is computed.
         result: what its result is called.
-        attributes: what the node saved, as texts.
-        held: the names of saved tensors, as far as they are known, by the same keys.
+        attributes: what the node saved that is no tensor, as texts.
+        held: the saved tensors by their names there: what the program calls each, or how it writes it.
 
     Returns:
         None if the table has no such operation, or its derivative depends on more than is known.
@@ -242,9 +235,9 @@ def _known(
 ) -> dict[str, Any]:
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()}
-    known = {name: value for name, value in known.items() if value != "freed"} | {"result": symbol_of(result)}
-    return known | {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
+    known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
+    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.named(result)}
+    return known | {row.parameters[at]: Symbol.named(text) for at, text in zip(row.edges, operands, strict=True)}
 
 
 def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
@@ -253,13 +246,13 @@ def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None
     if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None
     derivative = bind(formula, _namespace())
-    for grad in (Symbol(ast.Constant(1)), symbol_of(GRAD)):
+    for grad in (Symbol(ast.Constant(1)), Symbol.named(GRAD)):
         found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
         is_factor = isinstance(grad.node, ast.Constant)
         if not is_factor or is_elementwise(
             found, [value.node for value in known.values() if isinstance(value, Symbol)]
         ):
-            return Local(written(found), is_factor)
+            return Local(str(Formula(found)), is_factor)
     return None
 
 
@@ -281,8 +274,10 @@ def with_symbols(graph: Graph) -> Graph:
         node, said = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or said is None:
             return edge
-        attributes, held = dict(node.recorded.attrs), dict(node.recorded.held)
-        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, attributes, held=held)
+        told = dict(node.recorded.held)
+        held = {name: told.get(name, UNKNOWN) for name in node.recorded.tensors}
+        options = node.recorded.options
+        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, options, held=held)
         if found is None:
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if found.is_factor else None
@@ -294,18 +289,8 @@ def with_symbols(graph: Graph) -> Graph:
     return replace(graph, edges=tuple(named(edge) for edge in graph.edges))
 
 
-def symbol_of(text: str) -> Symbol:
-    """Return the symbol of a name, or of an expression."""
-    try:
-        return Symbol(ast.parse(text, mode="eval").body)
-    except SyntaxError:  # a name such as x (1st), or an operand that is not known
-        return Symbol(ast.Name(text, ast.Load()))
-
-
-def _value(text: str, name: str) -> Any:
-    """Return an option from its text, or the symbol of a saved tensor; PyTorch's getters tell -1 as 2**64 - 1."""
-    if text.startswith("[saved tensor]"):
-        return symbol_of(name)
+def _option(text: str) -> Any:
+    """Return an option from its text; PyTorch's getters tell -1 as 2**64 - 1."""
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -320,7 +305,7 @@ def _signed(value: Any) -> Any:
 def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
     """Return whether an expression is computed element by element from operands, however those are computed themselves.
 
-    >>> a, product = symbol_of("a").node, symbol_of("x @ w").node
+    >>> a, product = Symbol.named("a").node, Symbol.named("x @ w").node
     >>> is_elementwise(called("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(called("t", 1).node, [])
     (True, False)
     """

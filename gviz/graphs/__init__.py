@@ -121,6 +121,7 @@ class Recorded(NamedTuple):
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
         is_written: whether it has written its result in place.
+        tensors: the names of what it saved that is a tensor, or several.
     """
 
     slots: int = 0
@@ -130,6 +131,12 @@ class Recorded(NamedTuple):
     seconds: float | None = None
     kept: int | None = None
     is_written: bool = False
+    tensors: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What it saved that is no tensor, as text, by its name."""
+        return {name: text for name, text in self.attrs if name not in self.tensors}
 
 
 class Flow(NamedTuple):

@@ -6,7 +6,7 @@ that needs no gradient, is a node of its own, as far as the expression of its op
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
@@ -14,7 +14,7 @@ from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
 from gviz.passes.expressions import constant_of, output_name, words_of
-from gviz.passes.formulas import UNKNOWN, read
+from gviz.passes.formulas import UNKNOWN, Formula
 
 
 def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
@@ -78,17 +78,19 @@ def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
             add_constant(constant.text, node, 1 - constant.is_left)
-    kept = {node.id for node in made}
-    for edge in graph.edges:
-        source = stands_for.get(edge.source, edge.source)
-        if edge.kind == "data" and source in kept and edge.target in kept:
-            slot = edge.slot + shifted.get(edge.target, 0)
-            is_same = source == edge.source and slot == edge.slot
-            edges.append(edge if is_same else edge._replace(source=source, slot=slot))
+    ends = {node.id for node in made}
+    edges += (moved(edge, stands_for, shifted) for edge in data if edge.target in ends)
+    edges = [edge for edge in edges if edge.source in ends]
     made_by = {result.id: node for node, result in results.items()}
     return replace(
         graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
     )
+
+
+def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> Edge:
+    """Return an edge from what stands in place of its source, to the slot that is its own beside a constant."""
+    source, slot = sources.get(edge.source, edge.source), edge.slot + shifts.get(edge.target, 0)
+    return edge if source == edge.source and slot == edge.slot else edge._replace(source=source, slot=slot)
 
 
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
@@ -157,5 +159,5 @@ def has_names(text: str) -> bool:
     >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("1e-5")
     (True, False, False)
     """
-    tree = read(text)
-    return tree is not None and any(isinstance(part, ast.Name) for part in ast.walk(tree))
+    formula = Formula.read(text)
+    return formula is not None and not formula.is_number

@@ -15,7 +15,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.passes.formulas import UNKNOWN, read
+from gviz.passes.formulas import UNKNOWN, Formula
 from gviz.passes.operands import held_by, options_of
 
 SIGNS = {
@@ -124,7 +124,7 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     if not any(len(inputs[node.id]) < node.recorded.slots and not node.expression for node in operations):
         return found  # all is known
     texts = (node for node in operations if 0 < len(node.expression) <= LONGEST_STATEMENT)
-    todo = [(node, tree) for node in texts if (tree := read(node.expression))]
+    todo = [(node, formula.node) for node in texts if (formula := Formula.read(node.expression))]
     while todo:
         node, tree = todo.pop()
         operands = operands_in(tree, node, inputs[node.id], nodes, inputs)
@@ -237,19 +237,18 @@ def beside(expression: str, operand: str) -> Beside | None:
     >>> beside("10 - d", "d"), beside("x ** 2", "x"), beside("2 / x", "reciprocal(x)"), beside("x - y", "z")
     (Beside(text='10', is_left=True), Beside(text='2', is_left=False), Beside(text='2', is_left=True), None)
     """
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except SyntaxError:
+    sides = Formula.named(expression).sides
+    if sides is None:
         return None
-    if not isinstance(tree, ast.BinOp):
+    left, right = sides
+    are_numbers = left.is_number, right.is_number
+    if operand in (left.python, right.python):
+        is_left = operand != left.python
+    elif are_numbers[0] != are_numbers[1]:
+        is_left = are_numbers[0]
+    else:
         return None
-    left, right = ast.unparse(tree.left), ast.unparse(tree.right)
-    if operand in (left, right):
-        return Beside(right, is_left=False) if operand == left else Beside(left, is_left=True)
-    numbers = [not any(isinstance(part, ast.Name) for part in ast.walk(side)) for side in (tree.left, tree.right)]
-    if numbers[0] == numbers[1]:
-        return None
-    return Beside(left, is_left=True) if numbers[0] else Beside(right, is_left=False)
+    return Beside(left.python if is_left else right.python, is_left)
 
 
 def constant_of(label: str, words: Words) -> Beside | None:

@@ -84,9 +84,7 @@ def options_of(node: Node) -> list[str]:
     row = rows().get(node.label)
     if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
         return [UNTOLD] if _NUMBERED.search(node.label) else []
-    known = {
-        name: typed(text) for name, text in node.recorded.attrs if text != "freed" and not text.startswith("[saved")
-    }
+    known = {name: typed(text) for name, text in node.recorded.options.items() if text != "freed"}
     known |= dict(node.recorded.held)
     if node.shape is not None:
         known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for

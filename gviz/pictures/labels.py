@@ -36,8 +36,6 @@ used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
-_NOT_SHOWN = "[saved tensor"
-
 
 class Span(NamedTuple):
     """A piece of a line.
@@ -441,7 +439,7 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     rows = [
         (key, signed(text))
         for key, text in node.recorded.attrs
-        if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")
+        if key not in node.recorded.tensors and not (text == node.state == "freed")
     ]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]

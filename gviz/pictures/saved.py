@@ -23,7 +23,7 @@ def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
-        is_tensor = text == "freed" or text.startswith("[saved tensor")
+        is_tensor = text == "freed" or key in node.recorded.tensors
         name = results.get(key) or (names.get(keys.index(key), "") if key in keys else "")
         told.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
     return ", ".join(told)
