@@ -9,10 +9,10 @@ from scripts import nested
 
 import gviz
 from gviz import engine
-from gviz.explain.local import with_symbols
 from gviz.flow import MOST, flow
+from gviz.formulas.expressions import with_letters
+from gviz.formulas.local import with_symbols
 from gviz.graphs import Graph
-from gviz.passes.expressions import with_letters
 from gviz.walk import NodeFlow
 
 

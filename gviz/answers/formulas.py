@@ -7,13 +7,13 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
-from gviz.explain.paths import ENDS, GAP, Chain, Path, Step
+from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, kind_of, single
+from gviz.derivations.paths import ENDS, GAP, Chain, Path, Step
+from gviz.formulas.expressions import operator_of
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Node
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of
-from gviz.passes.expressions import operator_of
-from gviz.passes.formulas import GRAD, UNKNOWN, Formula
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import agree, is_finite, plus, scalar_of
 from gviz.pictures.labels import decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -232,7 +232,7 @@ class Section(NamedTuple):
 
 def section_of(content: object) -> tuple[Section, ...]:
     """Return the parts of an explained name, or error."""
-    from gviz.explain.troubles import Trouble
+    from gviz.reference.error_help import Trouble
 
     if isinstance(content, Trouble):
         older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []

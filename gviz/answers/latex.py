@@ -22,12 +22,12 @@ from gviz.answers.formulas import (
     section_of,
     target,
 )
-from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import Derivation, begins_with_one, kind_of, single
+from gviz.derivations.paths import Chain, Path
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
-from gviz.graphs.numbers import Element, Numbers
-from gviz.passes.elements import scalar_of, size_of
-from gviz.passes.formulas import UNKNOWN, Formula
+from gviz.graphs.numbers import Element, Numbers, size_of
+from gviz.passes.elements import scalar_of
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
 

@@ -20,8 +20,8 @@ from gviz.answers.formulas import (
     target,
 )
 from gviz.answers.terminal import quotient
-from gviz.explain.derivation import Derivation, begins_with_one
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import Derivation, begins_with_one
+from gviz.derivations.paths import Chain, Path
 from gviz.pictures.trails import in_brackets
 from gviz.text import visible
 

@@ -24,8 +24,8 @@ from gviz.answers.formulas import (
     steps,
     target,
 )
-from gviz.explain.derivation import MOST_LISTED, Derivation, begins_with_one
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
+from gviz.derivations.paths import Chain, Path
 from gviz.graphs import Node
 from gviz.pictures.trails import in_brackets
 from gviz.text import display_width, shorten, visible

@@ -21,7 +21,7 @@ The engine is five rooms, and imports go down only. A line belongs to the room o
   loads.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
-What tells people about the table (``gviz ops``) is in ``gviz/explain``, a floor above.
+What tells people about the table (``gviz ops``) is in ``gviz/reference``, a floor above.
 
 The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that
 build graphs in several threads at once need the real one. What is not here raises AttributeError in PyTorch's words.

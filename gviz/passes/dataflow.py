@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
+from gviz.formulas.expressions import constant_of, output_name, words_of
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
-from gviz.passes.expressions import constant_of, output_name, words_of
-from gviz.passes.formulas import UNKNOWN, Formula
 
 
 def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:

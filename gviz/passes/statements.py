@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, plus, times
-from gviz.passes.formulas import GRAD, UNKNOWN, Formula
 
 LONGEST = 100
 """Characters of a formula: a longer one is none any more."""

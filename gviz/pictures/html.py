@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Stop
-from gviz.passes.formulas import UNKNOWN
 from gviz.pictures import Statement
 from gviz.pictures.labels import Box, Line, Span
 from gviz.pictures.look import LONGEST_LINE

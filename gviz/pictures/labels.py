@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gviz.formulas.expressions import output_name, words_of
+from gviz.formulas.operands import signed
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Element, Numbers, Sizes
-from gviz.passes.elements import is_finite, size_of
-from gviz.passes.expressions import output_name, words_of
-from gviz.passes.operands import signed
+from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
+from gviz.passes.elements import is_finite
 from gviz.pictures import LARGE
 from gviz.pictures.options import RenderOptions
 from gviz.text import shorten

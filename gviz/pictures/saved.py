@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gviz.formulas.operands import inputs_of, signed
 from gviz.graphs import Edge, Node
-from gviz.passes.operands import inputs_of, signed
 from gviz.pictures.labels import name_along
 
 FIRST = ("self", "input")

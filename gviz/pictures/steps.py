@@ -18,10 +18,10 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
+from gviz.formulas.expressions import called, operator_of
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, Place as SourcePlace
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of, sum_of, times
-from gviz.passes.expressions import called, operator_of
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import agree, is_finite, plus, scalar_of, sum_of, times
 from gviz.pictures.labels import (
     Line,
     Span,

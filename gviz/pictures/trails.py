@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gviz.explain.paths import MOST, Chain, Path, above, find_chains
+from gviz.derivations.paths import MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, size_of
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import ONE, agree
 from gviz.pictures.labels import Line, Span, decimal, is_small, norm, short, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.theme import Theme

@@ -8,8 +8,7 @@ from itertools import count
 
 from gviz import events
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Sizes
-from gviz.passes.elements import size_of
+from gviz.graphs.numbers import Sizes, size_of
 from gviz.passes.modules import parts_of, with_modules
 from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS, RenderOptions

@@ -97,8 +97,7 @@ def graph_of(run: Run, options: SourceOptions) -> Graph:
         module_of=module_of(run) if run.modules else None,
     )
     if options.flow and not options.diagnose:
-        from gviz.explain.derivation import MOST_DERIVED
-        from gviz.explain.local import with_formula
+        from gviz.formulas.local import MOST_DERIVED, with_formula
 
         graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
     listed = names if run.listed is None else run.listed

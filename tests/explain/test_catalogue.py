@@ -12,8 +12,8 @@ from program import ROOT
 
 from gviz import engine
 from gviz.autograd.row import COMPOSITES, ROWS
-from gviz.explain import symbols
-from gviz.explain.catalogue import Operation, matching, operations
+from gviz.formulas import symbols
+from gviz.reference.catalogue import Operation, matching, operations
 from gviz.sources.script.missing import pytorch_names
 
 

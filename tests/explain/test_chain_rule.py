@@ -6,9 +6,9 @@ import pytest
 from scripts import nested
 
 from gviz import SourceOptions, engine as torch, read
+from gviz.derivations.paths import Chain, find_chains
 from gviz.errors import SourceError
-from gviz.explain.local import with_formula
-from gviz.explain.paths import Chain, find_chains
+from gviz.formulas.local import with_formula
 from gviz.graphs import Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement

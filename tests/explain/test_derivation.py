@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings, strategies as st
 
 import gviz
 from gviz.answers import Explanation, explain
+from gviz.derivations.derivation import Derivation, single
 from gviz.errors import SourceError
-from gviz.explain.derivation import Derivation, single
 from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
 

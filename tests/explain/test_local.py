@@ -17,11 +17,11 @@ from table_samples import sample
 import gviz
 from gviz import engine as torch
 from gviz.autograd.row import ROWS
-from gviz.explain.local import Local, local_derivative, with_formula, with_symbols
 from gviz.flow import flow_of
+from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.local import Local, local_derivative, with_formula, with_symbols
+from gviz.formulas.operands import rows
 from gviz.graphs import Edge, Flow, Graph
-from gviz.passes.formulas import UNKNOWN, Formula
-from gviz.passes.operands import rows
 from gviz.sources import SourceOptions
 from gviz.walk import walk
 

@@ -8,8 +8,8 @@ import pytest
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.explain.catalogue import operations
-from gviz.explain.naming import labels, named
+from gviz.reference.catalogue import operations
+from gviz.reference.naming import labels, named
 
 
 @pytest.mark.parametrize(

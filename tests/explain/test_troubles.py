@@ -12,7 +12,7 @@ import pytest
 
 from gviz.autograd import words
 from gviz.errors import SourceError
-from gviz.explain.troubles import TROUBLES, explained, looks_like_an_error, trouble_in
+from gviz.reference.error_help import TROUBLES, explained, looks_like_an_error, trouble_in
 
 torch: Any = import_module("gviz.engine")
 

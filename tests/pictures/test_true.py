@@ -7,7 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 import gviz
-from gviz.explain.local import local_derivative
+from gviz.formulas.local import local_derivative
 from gviz.render import RenderOptions, render
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gviz.formulas.expressions import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, plus
-from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     LONGEST_NAME,

@@ -12,8 +12,9 @@ from dataclasses import replace
 from textwrap import wrap
 
 from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, is_finite, size_of, times
+from gviz.passes.elements import agree, is_finite, times
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,

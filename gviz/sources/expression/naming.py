@@ -14,7 +14,7 @@ from typing import Any
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.passes.expressions import letters
+from gviz.formulas.expressions import letters
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.expression.program import Program
 from gviz.text import shorten

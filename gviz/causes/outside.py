@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gviz.explain import mends
-from gviz.explain.case import Case, Cause
+from gviz.causes import fixes
+from gviz.causes.diagnosis import Case, Cause
 from gviz.graphs import TensorRow
 
 CUTS = {
@@ -30,7 +30,7 @@ def cut_off(case: Case, row: TensorRow) -> Cause | None:
         return None
     lines = case.line_of(broken.place)
     source = f" from {broken.source}" if broken.source else ""
-    better = mends.within_graph(lines[0][1], broken.source) if lines and broken.reason == "detached" else ""
+    better = fixes.within_graph(lines[0][1], broken.source) if lines and broken.reason == "detached" else ""
     mend = better or MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
     mend = "compute it with torch: numpy keeps no graph" if lines and ".numpy(" in lines[0][1] else mend
     what = CUTS[broken.reason].format(it="it", by=broken.call, source=source)
@@ -49,7 +49,7 @@ def never_required(case: Case, row: TensorRow) -> Cause:
     if "float" not in row.dtype and "complex" not in row.dtype:
         what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
         return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
-    better = mends.requiring(lines[0][1]) if lines else ""
+    better = fixes.requiring(lines[0][1]) if lines else ""
     what = f"{row.name} does not require a gradient"
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
 

@@ -14,9 +14,9 @@ from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import NamedTuple
 
+from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.operands import held_by, options_of
 from gviz.graphs import Edge, Graph, Node
-from gviz.passes.formulas import UNKNOWN, Formula
-from gviz.passes.operands import held_by, options_of
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
-from gviz.explain.local import with_formula, with_symbols
-from gviz.explain.paths import GAP, Chain, Path, above, find_chains
+from gviz.formulas.expressions import with_letters
+from gviz.formulas.formula import GRAD, UNKNOWN
+from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
+from gviz.formulas.operands import rows
 from gviz.graphs import Edge, Flow, Graph, Node
-from gviz.graphs.numbers import Numbers
+from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import ONE, agree, size_of
-from gviz.passes.expressions import with_letters
-from gviz.passes.formulas import GRAD, UNKNOWN
-from gviz.passes.operands import rows
+from gviz.passes.elements import ONE, agree
 from gviz.walk import FREED, MOST_FLOWING, without_collecting
 
 MOST_PATHS = 8
@@ -24,9 +24,6 @@ MOST_PATHS = 8
 
 MOST_LISTED = 40
 """Operations that are listed, unless there are more on the paths themselves."""
-
-MOST_DERIVED = 20_000
-"""Nodes of a graph that is explained as a whole: of a larger one there are formulas for what is listed alone."""
 
 LARGE = 200_000
 """Elements of a tensor whose numbers are left out: nobody reads them, and each is multiplied one by one."""
@@ -52,7 +49,7 @@ class Derivation:
 
     @property
     def has_unknown(self) -> bool:
-        """Whether :data:`~gviz.passes.expressions.UNKNOWN` stands in one of its formulas."""
+        """Whether :data:`~gviz.formulas.expressions.UNKNOWN` stands in one of its formulas."""
         symbols = (edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
         return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *symbols))
 

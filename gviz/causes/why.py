@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gviz.causes import fixes
+from gviz.causes.diagnosis import Case, Cause
+from gviz.causes.gradients import not_finite_root, of_gradient
+from gviz.causes.outside import CUTS, false_cure, never_required, outside
+from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
-from gviz.explain import mends
-from gviz.explain.case import Case, Cause
-from gviz.explain.gradients import not_finite_root, of_gradient
-from gviz.explain.outside import CUTS, false_cure, never_required, outside
-from gviz.explain.stopped import is_about, is_without_graph, stopped
 from gviz.graphs import Graph, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import without_collecting
@@ -96,7 +96,7 @@ def overwritten(case: Case, row: TensorRow) -> Cause | None:
     if row.is_leaf and row.requires_grad:
         what = f"{row.name} is another leaf than backward knew, and its gradient comes with the next backward"
         return Cause(row.name, "new leaf", what, lines)
-    better = mends.in_place(lines[0][1]) if lines else ""
+    better = fixes.in_place(lines[0][1]) if lines else ""
     what = f"{row.name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None"
     head = "" if row.broken is not None and row.broken.reason == "no_grad" else "with torch.no_grad(): "
     return Cause(row.name, "overwritten", what, lines, f"{head}{better or f'write into {row.name} in place'}")
@@ -112,7 +112,7 @@ def took_name(case: Case, row: TensorRow) -> bool:
             not row.is_leaf or not row.requires_grad or (node.grad.value is not None and not row.history.grad_cleared)
         )
     is_update = bool(lines) and GRADIENT.search(lines[0][1]) is not None
-    is_same = is_update and any(may_be(target, row.name) for target in mends.assigned_in(lines[0][1]))
+    is_same = is_update and any(may_be(target, row.name) for target in fixes.assigned_in(lines[0][1]))
     return is_same and bool(row.leaves or (row.broken is not None and row.broken.source))
 
 
@@ -120,7 +120,7 @@ def leaf_within(case: Case, row: TensorRow) -> str:
     """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now; "" for any other."""
     is_made = row.grad_fn is not None and row.name != case.root and not row.retains_grad
     lines = case.line_of(row.place) if is_made else ()
-    return mends.retaining_leaf(lines[0][1]) if lines else ""
+    return fixes.retaining_leaf(lines[0][1]) if lines else ""
 
 
 def not_retained(case: Case, row: TensorRow) -> Cause:

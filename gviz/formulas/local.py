@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
+from gviz.formulas.expressions import with_letters, words_of
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.operands import rows
 from gviz.graphs import Edge, Flow, Graph
-from gviz.passes.elements import size_of
-from gviz.passes.expressions import with_letters, words_of
-from gviz.passes.formulas import GRAD, UNKNOWN, Formula
-from gviz.passes.operands import rows
+from gviz.graphs.numbers import size_of
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -49,6 +49,10 @@ EACH = {
 
 SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")
 """Rows that change no number: the gradient of a sum is that of each element."""
+
+
+MOST_DERIVED = 20_000
+"""Nodes of a graph that gets formulas as a whole: of a larger one there are formulas for what is shown alone."""
 
 
 class Local(NamedTuple):

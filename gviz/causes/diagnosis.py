@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from gviz.formulas.expressions import operator_of
 from gviz.graphs import Graph, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.passes.expressions import operator_of
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.explain.catalogue import NODES, Operation, is_operator, matching, operations, spellings
+from gviz.reference.catalogue import NODES, Operation, is_operator, matching, operations, spellings
 from gviz.text import closest, did_you_mean, excerpt
 
 WRAPPED = re.compile(r"\s*(?:\w+\s*=\s*)?<?\s*((?:\w+(?:\.|::))*)(\w+)(?:\s+object(?: at 0x[0-9a-fA-F]+)?)?\s*>?\)?\s*")

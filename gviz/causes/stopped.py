@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from gviz.explain import mends
-from gviz.explain.case import Case, Cause, Lines, sign_of
-from gviz.explain.outside import cut_off, never_required
-from gviz.explain.troubles import trouble_in
+from gviz.causes import fixes
+from gviz.causes.diagnosis import Case, Cause, Lines, sign_of
+from gviz.causes.outside import cut_off, never_required
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
+from gviz.reference.error_help import trouble_in
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
@@ -117,9 +117,9 @@ def second(case: Case, row: TensorRow, _: Stop) -> Cause:
     lines, used = case.line_of_node(made), case.line_of_node(user)
     code = used[0][1] if used else ""
     carried = (
-        one for one in mends.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
+        one for one in fixes.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
     )  # from run to run
-    name = next(iter((*carried, *mends.assigned_in(lines[0][1]))), "") if lines else ""
+    name = next(iter((*carried, *fixes.assigned_in(lines[0][1]))), "") if lines else ""
     is_named = name.isidentifier() and re.search(rf"\b{name}\b", code) is not None
     name = name or (made.name if made.name and not made.is_letter else "") or "a tensor"
     what = (
@@ -172,7 +172,7 @@ def written(case: Case, row: TensorRow, _: Stop) -> Cause:
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = writes[0][1] if writes else ""
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
-    mend = "call each backward() before step()" if ".step(" in code else mends.out_of_place(code) or general
+    mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
     return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
 
 

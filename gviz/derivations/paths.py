@@ -13,10 +13,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from gviz.errors import SourceError
+from gviz.formulas.expressions import operator_of
 from gviz.graphs import Edge, Flow, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, largest, plus, sum_of, sum_to, through, times
-from gviz.passes.expressions import operator_of
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 MOST = 4

@@ -22,7 +22,7 @@ from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.views import CopySlices
 from gviz.engine.nn.options import LAYERS
-from gviz.explain.symbols import formula_text, location, meaning
+from gviz.formulas.symbols import formula_text, location, meaning
 from gviz.signatures.names import NAMES, UNARY, operator
 from gviz.text import joined
 

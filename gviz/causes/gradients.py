@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from gviz.explain.case import Case, Cause, sign_of
-from gviz.explain.outside import false_cure
+from gviz.causes.diagnosis import Case, Cause, sign_of
+from gviz.causes.outside import false_cure
 from gviz.graphs import Edge, Node, TensorRow
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import has_only, is_finite, plus, positions, size_of
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
 
 MOST = 3
