@@ -22,7 +22,7 @@ from gviz.sources.source import looks_like_a_file
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
-    from gviz.reference.error_help import Trouble
+    from gviz.reference.error_help import ErrorHelp
     from gviz.reference.naming import Named
 
 __all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
@@ -65,7 +65,7 @@ class Explanation:
     """
 
     subject: Subject
-    content: Derivation | tuple[Named, ...] | Trouble
+    content: Derivation | tuple[Named, ...] | ErrorHelp
     reading: Reading | None = None
 
     def text(self, form: str = "text", page: Page | None = None) -> str:
@@ -225,5 +225,5 @@ def explain_words(text: str, subject: Subject | None = None) -> Explanation:
     from gviz.reference import error_help, naming
 
     if (subject or subject_of(text)) == "error":
-        return Explanation("error", error_help.explained(text))
+        return Explanation("error", error_help.help_for(text))
     return Explanation("operation", naming.named(text))

@@ -7,8 +7,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, kind_of, single
-from gviz.derivations.paths import ENDS, GAP, Chain, Path, Step
+from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, single, step_kind
+from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Node
@@ -107,7 +107,7 @@ def steps(path: Path) -> list[StepText]:
 
 def local_text(edge: Edge) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
-    kind = kind_of(edge)
+    kind = step_kind(edge)
     if kind == "factor":
         return numbers(edge.flow.local, LONGEST_CELL)
     if kind == "matrix":
@@ -196,7 +196,7 @@ def unchecked(chain: Chain, name: str) -> str:
     return f"this is not the engine's gradient, {numbers(chain.grad)}: {told(chain.odd) if chain.odd is not None else ROUNDED}"
 
 
-def told(step: Step) -> str:
+def told(step: BackwardStep) -> str:
     """Return what backward does at a step in place of the product."""
     place = quotient_of(step.of.name or step.of.label, step.wrt)
     if is_finite(step.product) or not is_finite(step.edge.flow.handed):
@@ -232,9 +232,9 @@ class Section(NamedTuple):
 
 def section_of(content: object) -> tuple[Section, ...]:
     """Return the parts of an explained name, or error."""
-    from gviz.reference.error_help import Trouble
+    from gviz.reference.error_help import ErrorHelp
 
-    if isinstance(content, Trouble):
+    if isinstance(content, ErrorHelp):
         older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []
         return (Section(content.texts[0], (content.meaning, *older), (), content.ways),)
     return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in content)  # type: ignore[attr-defined]

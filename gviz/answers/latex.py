@@ -22,7 +22,7 @@ from gviz.answers.formulas import (
     section_of,
     target,
 )
-from gviz.derivations.derivation import Derivation, begins_with_one, kind_of, single
+from gviz.derivations.derivation import Derivation, begins_with_one, single, step_kind
 from gviz.derivations.paths import Chain, Path
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
@@ -339,7 +339,7 @@ def tensor_path(path: Path) -> list[str]:
     for of, wrt, edge, text, gradient in zip(
         path.names[:-1], path.names[1:], path.edges, path.symbols, path.passed or (None,) * len(path.edges), strict=True
     ):
-        is_map = kind_of(edge) != "factor" and "grad" in edge.flow.symbol
+        is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
         sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
         is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
         local = "" if is_plain else f" = {tensor(edge.flow.local)}"

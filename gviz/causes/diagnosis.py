@@ -41,7 +41,7 @@ class Cause(NamedTuple):
         return self.verdict not in FINE
 
 
-class Case:
+class Diagnosis:
     """A graph, looked up by names and by what uses what.
 
     Args:
@@ -114,11 +114,11 @@ class Case:
                     yield self.nodes[edge.target]
 
 
-def sign_of(node: Node) -> str:
+def sign_in_program(node: Node) -> str:
     """Return the sign, or the function, of an operation, as a program writes it.
 
     >>> from gviz.graphs import Node
-    >>> sign_of(Node("n", "operation", "PowBackward0")), sign_of(Node("n", "operation", "DivBackward0"))
+    >>> sign_in_program(Node("n", "operation", "PowBackward0")), sign_in_program(Node("n", "operation", "DivBackward0"))
     ('**', '/')
     """
     sign = operator_of(node.label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Case, Cause
+from gviz.causes.diagnosis import Cause, Diagnosis
 from gviz.graphs import TensorRow
 
 CUTS = {
@@ -23,7 +23,7 @@ MENDS = {
 """What to do about it."""
 
 
-def cut_off(case: Case, row: TensorRow) -> Cause | None:
+def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
     broken = row.broken
     if broken is None:
@@ -37,13 +37,13 @@ def cut_off(case: Case, row: TensorRow) -> Cause | None:
     return Cause(row.name, broken.reason, what, lines, mend)
 
 
-def outside(case: Case, row: TensorRow) -> Cause | None:
+def outside(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a tensor that something has cut off from the graph."""
     told = cut_off(case, row)
     return told and told._replace(what=f"{row.name} is outside the graph: {told.what}")
 
 
-def never_required(case: Case, row: TensorRow) -> Cause:
+def never_required(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor that never required a gradient."""
     lines = case.line_of(row.place)
     if "float" not in row.dtype and "complex" not in row.dtype:
@@ -54,7 +54,7 @@ def never_required(case: Case, row: TensorRow) -> Cause:
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
 
 
-def false_cure(case: Case, row: TensorRow) -> Cause:
+def false_cure(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a root that was made a leaf: backward ends where it begins."""
     told = cut_off(case, row)
     if told is None:

@@ -13,7 +13,7 @@ from gviz.cli import streams
 from gviz.text import aligned, did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from gviz.reference.catalogue import Operation
+    from gviz.reference.catalogue import TableOperation
 
 MOST_IN_FULL = 6
 """Operations that are printed in full; more of them are a table."""
@@ -94,7 +94,7 @@ def _print_json(record: dict[str, Any]) -> None:
     streams.write_product(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _print_in_full(listed: Sequence[Operation]) -> None:
+def _print_in_full(listed: Sequence[TableOperation]) -> None:
     """Print all about a few operations; lines are wrapped on a terminal only."""
     if not streams.is_terminal(sys.stdout):
         parts = (aligned([(f"  {head}", text) for head, text in operation.facts()]) for operation in listed)
@@ -116,7 +116,7 @@ def _print_in_full(listed: Sequence[Operation]) -> None:
         terminal.print(grid)
 
 
-def _tabulate(listed: Sequence[Operation]) -> None:
+def _tabulate(listed: Sequence[TableOperation]) -> None:
     """Print a line for each operation; a terminal shows as many columns as it has room for."""
     from gviz.cli.table import console, cut, ruled
 

@@ -12,7 +12,7 @@ from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters
 from gviz.formulas.formula import GRAD, UNKNOWN
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
-from gviz.formulas.operands import rows
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
@@ -114,7 +114,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
-        part = with_names_of_maps(with_symbols(part_of(graph, on_listed | stated)))
+        part = with_names_of_maps(with_symbols(subgraph(graph, on_listed | stated)))
         chains = tuple(with_symbols_of(chain, part) for chain in chains)
         shown = dataflow(part)
         computed = tuple(shown.by_id[node.id] if node.id in stated else node for node in computed)
@@ -125,7 +125,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
 
 
-def part_of(graph: Graph, ids: set[str]) -> Graph:
+def subgraph(graph: Graph, ids: set[str]) -> Graph:
     """Return some operations of a graph, what their inputs and these ones' inputs are, and the names of their results."""
     inputs = {edge.source for node in ids if node in graph.by_id for edge in graph.inputs[node]}
     leaves = {edge.source for node in inputs for edge in graph.inputs[node]}
@@ -171,7 +171,7 @@ def absence(chain: Chain, shown: Graph) -> str:
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
-    if own := next((node.label for node in operations if node.label not in rows()), ""):
+    if own := next((node.label for node in operations if node.label not in rows_by_label()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
 
@@ -248,7 +248,7 @@ def single(value: Numbers | None) -> Numbers | None:
     return value._replace(shape=())
 
 
-def kind_of(edge: Edge) -> str:
+def step_kind(edge: Edge) -> str:
     """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone.
 
     ``gap`` stands for several steps.
@@ -268,26 +268,26 @@ def is_retained(node: Node) -> bool:
 def chain_record(chain: Chain) -> dict[str, Any]:
     """Return the record of one tensor."""
     record: dict[str, Any] = {"name": chain.wrt, "paths": [path_record(path) for path in chain.paths]}
-    record |= {"sum": jsonable(chain.sum), "grad": jsonable(chain.grad)}
+    record |= {"sum": _jsonable(chain.sum), "grad": _jsonable(chain.grad)}
     if is_retained(chain.node) and chain.node.grad.value != chain.grad and not agree(chain.node.grad.value, chain.grad):
-        record |= {"grad_before": jsonable(chain.before), "grad_after": jsonable(chain.node.grad.value)}
+        record |= {"grad_before": _jsonable(chain.before), "grad_after": _jsonable(chain.node.grad.value)}
     if not chain.is_complete:
         record["count"] = chain.count
     if not begins_with_one(chain):
-        record["start"] = jsonable(chain.start)
+        record["start"] = _jsonable(chain.start)
     return record if chain.sum is not None else {**record, "checked": False}
 
 
-def jsonable(numbers: Numbers | None) -> Any:
+def _jsonable(numbers: Numbers | None) -> Any:
     """Return numbers for JSON; None for none."""
     return None if numbers is None else numbers.jsonable()
 
 
 def path_record(path: Path) -> dict[str, Any]:
     """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix."""
-    flows = [edge.flow.jacobian if kind_of(edge) == "matrix" else edge.flow.local for edge in path.edges]
-    factors = [jsonable(one) for one in flows]
-    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": jsonable(path.product)}
-    kinds = [kind_of(edge) for edge in path.edges]
+    flows = [edge.flow.jacobian if step_kind(edge) == "matrix" else edge.flow.local for edge in path.edges]
+    factors = [_jsonable(one) for one in flows]
+    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": _jsonable(path.product)}
+    kinds = [step_kind(edge) for edge in path.edges]
     record |= {"skipped": path.skipped} if path.skipped else {}
     return record if set(kinds) <= {"factor", "gap"} else {**record, "kinds": kinds}

@@ -16,7 +16,7 @@ from gviz.errors import SourceError
 from gviz.formulas.expressions import operator_of
 from gviz.graphs import Edge, Flow, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, largest, plus, sum_of, sum_to, through, times
+from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_to, through, times
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 MOST = 4
@@ -60,7 +60,7 @@ class Path(NamedTuple):
         return self.factors.count(None) == bool(self.skipped)
 
 
-class Step(NamedTuple):
+class BackwardStep(NamedTuple):
     """A step of backward: an operation, one of its inputs, the edge between, and what arrived times the derivative."""
 
     of: Node
@@ -69,7 +69,7 @@ class Step(NamedTuple):
     product: Numbers | None
 
 
-class Way(NamedTuple):
+class Prefix(NamedTuple):
     """The beginning of a path: from a root to a tensor.
 
     Args:
@@ -84,26 +84,26 @@ class Way(NamedTuple):
     node: str
     gradient: Numbers | None
     edge: Edge | None = None
-    before: Way | None = None
+    before: Prefix | None = None
     length: int = 0
-    head: Way | None = None
+    head: Prefix | None = None
 
-    def further(self, edge: Edge, *, is_alone: bool) -> Way:
+    def further(self, edge: Edge, *, is_alone: bool) -> Prefix:
         """Return the way one step further; where no other one comes along, the engine's gradient is known to be its own."""
-        gradient = along(self.gradient, edge)
+        gradient = gradient_along(self.gradient, edge)
         gradient = edge.flow.handed if gradient is None and is_alone else gradient
         head = self if self.length == ENDS else self.head
-        return Way(edge.source, gradient, edge, self, self.length + 1, head)
+        return Prefix(edge.source, gradient, edge, self, self.length + 1, head)
 
-    def steps(self, *, is_whole: bool) -> list[Way]:
+    def steps(self, *, is_whole: bool) -> list[Prefix]:
         """Return the way after each of its steps; of a long one the first and the last steps, with a gap between."""
-        here, steps = self, list[Way]()
+        here, steps = self, list[Prefix]()
         while here.before is not None and here.edge is not None:
             steps.append(here)
             here = here.before
             if not is_whole and len(steps) == ENDS and here.head is not None and here.length > ENDS + 1:
                 gap = Edge(here.node, here.head.node, flow=Flow(GAP))
-                here = Way(here.node, here.gradient, gap, here.head)
+                here = Prefix(here.node, here.gradient, gap, here.head)
         return steps[::-1]
 
 
@@ -136,7 +136,7 @@ class Chain:
     sum: Numbers | None
     grad: Numbers | None
     found: Numbers | None = None
-    odd: Step | None = None
+    odd: BackwardStep | None = None
     before: Numbers | None = None
     absent: str = ""
 
@@ -158,13 +158,13 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
         SourceError: there is no such tensor below the roots, or no gradient goes to it.
     """
     named = {node.name: node for node in reversed(graph.nodes)}
-    targets = {name: target_of(graph, name, named) for name in names}
+    targets = {name: wanted_node(graph, name, named) for name in names}
     on_paths = above(graph, [node.id for node in targets.values()])
     inputs = {node: [edge for edge in graph.inputs[node] if edge.source in on_paths] for node in on_paths}
     order = [node for node in reversed(graph.inputs_first()) if node.id in on_paths]
     start = start_of(graph)
     totals = totals_of(graph.roots, order, inputs, start)
-    ways = ways_to(graph.roots, inputs, totals, start, most)
+    ways = first_prefixes(graph.roots, inputs, totals, start, most)
     gradients = {name: gradient_of(node, graph.uses) for name, node in targets.items()}
     are_checked = {
         name: agree(totals[node.id].sum, gradients[name], totals[node.id].scale) for name, node in targets.items()
@@ -175,11 +175,11 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     chains = []
     for name, node in targets.items():
         total, grad, is_checked = totals[node.id], gradients[name], are_checked[name]
-        paths = tuple(path_of(graph, way, is_whole=is_whole, has_product=is_checked) for way in ways[node.id])
+        paths = tuple(listed_path(graph, way, is_whole=is_whole, has_product=is_checked) for way in ways[node.id])
         odd_edge = None if is_checked or total.sum is None or grad is None else odd.get(node.id)
-        step = step_of(graph, odd_edge[1]) if odd_edge is not None else None
+        step = backward_step(graph, odd_edge[1]) if odd_edge is not None else None
         checked = total.sum if is_checked else None
-        chains.append(Chain(roots, name, node, total.count, paths, start, checked, grad, total.sum, step))
+        chains.append(Chain(roots, name, node, total.paths, paths, start, checked, grad, total.sum, step))
     return tuple(chains)
 
 
@@ -195,7 +195,7 @@ def above(graph: Graph, ids: Iterable[str]) -> set[str]:
     return found
 
 
-def target_of(graph: Graph, name: str, named: Mapping[str | None, Node]) -> Node:
+def wanted_node(graph: Graph, name: str, named: Mapping[str | None, Node]) -> Node:
     """Return the node of a name; SourceError if it has none, or no gradient goes there."""
     node = named.get(name)
     is_the_root = node is not None and node.id in graph.roots and len(graph.roots) == 1
@@ -243,13 +243,13 @@ class Total(NamedTuple):
     """What comes to a tensor over all paths.
 
     Args:
-        count: how many paths there are.
+        paths: how many there are.
         sum: of their products; None if a factor is not known.
         bound: how large the sum may be, if nothing cancels out.
         largest: the size of the largest of its summands.
     """
 
-    count: int = 0
+    paths: int = 0
     sum: Numbers | None = None
     bound: float = 0.0
     largest: float = 0.0
@@ -264,40 +264,40 @@ def totals_of(
     roots: Sequence[str], order: Iterable[Node], inputs: Mapping[str, list[Edge]], start: Numbers | None
 ) -> dict[str, Total]:
     """Return what comes to each tensor, from the roots down."""
-    totals = {root: Total(1, start, largest(start)) for root in roots if root in inputs}
+    totals = {root: Total(1, start, magnitude(start)) for root in roots if root in inputs}
     for node in order:
         here = totals[node.id]
         for edge in inputs[node.id]:
-            part, there = along(here.sum, edge), totals.get(edge.source)
+            part, there = gradient_along(here.sum, edge), totals.get(edge.source)
             flow = edge.flow
-            step = largest(flow.local) if flow.jacobian is None else max(largest(flow.jacobian), CANCELLED)
-            bound, size = here.bound * step, largest(part)
+            step = magnitude(flow.local) if flow.jacobian is None else max(magnitude(flow.jacobian), CANCELLED)
+            bound, size = here.bound * step, magnitude(part)
             if there is not None:
                 part = plus(there.sum, part)
                 bound, size = max(there.bound, bound), max(there.largest, size)
-            totals[edge.source] = Total(here.count + (there.count if there else 0), part, bound, size)
+            totals[edge.source] = Total(here.paths + (there.paths if there else 0), part, bound, size)
     return totals
 
 
-def ways_to(
+def first_prefixes(
     roots: Sequence[str],
     inputs: Mapping[str, list[Edge]],
     totals: Mapping[str, Total],
     start: Numbers | None,
     most: int,
-) -> dict[str, list[Way]]:
+) -> dict[str, list[Prefix]]:
     """Return the first ways to each tensor, along the slots of each operation; no operation is passed more often than that.
 
     The first ways to what is below an operation begin with the first ways to the operation.
     """
-    ways: dict[str, list[Way]] = {node: [] for node in inputs}
-    todo: list[tuple[Way, Edge | None]] = [(Way(root, start), None) for root in reversed(roots) if root in inputs]
+    ways: dict[str, list[Prefix]] = {node: [] for node in inputs}
+    todo: list[tuple[Prefix, Edge | None]] = [(Prefix(root, start), None) for root in reversed(roots) if root in inputs]
     while todo:
         way, edge = todo.pop()
         if len(ways[way.node if edge is None else edge.source]) == most:
             continue
         if edge is not None:
-            way = way.further(edge, is_alone=totals[way.node].count == 1)
+            way = way.further(edge, is_alone=totals[way.node].paths == 1)
         ways[way.node].append(way)
         todo += [(way, each) for each in reversed(inputs[way.node])]
     return ways
@@ -309,7 +309,7 @@ def tensor_name(node: Node, output: int = 0) -> str:
     return next(filter(None, (*names[output : output + 1], *names[:1], node.name)), "") or operator_of(node.label)
 
 
-def path_of(graph: Graph, way: Way, *, is_whole: bool, has_product: bool) -> Path:
+def listed_path(graph: Graph, way: Prefix, *, is_whole: bool, has_product: bool) -> Path:
     """Return the path of a way, with what stands along it."""
     steps = way.steps(is_whole=is_whole)
     edges = tuple(step.edge for step in steps if step.edge is not None)
@@ -328,7 +328,7 @@ def path_of(graph: Graph, way: Way, *, is_whole: bool, has_product: bool) -> Pat
     )
 
 
-def along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
+def gradient_along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     """Return what a gradient becomes along an edge; None where that is not known."""
     if edge.flow.handed is None:
         return times(gradient, edge.flow.local)
@@ -337,10 +337,12 @@ def along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     return sum_to(times(gradient, edge.flow.local), edge.flow.handed)
 
 
-def step_of(graph: Graph, edge: Edge) -> Step:
+def backward_step(graph: Graph, edge: Edge) -> BackwardStep:
     """Return a step of backward, with its product."""
     node = graph.by_id[edge.target]
-    return Step(node, tensor_name(graph.by_id[edge.source], edge.output), edge, along(node.grad.arrived, edge))
+    return BackwardStep(
+        node, tensor_name(graph.by_id[edge.source], edge.output), edge, gradient_along(node.grad.arrived, edge)
+    )
 
 
 def first_odd_steps(order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> dict[str, tuple[tuple[int, int], Edge]]:
@@ -365,8 +367,8 @@ def is_odd(node: Node, edge: Edge) -> bool:
     """Return whether an operation hands on another gradient than what arrives, times its derivative."""
     if node.grad.arrived is None or edge.flow.handed is None:
         return False
-    product = along(node.grad.arrived, edge)
-    return product is not None and not agree(product, edge.flow.handed, largest(edge.flow.handed))
+    product = gradient_along(node.grad.arrived, edge)
+    return product is not None and not agree(product, edge.flow.handed, magnitude(edge.flow.handed))
 
 
 def start_of(graph: Graph) -> Numbers | None:

@@ -19,7 +19,7 @@ from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
 from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.operands import rows
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph
 from gviz.graphs.numbers import size_of
 
@@ -85,13 +85,13 @@ class Symbol(Formula):
         return self
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        return called(function.__name__, *inputs) if method == "__call__" else NotImplemented
+        return applied(function.__name__, *inputs) if method == "__call__" else NotImplemented
 
     def __array_function__(self, function: Any, _: Any, args: Any, __: Any) -> Symbol:
-        return called(function.__name__, *args)
+        return applied(function.__name__, *args)
 
     def __neg__(self) -> Symbol:
-        return called("neg", self)
+        return applied("neg", self)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name) if name.startswith("__") else NotSymbolicError(name)
@@ -103,7 +103,7 @@ class Symbol(Formula):
 
 
 def _operator(name: str, *, is_reflected: bool = False) -> Callable[[Any, Any], Symbol]:
-    return lambda one, other: called(name, other, one) if is_reflected else called(name, one, other)
+    return lambda one, other: applied(name, other, one) if is_reflected else applied(name, one, other)
 
 
 for _sign, _name in {
@@ -128,7 +128,7 @@ def tree(value: Any) -> ast.expr:
     raise NotSymbolicError(f"{value!r} is neither a symbol nor a number")
 
 
-def called(name: str, *args: Any) -> Symbol:
+def applied(name: str, *args: Any) -> Symbol:
     """Return what a function of the table, or of numpy, comes to, simplified."""
     name = SHORT.get(name, name.partition(" ")[0])  # numpy calls one of its functions erf (vectorized)
     if name in SPREAD or name == "scalar_like":
@@ -148,9 +148,9 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
         case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
             found = first
         case ("mul", ["-1", _]):
-            found = tree(called("neg", Symbol(parts[1])))
+            found = tree(applied("neg", Symbol(parts[1])))
         case ("mul", [left, right]) if left == right and UNKNOWN not in left:  # two that are not known may be two
-            found = tree(called("power", Symbol(first), 2))
+            found = tree(applied("power", Symbol(first), 2))
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
         case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare):
@@ -181,8 +181,8 @@ def _symbolic(row: Row) -> Callable[..., Any]:
             try:
                 return row.forward(*args)
             except NotSymbolicError:  # its name says more than nothing
-                return called(row.key, *args)
-        return called(row.key, *args)
+                return applied(row.key, *args)
+        return applied(row.key, *args)
 
     return call
 
@@ -192,7 +192,7 @@ def _namespace() -> dict[str, Any]:
     """Return what the formulas of the table call, as functions of symbols."""
     space = {**ARRAYS, **{key: _symbolic(row) for key, row in ROWS.items()}}
     space.update((name, bind(composite, space)) for name, composite in COMPOSITES.items())
-    space["outer"] = lambda one, other: called("outer", one, other)  # it asks for sizes, and its name says enough
+    space["outer"] = lambda one, other: applied("outer", one, other)  # it asks for sizes, and its name says enough
     return space
 
 
@@ -225,7 +225,7 @@ def local_derivative(
     >>> local_derivative("MmBackward0", 0, ["x", "w"], "y", {"self_sym_sizes": "(2, 3)", "self_sym_strides": "(3, 1)"})
     Local(symbol='grad @ w.T', is_factor=False)
     """
-    row = rows().get(label)
+    row = rows_by_label().get(label)
     if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
     try:
@@ -310,7 +310,7 @@ def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
     """Return whether an expression is computed element by element from operands, however those are computed themselves.
 
     >>> a, product = Symbol.named("a").node, Symbol.named("x @ w").node
-    >>> is_elementwise(called("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(called("t", 1).node, [])
+    >>> is_elementwise(applied("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(applied("t", 1).node, [])
     (True, False)
     """
     given = {id(operand) for operand in operands}

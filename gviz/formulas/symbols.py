@@ -45,7 +45,7 @@ def formula_text(text: str) -> str:
 
 
 @cache
-def parsed(file: str) -> list[ast.AST]:
+def syntax_of(file: str) -> list[ast.AST]:
     """Return the parts of a file's code."""
     return list(ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))))
 
@@ -63,7 +63,7 @@ def meaning(name: str) -> str:
 
 def expressions(name: str, file: str, line: int) -> list[ast.AST]:
     """Return the value that a function returns, and its steps before that; nothing if it branches, or has a docstring."""
-    for node in parsed(file):
+    for node in syntax_of(file):
         match node:
             case ast.Lambda(lineno=start, body=value) if start == line:
                 return [value]

@@ -48,7 +48,7 @@ def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
         row = rows.get(text)
         name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         numbers, _, later = row.at_backward() if row is not None else (None, None, None)
-        state = outside(row) if row is not None else ""
+        state = why_outside(row) if row is not None else ""
         if numbers is not None:
             numbers = numbers._replace(
                 dtype=""
@@ -134,14 +134,14 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     return found
 
 
-def outside(row: TensorRow) -> str:
+def why_outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
     >>> from gviz.graphs import TensorRow
     >>> from gviz.graphs import GraphBreak, Place
     >>> facts = {"requires_grad": False, "is_leaf": True, "retains_grad": False, "grad_fn": None}
     >>> broken = GraphBreak(Place(3), "detach", "detached", source="h")
-    >>> outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
+    >>> why_outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
     'detached from h, line 3'
     """
     broken = row.broken

@@ -160,10 +160,10 @@ def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bo
     return bool((is_near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
 
 
-def largest(value: Numbers | None) -> float:
+def magnitude(value: Numbers | None) -> float:
     """Return the size of the number that is farthest from 0, among those that are finite.
 
-    >>> largest(Numbers.of([1.0, -3.0, "nan"]))
+    >>> magnitude(Numbers.of([1.0, -3.0, "nan"]))
     3.0
     """
     if value is None or value.elements is None:

@@ -59,7 +59,7 @@ def by_statement(graph: Graph) -> Graph:
     places: dict[tuple[str, int, str], tuple[int, int]] = {}
     for node in reversed(order):
         for edge in graph.inputs[node.id]:
-            part = along(parts[node.id], edge)
+            part = through_edge(parts[node.id], edge)
             if edge.source in inner:
                 parts[edge.source] = part if edge.source not in parts else added(parts[edge.source], part)
             else:
@@ -72,7 +72,9 @@ def by_statement(graph: Graph) -> Graph:
     for key in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them
         source, output, target = key
         slots[target] = slots.get(target, -1) + 1
-        edges.append(edge_of(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas))
+        edges.append(
+            composed_edge(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas)
+        )
     kept = tuple(whole(node, formulas) for node in graph.nodes if node.id not in inner)
     return replace(graph, nodes=kept, edges=tuple(edges))
 
@@ -99,7 +101,7 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, Formula]:
     return formulas
 
 
-def along(part: Part, edge: Edge) -> Part:
+def through_edge(part: Part, edge: Edge) -> Part:
     """Return the derivative for an input of an operation from that for the operation."""
     symbol, is_factor = Formula.read(edge.flow.symbol), edge.flow.local is not None or GRAD not in edge.flow.symbol
     handed = edge.flow.handed
@@ -107,10 +109,10 @@ def along(part: Part, edge: Edge) -> Part:
         return Part(None, is_factor, times(part.local, edge.flow.local), handed)
     if is_factor:
         return Part(limited(part.symbol.times(symbol)), part.is_factor, times(part.local, edge.flow.local), handed)
-    return Part(limited(symbol.replaced({GRAD: of_gradient(part)})), False, None, handed)
+    return Part(limited(symbol.replaced({GRAD: as_gradient(part)})), False, None, handed)
 
 
-def of_gradient(part: Part) -> Formula:
+def as_gradient(part: Part) -> Formula:
     """Return what a part makes of the gradient that arrives at the statement."""
     symbol = part.symbol or Formula.named(UNKNOWN)
     return Formula.named(GRAD).times(symbol) if part.is_factor else symbol
@@ -122,7 +124,7 @@ def added(one: Part, other: Part) -> Part:
     is_factor = one.is_factor and other.is_factor
     if one.symbol is None or other.symbol is None:
         return Part(None, is_factor, local, handed)
-    first, second = (one.symbol, other.symbol) if is_factor else (of_gradient(one), of_gradient(other))
+    first, second = (one.symbol, other.symbol) if is_factor else (as_gradient(one), as_gradient(other))
     return Part(limited(first.plus(second)), is_factor, local, handed)
 
 
@@ -131,7 +133,7 @@ def limited(formula: Formula) -> Formula | None:
     return formula if len(formula.python) <= LONGEST else None
 
 
-def edge_of(edge: Edge, target: Node, part: Part, formulas: Mapping[str, Formula]) -> Edge:
+def composed_edge(edge: Edge, target: Node, part: Part, formulas: Mapping[str, Formula]) -> Edge:
     """Return an edge with its derivative; the number is left out where the engine's gradient is another.
 
     Several operands that are not known may be different ones: such a formula would say less than none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gviz.formulas.operands import inputs_of, signed
+from gviz.formulas.operands import input_names, signed
 from gviz.graphs import Edge, Node
 from gviz.pictures.labels import name_along
 
@@ -12,7 +12,7 @@ FIRST = ("self", "input")
 
 def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     """Return what an operation keeps for backward: tensors by their names, options by their values."""
-    keys = inputs_of(node.label)
+    keys = input_names(node.label)
     only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
     names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
     results = {

@@ -18,7 +18,7 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
-from gviz.formulas.expressions import called, operator_of
+from gviz.formulas.expressions import call_text, operator_of
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, sum_of, times
@@ -263,7 +263,7 @@ class _Telling:
         if node.expression and all(is_named(name, node.expression) for name in names):
             return node.expression
         sign = operator_of(node.label)
-        return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else called(node, names)
+        return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else call_text(node, names)
 
     def numbers(self, node: Node) -> str:
         """Return an expression with the numbers of its operands in place of their names, if it comes to the value."""

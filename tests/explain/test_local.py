@@ -20,7 +20,7 @@ from gviz.autograd.row import ROWS
 from gviz.flow import flow_of
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.local import Local, local_derivative, with_formula, with_symbols
-from gviz.formulas.operands import rows
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph
 from gviz.sources import SourceOptions
 from gviz.walk import walk
@@ -168,13 +168,13 @@ SAMPLED = [key for key, row in ROWS.items() if row.node not in (None, "NotImplem
 
 def locals_of(label: str, attributes: dict[str, str], held: dict[str, str] | None = None) -> list[Local | None]:
     """Return the local derivatives of an operation whose inputs are a, b ..., and whose result is y, one for each input."""
-    count = len(rows()[label].edges)
+    count = len(rows_by_label()[label].edges)
     return [local_derivative(label, slot, "abcdefgh"[:count], "y", attributes, held=held) for slot in range(count)]
 
 
 def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:
     lines = []
-    for label, row in sorted(rows().items()):
+    for label, row in sorted(rows_by_label().items()):
         options = {f"{name}_sym_sizes": "(2, 3)" for name in row.parameters} | {"dim": "0", "keepdim": "False"}
         symbols = locals_of(label, options)
         texts = [f"{'' if one.is_factor else 'not a factor: '}{one.symbol}" if one else "none" for one in symbols]
@@ -182,9 +182,9 @@ def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:
     assert_gold("symbols.txt", "".join(lines))
 
 
-@pytest.mark.parametrize("label", sorted(label for label, row in rows().items() if not row.listed))
+@pytest.mark.parametrize("label", sorted(label for label, row in rows_by_label().items() if not row.listed))
 def test_what_is_saved_without_a_name_or_freed_changes_no_symbol_into_another(label: str) -> None:
-    names = rows()[label].parameters
+    names = rows_by_label()[label].parameters
     for one in locals_of(label, {}, dict.fromkeys(names, UNKNOWN)):
         assert one is None or Formula.read(one.symbol) is not None
     for plain, freed in zip(locals_of(label, {}), locals_of(label, dict.fromkeys(names, "freed")), strict=True):
