@@ -110,16 +110,18 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     users = {edge.target for edge in shown.edges if edge.source in on_paths}
     listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
-    stated = listed
+    nodes, edges = shown.by_id, shown.edges
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
         part = with_names_of_maps(with_symbols(subgraph(graph, on_listed | stated)))
         chains = tuple(with_symbols_of(chain, part) for chain in chains)
-        shown = dataflow(part)
-        computed = tuple(shown.by_id[node.id] if node.id in stated else node for node in computed)
-    used = {edge.source for edge in shown.edges if edge.target in stated} - listed
-    given = [node for node in shown.nodes if node.id in used and node.name and node.kind != "constant"]
+        small = dataflow(part)
+        computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
+        nodes = nodes | small.by_id
+        edges += tuple(edge for edge in small.edges if edge.target in stated)
+    used = {edge.source for edge in edges if edge.target in listed} - listed
+    given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gviz.errors import SourceError
 from gviz.formulas.expressions import operator_of
-from gviz.graphs import Edge, Flow, Graph, Node, TensorRow
+from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_to, through, times
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
@@ -268,9 +268,12 @@ def totals_of(
     for node in order:
         here = totals[node.id]
         for edge in inputs[node.id]:
-            part, there = gradient_along(here.sum, edge), totals.get(edge.source)
-            flow = edge.flow
+            flow, there = edge.flow, totals.get(edge.source)
+            if flow is NO_FLOW:  # as in a graph that is too large for numbers
+                totals[edge.source] = Total(here.paths + (there.paths if there else 0))
+                continue
             step = magnitude(flow.local) if flow.jacobian is None else max(magnitude(flow.jacobian), CANCELLED)
+            part = gradient_along(here.sum, edge)
             bound, size = here.bound * step, magnitude(part)
             if there is not None:
                 part = plus(there.sum, part)
@@ -330,6 +333,8 @@ def listed_path(graph: Graph, way: Prefix, *, is_whole: bool, has_product: bool)
 
 def gradient_along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     """Return what a gradient becomes along an edge; None where that is not known."""
+    if edge.flow is NO_FLOW:
+        return None
     if edge.flow.handed is None:
         return times(gradient, edge.flow.local)
     if edge.flow.jacobian is not None:

@@ -498,7 +498,10 @@ class Graph:
 
     def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
         """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
-        waiting = {node: sum(edge.kind in kinds for edge in edges) for node, edges in self.inputs.items()}
+        waiting = dict.fromkeys(self.by_id, 0)
+        for edge in self.edges:
+            if edge.kind in kinds:
+                waiting[edge.target] += 1
         ready = [node for node, count in waiting.items() if not count]
         for node in ready:  # grows while it is read
             for edge in self.uses[node]:
