@@ -98,10 +98,9 @@ def named(word: str) -> tuple[Named, ...]:
     found = WRAPPED.fullmatch(word)
     name = found[2] if found else word.strip()
     owner = found[1] if found else ""
-    by_label = {label.lower(): [one for one in table_rows() if one.grad_fn == label] for label in operations_by_label()}
-    if name.lower() in by_label:
-        exact = by_label[name.lower()]
-        return tuple(explained_name(one, (digit_of(one),)) for one in exact[:1])
+    exact = next((one for one in table_rows() if (one.grad_fn or "").lower() == name.lower()), None)
+    if exact is not None:
+        return (explained_name(exact, (digit_of(exact),)),)
     if node := NODE.fullmatch(name):
         return older(name, node[1])
     parts = matching(f"{owner}{name}")
