@@ -89,7 +89,7 @@ BUDGETS = {
     "derivations": 390,
     "engine": 5250,
     "formulas": 510,
-    "graphs": 500,
+    "graphs": 520,
     "layout": 420,
     "numbers": 660,
     "ops": 3290,
