@@ -66,7 +66,9 @@ FULL = Graph(
             is_letter=True,
             place=SPOT,
             module=Module("net.fc", "Linear", 2),
-            recorded=Recorded(2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True, tensors=("other",)),
+            recorded=Recorded(
+                2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True, tensors=("other",)
+            ),
             later=Later(Numbers.of(2.8), Numbers.of(0.0), is_cleared=True, cleared_at=Place(9)),
         ),
         Node("n1", "leaf", name="z", numbers=Numbers((2,), "complex64", ("(1+2j)", "1j"))),
@@ -276,7 +278,7 @@ def test_a_graph_of_version_1_is_read_with_all_its_fields() -> None:
             is_letter=True,
             place=Place(3, "model.py", 4, 0, 7),
             module=Module("outer/inner"),
-            recorded=Recorded(2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True, tensors=("other",)),
+            recorded=Recorded(2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True),
         ),
         Node("n1", "leaf", name="w", numbers=Numbers((1001, 1000), "float32")),
         Node("n2", "placeholder", numbers=Numbers((None, 3), "float32")),
