@@ -123,7 +123,10 @@ def decode_as_declared(data: bytes, file: str) -> str:
 
 
 def read_stdin(stdin: TextIO | None) -> str:
-    """Return everything on standard input, decoded as a file would be; FileError if it is closed, empty or not a text."""
+    """Return everything on standard input, decoded as a file would be.
+
+    FileError if it is closed, empty or not a text.
+    """
     if stdin is None:  # the caller closed it before gviz began
         raise FileError("standard input cannot be read: it is closed")
     try:
@@ -200,7 +203,10 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 
 @contextmanager
 def for_file(name: str) -> Iterator[None]:
-    """Let the system's error of a block that makes this file be a FileError which names it; but for a reader who left."""
+    """Let the system's error of a block that makes this file be a FileError which names it.
+
+    A reader of a pipe who has left is no such error.
+    """
     try:
         yield
     except BrokenPipeError:

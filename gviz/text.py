@@ -117,7 +117,9 @@ def quotient_of(of: str, by: str, order: int = 1) -> str:
 
 
 def closest(name: str, among: Iterable[str]) -> str | None:
-    """Return the name that was probably meant: in another case, with the same letters in another order, or alike; or None.
+    """Return the name that was probably meant: in another case, with the same letters in another order, or alike.
+
+    Or None.
 
     >>> closest("sigmiod", ["sigmoid", "sin"]), closest("LOG", ["log"]), closest("smu", ["Sum", "sum"]), closest("fo", ["log"])
     ('sigmoid', 'log', 'sum', None)

@@ -98,7 +98,10 @@ def retaining_leaf(line: str) -> str:
 
 
 class _Whole(ast.NodeTransformer):
-    """Takes ``.detach()``, ``.data`` and their kin out of an expression; a list of tensors, not a tensor, is stacked."""
+    """Takes ``.detach()``, ``.data`` and their kin out of an expression.
+
+    A list of tensors, not a tensor, is stacked.
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source

@@ -228,7 +228,10 @@ def is_born(case: Diagnosis, node: Node) -> bool:
 
 
 def born(case: Diagnosis, name: str, what: str) -> Cause | None:
-    """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
+    """Return the cause that is the first nan or inf, forward: put in, or made by an operation.
+
+    None if none is known.
+    """
     first = next((case.whole.by_id[one] for one in sorted(first_not_finite(case))), None)
     if first is None:
         return None

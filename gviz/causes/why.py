@@ -117,7 +117,10 @@ def took_name(case: Diagnosis, row: TensorRow) -> bool:
 
 
 def leaf_within(case: Diagnosis, row: TensorRow) -> str:
-    """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now; "" for any other."""
+    """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now.
+
+    "" for any other.
+    """
     is_made = row.grad_fn is not None and row.name != case.root and not row.retains_grad
     lines = case.line_of(row.place) if is_made else ()
     return fixes.retaining_leaf(lines[0][1]) if lines else ""

@@ -251,7 +251,9 @@ def single(value: Numbers | None) -> Numbers | None:
 
 
 def step_kind(edge: Edge) -> str:
-    """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone.
+    """Return what a step is.
+
+    It is a ``factor``, element by element; a ``matrix``, a Jacobian that is known; or a ``vjp``, which is only named.
 
     ``gap`` stands for several steps.
     """

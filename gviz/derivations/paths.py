@@ -89,7 +89,10 @@ class Prefix(NamedTuple):
     head: Prefix | None = None
 
     def further(self, edge: Edge, *, is_alone: bool) -> Prefix:
-        """Return the way one step further; where no other one comes along, the engine's gradient is known to be its own."""
+        """Return the way one step further.
+
+        Where no other one comes along, the engine's gradient is known to be its own.
+        """
         gradient = gradient_along(self.gradient, edge)
         gradient = edge.flow.handed if gradient is None and is_alone else gradient
         head = self if self.length == ENDS else self.head
@@ -289,7 +292,9 @@ def first_prefixes(
     start: Numbers | None,
     most: int,
 ) -> dict[str, list[Prefix]]:
-    """Return the first ways to each tensor, along the slots of each operation; no operation is passed more often than that.
+    """Return the first ways to each tensor, along the slots of each operation.
+
+    No operation is passed more often than that.
 
     The first ways to what is below an operation begin with the first ways to the operation.
     """

@@ -142,7 +142,10 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
 def operands_in(
     tree: ast.expr, node: Node, inputs: list[Edge], nodes: Mapping[str, Node], made_from: Mapping[str, list[Edge]]
 ) -> list[tuple[Edge, ast.expr]]:
-    """Return the inputs of an operation, each with the part of an expression that it is; none if the two are not alike."""
+    """Return the inputs of an operation, each with the part of an expression that it is.
+
+    None if the two are not alike.
+    """
 
     def fits(edge: Edge, part: ast.expr) -> bool:
         name = known_name(edge, nodes, made_from)
@@ -199,7 +202,9 @@ def operand_text(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
 
 
 def mentions(statement: str, node: Node) -> bool:
-    """Return whether a statement names an input; an operation with a name that it lacks computes a part of it in its own box.
+    """Return whether a statement names an input.
+
+    An operation with a name that it lacks computes a part of it in its own box.
 
     >>> from gviz.graphs import Node
     >>> [mentions("w3 * b + w4 * c", Node("n0", "operation", "MulBackward0", name)) for name in ("b", "w", None)]
@@ -230,7 +235,9 @@ class Beside(NamedTuple):
 
 
 def other_operand(expression: str, operand: str) -> Beside | None:
-    """Return what stands beside an operand; None if the expression is not a sign between two, or has that operand nowhere.
+    """Return what stands beside an operand.
+
+    None if the expression is not a sign between two, or has that operand nowhere.
 
     An operand that is written in another way is whatever is not a number: 2 / x is 2 times the reciprocal of x.
 
@@ -282,7 +289,9 @@ def with_letters(graph: Graph) -> Graph:
 
 
 def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]) -> Text:
-    """Return what an operation computes from the texts of its operands, and of those that it holds; "" if too little is known.
+    """Return what an operation computes from the texts of its operands, and of those that it holds.
+
+    "" if too little is known.
 
     A number beside the one operand stands in the statement that the operation is the last of.
     """

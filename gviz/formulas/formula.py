@@ -1,4 +1,7 @@
-"""Formulas over the names of a program: read, multiplied, added, with something in place of a name; text where they are shown."""
+"""Formulas over the names of a program: read, multiplied, added, with something in place of a name.
+
+They are text only where they are shown.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ class Formula:
 
     @classmethod
     def named(cls, text: str) -> Self:
-        """Return an expression of Python's; any other text, as ``x (1st)`` or an operand that is not known, is a name."""
+        """Return an expression of Python's.
+
+        Any other text, as ``x (1st)`` or an operand that is not known, is a name.
+        """
         try:
             return cls(ast.parse(text, mode="eval").body)
         except SyntaxError:
@@ -84,7 +90,10 @@ class Formula:
 
     @property
     def sides(self) -> tuple[Formula, Formula] | None:
-        """What stands on the left and on the right of its sign; None if its last operation is not one with a sign between two."""
+        """What stands on the left and on the right of its sign.
+
+        None if its last operation is not one with a sign between two.
+        """
         return (Formula(self.node.left), Formula(self.node.right)) if isinstance(self.node, ast.BinOp) else None
 
     def replaced(self, formulas: Mapping[str, Formula]) -> Formula:

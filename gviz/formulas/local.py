@@ -245,7 +245,10 @@ def _known(
 
 
 def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
-    """Return what the formula for an input comes to with symbols; None if there is none, or it needs what is not known."""
+    """Return what the formula for an input comes to with symbols.
+
+    None if there is none, or it needs what is not known.
+    """
     formula = row.formulas.get(row.parameters[row.edges[slot]])
     if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None

@@ -43,7 +43,10 @@ def syntax_of(file: str) -> list[ast.AST]:
 
 
 def meaning(name: str) -> str:
-    """Return the meaning of a composite, as ``name(self) = self * 2``; if that is not a formula, its docstring or place."""
+    """Return the meaning of a composite, as ``name(self) = self * 2``.
+
+    If that is not a formula, its docstring or place.
+    """
     composite = COMPOSITES[name]
     file, line = composite.__code__.co_filename, composite.__code__.co_firstlineno
     head, parts = f"{name}({', '.join(parameters(composite))})", expressions(name, file, line)
@@ -54,7 +57,10 @@ def meaning(name: str) -> str:
 
 
 def expressions(name: str, file: str, line: int) -> list[ast.AST]:
-    """Return the value that a function returns, and its steps before that; nothing if it branches, or has a docstring."""
+    """Return the value that a function returns, and its steps before that.
+
+    Nothing if it branches, or has a docstring.
+    """
     for node in syntax_of(file):
         match node:
             case ast.Lambda(lineno=start, body=value) if start == line:

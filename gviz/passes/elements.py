@@ -110,7 +110,9 @@ def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
 
 
 def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:
-    """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input; None if they do not fit.
+    """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input.
+
+    None if they do not fit.
 
     >>> matrix = Numbers.of([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> through(Numbers.of([1.0, 10.0]), matrix, Numbers.of([[0.0], [0.0], [0.0]])).nested()

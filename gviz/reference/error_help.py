@@ -533,7 +533,10 @@ def patterns() -> tuple[tuple[int, re.Pattern[str], ErrorHelp], ...]:
 
 
 def help_in(text: str) -> ErrorHelp | None:
-    """Return the error that a text speaks of; the last one of a traceback with several. None if gviz knows none in it."""
+    """Return the error that a text speaks of.
+
+    The last one of a traceback with several. None if gviz knows none in it.
+    """
     plain = letters_alone(text)
     found = [(match.end(), size, trouble) for size, pattern, trouble in patterns() for match in pattern.finditer(plain)]
     return max(found, key=lambda item: item[:2])[2] if found else None

@@ -1,4 +1,7 @@
-"""What a name such as ``AddBackward0`` says: its operation, its overload's number, the call that makes it; older names too."""
+"""What a name such as ``AddBackward0`` says: its operation, its overload's number, the call that makes it.
+
+Older names too.
+"""
 
 from __future__ import annotations
 
@@ -208,7 +211,10 @@ OWN_EXAMPLES = {
 
 
 def example_of(operation: TableOperation) -> str:
-    """Return a call that makes the operation's node on gviz's engine: it has been run; "" if none of the usual ones does."""
+    """Return a call that makes the operation's node on gviz's engine: it has been run.
+
+    "" if none of the usual ones does.
+    """
     if operation.key in OWN_EXAMPLES:
         return OWN_EXAMPLES[operation.key]
     forms = sorted(operation.forms, key=lambda form: (not is_operator(form), form.startswith("2")))

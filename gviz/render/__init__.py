@@ -163,7 +163,10 @@ def _serving(suffix: str) -> Format | None:
 
 
 def _modules(first: str = "") -> Iterator[Format]:
-    """Yield the modules of this folder that are formats; for a suffix the one of that name comes first, then the pictures."""
+    """Yield the modules of this folder that are formats.
+
+    For a suffix the one of that name comes first, then the pictures.
+    """
     from importlib import import_module
 
     folder = os.path.dirname(__file__)

@@ -133,7 +133,10 @@ class Tree:
         return self.numbers[node]
 
     def remark(self, edge: Edge) -> str:
-        """Return the words for an arrow: a local derivative or a size; that it is saved, the base of a view, or runs before."""
+        """Return the words for an arrow: a local derivative or a size.
+
+        That it is saved, the base of a view, or runs before.
+        """
         if edge.kind == "control":
             return "after "
         if edge.kind == "saved":
