@@ -34,6 +34,7 @@ def flow(
     jacobians: bool = False,
     most: int = MOST,
     elements: int = ALL_ELEMENTS,
+    all_factors: bool = True,
 ) -> dict[NodeLike, NodeFlow]:
     """Return the flow of gradients from the roots.
 
@@ -45,6 +46,7 @@ def flow(
         jacobians: whether to find the Jacobians of small operations, too.
         most: operations; of a larger graph nothing is found.
         elements: of a tensor that are listed.
+        all_factors: False for the factors alone of operations that hand on nan or inf: they cost a second backward.
 
     Returns:
         An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own
@@ -71,21 +73,19 @@ def flow(
             grads: list[Any] = [arrived.get(number) for number in range(count)]
             try:
                 handed = summed(node, _as_tuple(node(*grads)))  # type: ignore[operator]
-                of_ones = node(engine.ones_like(grads[0])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
+                passed = [None if grad is None else numbers(grad, elements) for grad in handed]
+                is_wanted = count == 1 and (all_factors or not all(one is None or one.is_finite for one in passed))
+                of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(handed)  # type: ignore[operator]
                 factors = _as_tuple(of_ones)
             except RuntimeError:
                 unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
             matrices = jacobians_of(engine, node, grads[0], handed) if jacobians and count == 1 else ()
-
-            def listed(grad: Any) -> Numbers | None:
-                return None if grad is None else numbers(grad, elements)
-
             inputs = [
-                Flow("", listed(factor), listed(grad) if has_gradient else None, matrix)
-                for factor, grad, matrix in zip_longest(factors, handed, matrices)
+                Flow("", None if factor is None else numbers(factor, elements), one if has_gradient else None, matrix)
+                for factor, one, matrix in zip_longest(factors, passed, matrices)
             ]
-            arrives = listed(grads[0]) if count == 1 and has_gradient else None
+            arrives = numbers(grads[0], elements) if count == 1 and has_gradient else None
             result[node] = NodeFlow(arrives, inputs, held[node])
             for (following, number), grad in zip(node.next_functions, handed, strict=False):
                 if following is not None and grad is not None:

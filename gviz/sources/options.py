@@ -107,7 +107,7 @@ class SourceOptions:
     @property
     def most(self) -> int:
         """Elements of a tensor that are listed: all of them where they are multiplied, or written for programs."""
-        return ALL_ELEMENTS if self.is_whole or self.flow else FEW_ELEMENTS
+        return ALL_ELEMENTS if self.is_whole or self.jacobians else FEW_ELEMENTS
 
 
 def stop_text(name: str, text: str, typed: str = "") -> str:

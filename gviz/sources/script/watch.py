@@ -273,7 +273,14 @@ def _flow(
     most = MOST_TO_DIAGNOSE if options.diagnose else MOST
     given = gradients if runs else ()
     return flow(
-        engine, tensors, given, has_gradient=runs, jacobians=options.jacobians, most=most, elements=options.most
+        engine,
+        tensors,
+        given,
+        has_gradient=runs,
+        jacobians=options.jacobians,
+        most=most,
+        elements=options.most,
+        all_factors=not options.diagnose,
     )
 
 
