@@ -20,9 +20,12 @@ def is_symbolic(value: object) -> bool:
 
 def common_graph(*values: object) -> Graph:
     """Return the graph that an operation on these belongs to: the first tensor's, else the default one."""
-    items = (item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,)))
-    graphs = (getattr(item, "graph", None) for item in items)
-    return next((graph for graph in graphs if isinstance(graph, Graph)), None) or get_default_graph()
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            graph = getattr(item, "graph", None)
+            if isinstance(graph, Graph):
+                return graph
+    return get_default_graph()
 
 
 @contextmanager

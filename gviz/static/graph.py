@@ -195,8 +195,12 @@ class Graph:
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Put a scope in front of all names made inside, and give it (``'outer/'``); None is no scope."""
-        with self.with_open(scope=f"{self.new_name(name)}/" if name else ""):
+        before = self.scope
+        self.scope = f"{self.new_name(name)}/" if name else ""
+        try:
             yield self.scope
+        finally:
+            self.scope = before
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[GraphElement] | None) -> Iterator[None]:
