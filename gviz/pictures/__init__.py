@@ -16,7 +16,7 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
 
-__all__ = ["LARGE", "Arrow", "Frame", "Made", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
+__all__ = ["LARGE", "Arrow", "Frame", "LazyStatements", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 
 
 class Shape(NamedTuple):
@@ -55,7 +55,7 @@ LARGE = 300
 """Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
 
 
-class Made:
+class LazyStatements:
     """Statements that are made each time they are read: to keep those of a large graph takes longer than to make them.
 
     Args:
@@ -112,7 +112,9 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)
     if options.color_by:
-        picture = import_module("gviz.pictures.shades").shaded(picture, graph, options)
+        from gviz.pictures.shades import shaded  # few pictures need it
+
+        picture = shaded(picture, graph, options)
     if options.graph or options.node or options.edge:
         graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
         picture = replace(picture, graph=graph_look, node=node_look, edge={**picture.edge, **dict(options.edge)})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes
@@ -16,6 +16,7 @@ from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import signed
 from gviz.pictures import LARGE
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.spans import Box, Line, Span, text_of
 from gviz.text import shorten
 
 OPERATIONS = ("operation", "accumulate")
@@ -37,41 +38,6 @@ used."""
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
 _NOT_SHOWN = "[saved tensor"
-
-
-class Span(NamedTuple):
-    """A piece of a line.
-
-    Args:
-        text: any text.
-        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint``, ``error``, or ``path 0`` to
-            ``path 3``.
-        is_bold: as a tensor's name is.
-    """
-
-    text: str
-    ink: str = ""
-    is_bold: bool = False
-
-
-Line = tuple[Span, ...]
-
-
-class Box(NamedTuple):
-    """A box as it is drawn.
-
-    Args:
-        kind: what it looks like, one of :data:`gviz.graphs.KINDS`: that of its node, but a root that nothing has made
-            looks like the leaf that it is, and the last operation of a static graph like a root.
-        lines: top line first.
-        is_root: whether it is what the picture is of.
-        is_error: whether one of the lines says that something went wrong.
-    """
-
-    kind: str
-    lines: tuple[Line, ...]
-    is_root: bool = False
-    is_error: bool = False
 
 
 # ------------------------------------------------------------------ numbers
@@ -278,6 +244,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
 
     >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
+    from gviz.pictures.spans import Box, Line, Span, text_of
     >>> three, one = Numbers((), "float32", (3.0,)), Numbers((), "float32", (1.0,))
     >>> operation = Node("n0", "operation", "AddBackward0", name="a", numbers=three, expression="x + w")
     >>> [text_of(line) for line in lines(operation, RenderOptions())]
@@ -352,16 +319,6 @@ def place_text(node: Node) -> str:
 def short(text: str, most: int) -> str:
     """Return the text, the middle of a longer one left out."""
     return text if len(text) <= most else shorten(text, most, middle=True, mark="…")
-
-
-def text_of(line: Line) -> str:
-    """Return a line without its inks."""
-    return "".join(span.text for span in line)
-
-
-def describe(box: Box) -> str:
-    """Return what a box says on one line, for the terminal."""
-    return "  ".join(text_of(line).strip() for line in box.lines).replace("\n", "\\n")
 
 
 def _torchviz(node: Node) -> list[str]:

@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.pictures import Arrow, Picture, Shape, Statement, html, slide
-from gviz.pictures.labels import REPEATED, Line, Span, name_line, text_of
+from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.places import Layout, laid_out
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.slide import Layout, Page
+from gviz.pictures.slide import Page
+from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, Theme, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
@@ -217,7 +219,7 @@ class _Scene:
         }
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
         picture = themed(self.graph, self.options, SPACE, statements)
-        layout = slide.laid_out(picture, write, self.options.graphviz)
+        layout = laid_out(picture, write, self.options.graphviz)
         layout = slide.folded(
             layout, page, captions, FOOT, picture, beside=width_beside(self.graph, self.options, page)
         )

@@ -23,8 +23,6 @@ from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of, sum_of, times
 from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
-    Line,
-    Span,
     decimal,
     gradient_line,
     is_small,
@@ -33,11 +31,11 @@ from gviz.pictures.labels import (
     shape_text,
     short,
     short_value,
-    text_of,
     value_lines,
     value_text,
 )
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.spans import Line, Span, text_of
 from gviz.text import quotient_of
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}

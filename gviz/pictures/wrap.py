@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from gviz.pictures.slide import Layout
+from gviz.pictures.places import Layout
 
 MOST_PARTS = 5
 """Rows, or columns."""

@@ -23,10 +23,10 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures.html import inks
-from gviz.pictures.labels import Span, text_of
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.slide import PAGES
+from gviz.pictures.spans import Span, text_of
 from gviz.pictures.steps import PHASES
 from gviz.pictures.theme import THEMES
 from gviz.render import dot, image

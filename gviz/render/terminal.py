@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures.labels import boxes, describe
+from gviz.pictures.labels import boxes
 from gviz.pictures.look import ANSI, WRONG
 from gviz.pictures.options import LOOKS, RenderOptions
+from gviz.pictures.spans import describe
 from gviz.text import display_width, visible
 
 SUFFIXES = ("txt", "tree", "terminal")

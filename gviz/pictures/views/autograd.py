@@ -13,8 +13,6 @@ from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     LONGEST_NAME,
-    Line,
-    Span,
     is_small,
     norm_text,
     place_lines,
@@ -22,10 +20,11 @@ from gviz.pictures.labels import (
     short,
     short_value,
     value_text,
-)  # fmt: skip
+)
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.saved import saved_text
+from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
 IGNORES = ("repeat_leaves", "ghosts", "show", "path", "by", "symbols")

@@ -16,8 +16,6 @@ from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
-    Line,
-    Span,
     decimal,
     gradient_line,
     is_small,
@@ -37,6 +35,7 @@ from gviz.pictures.labels import (
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
+from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of

@@ -17,8 +17,6 @@ from gviz.passes.elements import agree, is_finite, size_of, times
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
-    Line,
-    Span,
     is_small,
     later_lines,
     name_line,
@@ -32,6 +30,7 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
+from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures import LARGE, Arrow, Frame, Made, Picture, Shape, Statement, html
-from gviz.pictures.labels import Box, Span, boxes, local_text
+from gviz.pictures import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement, html
+from gviz.pictures.labels import boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import USUAL, WAYS, direction, themed
 from gviz.pictures.repeat import with_repeats
+from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
@@ -53,7 +54,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         yield from _clusters(shown, looks, options) if graph.kind == "static" else _shapes(shown.nodes, looks)
         yield from lines(shown.edges, shown, arrows, options)
 
-    listed = Made(statements) if is_large else list(statements())
+    listed = LazyStatements(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
