@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import isfinite
 from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import (
-    UNNAMED,
-    Section,
-    counted,
-    grad_name,
-    heading,
-    is_scalar,
-    is_short,
-    numbers,
-    remark,
-    section_of,
-    target,
-)
-from gviz.explain.derivation import Derivation, begins_with_one, kind_of, single
+from gviz.answers.formulas import grad_name, is_short, numbers, remark
+from gviz.answers.writer import Writer
+from gviz.explain.derivation import Derivation, kind_of, single
 from gviz.explain.paths import Chain, Path
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Element, Numbers
@@ -79,11 +69,7 @@ LONGEST = 300
 
 def render(explanation: Explanation, _page: Page) -> str:
     """Return the document."""
-    if isinstance(explanation.content, Derivation):
-        blocks = derivation(explanation.content)
-    else:
-        blocks = (block for section in section_of(explanation.content) for block in words(section))
-    body = "\n\n".join(blocks)
+    body = "\n\n".join(LatexWriter().blocks(explanation.content))
     return f"{HEAD}\n{body}\n\n{FOOT}"
 
 
@@ -106,19 +92,6 @@ def letter(text: str, *, is_math: bool) -> str:
     for mark in marks:
         base = f"\\{ACCENTS[mark][is_math]}{{{base}}}"
     return base
-
-
-def words(section: Section) -> Iterator[str]:
-    """Yield the blocks of an explained name, or error."""
-    yield f"\\section*{{{prose(section.title)}}}"
-    yield from map(prose, section.paragraphs)
-    if section.facts:
-        items = "\n".join(f"\\item[{prose(head)}] {prose(text)}" for head, text in section.facts)
-        yield f"\\begin{{description}}\n{items}\n\\end{{description}}"
-    if section.ways:
-        codes = [f"\n\\begin{{verbatim}}\n{code}\n\\end{{verbatim}}" if code else "" for _, code in section.ways]
-        items = "\n".join(f"\\item {prose(when)}{code}" for (when, _), code in zip(section.ways, codes, strict=True))
-        yield f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}"
 
 
 # ------------------------------------------------------------------ formulas
@@ -237,34 +210,84 @@ def tensor(value: Numbers | None) -> str:
     return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}"
 
 
-def quotient(of: str, wrt: str) -> str:
-    """Return a derivative."""
-    top, below = (
-        f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt)
-    )
-    return f"\\frac{{\\partial {top}}}{{\\partial {below}}}"
+# ------------------------------------------------------------------ blocks
+class LatexWriter(Writer):
+    """Writes each block as a part of a document."""
 
+    dot = " \\cdot "
 
-def negative(text: str) -> str:
-    """Return a factor as it stands in a product: a sum, or one with a sign, in brackets."""
-    has_sum = re.search(r" [+-] ", re.sub(r"\\left\(.*\\right\)|\\(?:frac|text)\{.*\}", "", text)) is not None
-    return f"\\left({text}\\right)" if text.startswith("-") or has_sum else text
+    def words(self, text: str) -> str:
+        return f"\\text{{{prose(text)}}}"
 
+    def number(self, value: Numbers | None) -> str:
+        return "" if value is None else tensor(value)
 
-# ------------------------------------------------------------------ chain rule
-def derivation(found: Derivation) -> Iterator[str]:
-    """Yield the blocks of a derivation."""
-    yield f"\\section*{{{prose(heading(found))}}}"
-    lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in found.given]
-    for node in found.computed:
-        formula, value = math(node.expression) if node.expression else "", value_of(node)
-        sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
-        lines.append(f"{name_of(node.name or node.label)} &= {sides}")
-    yield aligned(lines)
-    for chain in found.chains:
-        yield from chain_blocks(chain)
-    if found.has_unknown:
-        yield f"\\noindent {prose(UNNAMED)}."
+    def quotient(self, of: str, wrt: str) -> str:
+        top, below = (
+            f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt)
+        )
+        return f"\\frac{{\\partial {top}}}{{\\partial {below}}}"
+
+    def symbol(self, edge: Edge, text: str) -> str:
+        quotient = (name.removeprefix("∂") for name in text.split("/", 1))
+        return math(edge.flow.symbol) if edge.flow.symbol else self.quotient(*quotient)
+
+    def bracketed(self, text: str) -> str:
+        has_sum = re.search(r" [+-] ", re.sub(r"\\left\(.*\\right\)|\\(?:frac|text)\{.*\}", "", text)) is not None
+        return f"\\left({text}\\right)" if text.startswith("-") or has_sum else text
+
+    def title(self, text: str) -> Iterator[str]:
+        yield f"\\section*{{{prose(text)}}}"
+
+    def paragraph(self, text: str) -> Iterator[str]:
+        yield prose(text)
+
+    def remark(self, text: str) -> Iterator[str]:
+        yield f"\\noindent {prose(text[:1].upper() + text[1:])}."
+
+    def facts(self, facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+        yield listed("description", [f"\\item[{prose(head)}] {prose(text)}" for head, text in facts])
+
+    def ways(self, ways: Sequence[tuple[str, str]]) -> Iterator[str]:
+        codes = [f"\n\\begin{{verbatim}}\n{code}\n\\end{{verbatim}}" if code else "" for _, code in ways]
+        yield listed("itemize", [f"\\item {prose(when)}{code}" for (when, _), code in zip(ways, codes, strict=True)])
+
+    def values(self, derivation: Derivation) -> Iterator[str]:
+        lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in derivation.given]
+        for node in derivation.computed:
+            formula, value = math(node.expression) if node.expression else "", value_of(node)
+            sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
+            lines.append(f"{name_of(node.name or node.label)} &= {sides}")
+        yield aligned(lines)
+
+    def subtitle(self, name: str, text: str) -> Iterator[str]:
+        yield f"\\subsection*{{${name}$: {prose(text)}}}"
+
+    def products(self, chain: Chain) -> Iterator[str]:
+        sides = (" = ".join(dict.fromkeys(filter(None, self.sides(chain, path)))) for path in chain.paths)
+        yield aligned([f"{way(path)}:\\quad & {text}" for path, text in zip(chain.paths, sides, strict=True)])
+
+    def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
+        yield f"\\noindent ${way(path)}$:"
+        lines = []
+        passed = path.passed or (None,) * len(path.edges)
+        for pair, edge, text, gradient in zip(pairwise(path.names), path.edges, path.symbols, passed, strict=True):
+            is_map = kind_of(edge) != "factor" and "grad" in edge.flow.symbol
+            sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
+            is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
+            local = "" if is_plain else f" = {tensor(edge.flow.local)}"
+            behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
+            lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind}")
+        yield aligned(lines)
+
+    def total(self, name: str, chain: Chain) -> Iterator[str]:
+        value = self.number(chain.found if chain.sum is None else chain.sum)
+        middle = self.sum_of(chain) if chain.is_complete else self.words("the sum of all")
+        end = f"\\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
+        if value:
+            yield f"\\[ {' = '.join(filter(None, [name, middle, value, end]))} \\]"
+        if remark(chain):
+            yield from self.remark(remark(chain))
 
 
 def value_of(node: Node) -> str:
@@ -274,79 +297,17 @@ def value_of(node: Node) -> str:
     return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
 
 
-def chain_blocks(chain: Chain) -> Iterator[str]:
-    """Yield the blocks of one tensor."""
-    of, wrt = target(chain)
-    name = quotient(of, wrt) if of else f"\\text{{{prose(wrt)}}}"
-    yield f"\\subsection*{{${name}$: {prose(counted(chain))}}}"
-    if all(is_scalar(chain, path) for path in chain.paths):
-        yield aligned([scalar_path(chain, path) for path in chain.paths])
-    else:
-        for path in chain.paths:
-            yield f"\\noindent ${way(path)}$:"
-            yield aligned(tensor_path(path))
-    known = chain.sum if chain.sum is not None else chain.found
-    if known is not None:
-        products = [path.product for path in chain.paths]
-        parts = " + ".join(negative(tensor(product)) for product in products)
-        is_sum = chain.is_complete and len(products) > 1 and None not in products
-        middle = f" = {parts}" if is_sum else "" if chain.is_complete else " = \\text{the sum of all}"
-        end = f" = \\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
-        yield f"\\[ {name}{middle} = {tensor(known)}{end} \\]"
-    if remark(chain):
-        yield f"\\noindent {prose(remark(chain)[:1].upper() + remark(chain)[1:])}."
-
-
-def aligned(lines: list[str]) -> str:
+def aligned(lines: Sequence[str]) -> str:
     """Return lines of equations."""
     joined = " \\\\\n".join(f"  {line}" for line in lines if line)
     return f"\\begin{{align*}}\n{joined}\n\\end{{align*}}"
 
 
+def listed(kind: str, items: Sequence[str]) -> str:
+    """Return a list of items."""
+    return f"\\begin{{{kind}}}\n{chr(10).join(items)}\n\\end{{{kind}}}"
+
+
 def way(path: Path) -> str:
     """Return the names along a path."""
     return " \\to ".join(map(name_of, path.names))
-
-
-def scalar_path(chain: Chain, path: Path) -> str:
-    """Return a path of numbers as an equation."""
-    start = [] if begins_with_one(chain) else [tensor(chain.start)]
-    pairs = zip(path.names, path.names[1:], strict=False)
-    sides = [
-        " \\cdot ".join([*start, *(quotient(*pair) for pair in pairs)]),
-        " \\cdot ".join(map(negative, [*start, *map(symbol, path.edges, path.symbols)])),
-        " \\cdot ".join(map(negative, [*start, *(tensor(edge.flow.local) for edge in path.edges)]))
-        if all_known(path)
-        else "",
-        "" if path.product is None else tensor(path.product),
-    ]
-    return f"{way(path)}:\\quad & {' = '.join(dict.fromkeys(side for side in sides if side))}"
-
-
-def all_known(path: Path) -> bool:
-    """Return whether each step has its number."""
-    return all(edge.flow.local is not None for edge in path.edges)
-
-
-def symbol(edge: Edge, text: str) -> str:
-    """Return the symbol of a step; a quotient if there is none."""
-    return (
-        math(edge.flow.symbol)
-        if edge.flow.symbol
-        else quotient(*(name.removeprefix("∂") for name in text.split("/", 1)))
-    )
-
-
-def tensor_path(path: Path) -> list[str]:
-    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
-    lines = []
-    for of, wrt, edge, text, gradient in zip(
-        path.names[:-1], path.names[1:], path.edges, path.symbols, path.passed or (None,) * len(path.edges), strict=True
-    ):
-        is_map = kind_of(edge) != "factor" and "grad" in edge.flow.symbol
-        sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
-        is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
-        local = "" if is_plain else f" = {tensor(edge.flow.local)}"
-        behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
-        lines.append(f"{quotient(of, wrt)} &{sign} {symbol(edge, text)}{local}{behind}")
-    return lines

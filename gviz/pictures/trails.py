@@ -12,6 +12,7 @@ from gviz.passes.elements import ONE, agree, size_of
 from gviz.pictures.labels import decimal, is_small, norm, short, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
+from gviz.pictures.sums import in_brackets
 from gviz.pictures.theme import Theme
 from gviz.text import quotient_of
 
@@ -210,12 +211,3 @@ def size_text(name: str, value: Numbers | None, options: RenderOptions) -> str:
         if name
         else f"|{decimal(norm(value), options.precision)}|"
     )
-
-
-def in_brackets(text: str) -> str:
-    """Return a factor as it stands in a product.
-
-    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
-    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
-    """
-    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text

@@ -8,7 +8,7 @@ from itertools import pairwise
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow, outputs_of
-from gviz.passes.elements import is_finite, plus
+from gviz.passes.elements import is_finite, sum_of
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
@@ -150,9 +150,7 @@ def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shap
 
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
-    total: Numbers | None = None if uses else leaf.grad.value
-    for number, edge in enumerate(uses):
-        total = plus(total, edge.flow.handed) if number else edge.flow.handed
+    total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
     text = "…" if total is None else small_text(total, options)
     lines: list[Line] = [
         (Span("AccumulateGrad"),),

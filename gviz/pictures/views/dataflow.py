@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, plus, scalar_of, size_of
 from gviz.passes.expressions import operator_of
@@ -36,6 +35,7 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
+from gviz.pictures.sums import BEFORE, handed_on, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
@@ -55,9 +55,6 @@ MOST_EDGES = 6
 
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
-
-BEFORE = " (before) + "
-"""What follows a gradient that was there when backward was called."""
 
 LONGEST_SYMBOL, LONGEST_NUMBER = 24, 28
 """Characters of a symbol, and of the numbers of its elements."""
@@ -130,8 +127,8 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
     ]
     if parts is None or len(parts) == 1:
         return plain
-    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), ("= ", "", ""))
-    head = Span("".join(before[:2]))
+    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), None)
+    head = Span(f"{before[0]}{before[1]} + " if before is not None else "= ")
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
@@ -239,30 +236,15 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.grad.arrived is not None:
-        text, quotient = (
-            short_value(node.grad.arrived, options.precision),
-            quotient_of(root, node.name or "·") if root else "grad",
-        )
-        if len(text) > options.max_chars:
-            text = norm_text(node.grad.arrived, options.precision)
+        quotient = quotient_of(root, node.name or "·") if root else "grad"
+        text = short_value(node.grad.arrived, options.precision)
+        text = text if len(text) <= options.max_chars else norm_text(node.grad.arrived, options.precision)
         yield (Span(f"{quotient} = {text}", "gradient"),)
-    parts = [] if node.recorded.outputs else [edge.flow.handed for edge in uses if edge.flow.handed is not None]
-    before = node.grad.before
-    first = [before] if parts and node.kind == "leaf" and is_rest(before, parts, node.grad.value) else []
-    if len(first) + len(parts) > 1 and all(is_small(size_of(part)) for part in (*first, *parts)):
-        texts = [value_text(part, options.precision) for part in (*first, *parts)]
-        texts = [f"({text})" if text.startswith("-") else text for text in texts]
-        total = "= " + (f"{texts.pop(0)}{BEFORE}" if first else "") + " + ".join(texts)
-        if len(total) <= 2 * options.max_chars:
-            yield (Span(total, "gradient"),)
-
-
-def is_rest(before: Numbers | None, parts: Sequence[Numbers | None], whole: Numbers | None) -> bool:
-    """Return whether a gradient that was there before makes the whole out of the parts, and is not 0."""
-    total = before
-    for part in parts:
-        total = plus(total, part)
-    return before is not None and norm(before) > 0 and agree(total, whole)
+    total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
+    texts = total.texts(options.precision) if total.is_whole else []
+    text = f"= {' + '.join(texts)}"
+    if len(texts) > 1 and len(text) <= 2 * options.max_chars:
+        yield (Span(text, "gradient"),)
 
 
 def circle(

@@ -13,11 +13,10 @@ from textwrap import wrap
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, is_finite, size_of, times
+from gviz.passes.elements import is_finite
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
-    is_small,
     later_lines,
     name_line,
     norm_text,
@@ -31,6 +30,7 @@ from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
 from gviz.pictures.spans import Line, Span
+from gviz.pictures.sums import handed_on, in_brackets, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
@@ -118,35 +118,28 @@ def saved_lines(kept: str) -> list[Line]:
 
 
 def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
-    """Return the line of a leaf's gradient: the sum of what arrives."""
+    """Return the line of a leaf's gradient: the sum of what arrives, and of what was there before."""
     if leaf.grad.value is None:
         return (Span(f"{leaf.name}.grad = None", "muted"),)
-    handed = [edge.flow.handed for edge in uses if edge.flow.handed is not None]
-    parts = [short_value(value, options.precision) for value in handed]
-    is_sum = len(parts) > 1 and all(
-        is_small(size_of(value)) for value in handed
-    )  # the norm of a sum is no sum of norms
-    total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
-    total = total if len(total) <= LONGEST else ""
+    total = sum_at(leaf, handed_on(uses))
+    texts = total.texts(options.precision) if total.is_whole else []
     ink = "gradient" if is_finite(leaf.grad.value) else "error"
     whole = short_value(leaf.grad.value, options.precision)
     if whole.startswith("|"):
         return (Span(f"|{leaf.name}.grad| = {whole.strip('|')}", ink),)
-    return (Span(f"{leaf.name}.grad = {total}{whole}", ink),)
+    parts = f"{' + '.join(texts)} = " if len(texts) > 1 else ""
+    return (Span(f"{leaf.name}.grad = {parts if len(parts) <= LONGEST else ''}{whole}", ink),)
 
 
 def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
     if edge.flow.handed is None or "grad" not in options.show:
         return ""
-    handed = short_value(edge.flow.handed, options.precision)
-    known = (user.grad.arrived, edge.flow.local, edge.flow.handed)
+    handed, found = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
-    if all(is_small(size_of(value)) for value in known) and agree(
-        times(user.grad.arrived, edge.flow.local), edge.flow.handed
-    ):
-        arrives, local = (short_value(value, options.precision) for value in (user.grad.arrived, edge.flow.local))
-        text = f"{arrow} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
+    if found.is_equation and not found.is_summed:
+        arrives, local = (short_value(value, options.precision) for value in found[:2])
+        text = f"{arrow} {arrives} · {in_brackets(local)} = {handed}"
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
