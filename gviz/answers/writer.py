@@ -21,7 +21,7 @@ from gviz.explain.derivation import Derivation, begins_with_one
 from gviz.explain.paths import Chain, Path
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Numbers
-from gviz.pictures.sums import in_brackets
+from gviz.pictures.labels import in_brackets
 
 Part = TypeVar("Part")
 

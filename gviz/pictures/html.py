@@ -146,15 +146,16 @@ def stacked(parts: Sequence[tuple[Iterable[Line], str]], theme: Theme, look: Map
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="4">{"<HR/>".join(cells)}</TABLE>>')
 
 
-def fields(title: str, pairs: Mapping[str, Span], theme: Theme, look: Mapping[str, str]) -> Html:
-    """Return a label with a title, and a row for each field below; arrows find a field's value by its name."""
+def fields(title: str, pairs: Mapping[str, Span], below: Iterable[Line], theme: Theme, look: Mapping[str, str]) -> Html:
+    """Return a label with a title, a row for each field, and lines below; arrows find a field's value by its name."""
     cells = (
         f'<TR><TD ALIGN="LEFT">{span_text(Span(name, "muted"), theme)}</TD>'
         f'<TD ALIGN="LEFT" PORT="{name}">{span_text(value, theme)}</TD></TR>'
         for name, value in pairs.items()
     )
+    foot = rows(below, theme).replace("<TD>", '<TD ALIGN="LEFT" COLSPAN="2">')
     head = f'<TR><TD COLSPAN="2"><FONT POINT-SIZE="14"><B>{escaped(title)}</B></FONT></TD></TR><HR/>'
-    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="2">{head}{"".join(cells)}</TABLE>>')
+    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="2">{head}{"".join(cells)}{foot}</TABLE>>')
 
 
 def inner(lines: Iterable[Line], theme: Theme) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes
-from gviz.passes.elements import is_finite, size_of
+from gviz.passes.elements import is_finite, plus, size_of, times
 from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import signed
 from gviz.pictures import LARGE
@@ -36,6 +36,11 @@ REPEATED, USED = "repeated", "used"
 used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
+
+BEFORE = " (before)"
+"""What follows a gradient that was there when backward was called."""
+
+MINUS_ONE = Numbers((), "float32", (-1.0,))
 
 _NOT_SHOWN = "[saved tensor"
 
@@ -80,6 +85,15 @@ def value_text(value: Numbers | None, precision: int | None = None) -> str:
     return nested_text(
         value.nested(number(item) if precision is None else decimal(item, precision) for item in value.elements)
     )
+
+
+def in_brackets(text: str) -> str:
+    """Return a text as it stands between two signs.
+
+    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
+    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
+    """
+    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text
 
 
 def nested_text(texts: Any) -> str:
@@ -263,7 +277,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         found += [(Span(about, "muted"),)] if about else []
     else:
         found += value_lines(node, options)
-        found += gradient_line(node, options) if "grad" in show else []
+        found += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and (is_reason or ("state" in show and not is_root)):
@@ -360,6 +374,8 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         head.append(Span(f" = {expression}"))
     if sizes:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
+    if not is_finite(node.value) and not has_value and "value" in show:
+        head.append(Span(f" has {node.value.not_finite if node.value is not None else ''}", "error"))
     found: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if is_finite(node.value) else "error"
@@ -376,12 +392,31 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
     if not is_finite(node.grad.value):
-        text = value_text(node.grad.value, options.precision) if is_small(size_of(node.grad.value)) else "not finite"
-        return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
+        text = value_text(node.grad.value, options.precision)
+        text = f"= {text}" if is_small(size_of(node.grad.value)) else f"has {node.grad.value.not_finite}"
+        return [(Span(f"grad {text} ⚠", "error", is_bold=True),)]
     text = value_text(node.grad.value, options.precision)
     if is_small(size_of(node.grad.value)) and len(text) <= options.max_chars:
         return [(Span(f"grad = {text}{remark}", "gradient"),)]
     return [(Span(f"|grad| = {decimal(norm(node.grad.value), options.precision)}{remark}", "gradient"),)]
+
+
+def before_line(node: Node, options: RenderOptions) -> list[Line]:
+    """Return the line that says what a leaf's gradient was when backward was called, and what was added; none if that is 0.
+
+    >>> from gviz.graphs import Gradient
+    >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(111.0), before=Numbers.of(108.0)))
+    >>> [text_of(line) for line in before_line(leaf, RenderOptions())]
+    ['= 108 (before) + 3']
+    """
+    before, value = node.grad.before, node.grad.value
+    is_known = node.kind == "leaf" and value is not None and norm(before) > 0
+    added = plus(value, times(before, MINUS_ONE)) if is_known else None
+    if added is None or not is_small(size_of(added)) or not is_finite(added):
+        return []
+    texts = [in_brackets(value_text(part, options.precision)) for part in (before, added)]
+    text = f"= {texts[0]}{BEFORE} + {texts[1]}"
+    return [(Span(text, "gradient"),)] if len(text) <= options.max_chars else []
 
 
 def _name(node: Node) -> str:

@@ -22,8 +22,11 @@ from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, plus, scalar_of, size_of, sum_of, times
 from gviz.passes.expressions import called, operator_of
 from gviz.pictures.labels import (
+    BEFORE,
+    MINUS_ONE,
     decimal,
     gradient_line,
+    in_brackets,
     is_small,
     later_lines,
     name_along,
@@ -37,7 +40,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.sums import BEFORE, Sum, handed_on, in_brackets, is_close, product_of, sum_at
+from gviz.pictures.sums import Sum, handed_on, is_close, product_of, sum_at
 from gviz.text import quotient_of
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
@@ -57,8 +60,6 @@ ROUGH = 0.01
 """How far a number in an expression may be rounded, in parts of it."""
 
 NOTHING = "Nothing is computed yet, and there is no graph."
-
-MINUS_ONE = Numbers((), "float32", (-1.0,))
 
 Place: TypeAlias = tuple[str, int]
 """A node, and which of its outputs, counted from 0: each has a name and a gradient of its own."""

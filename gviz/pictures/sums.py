@@ -8,10 +8,7 @@ from typing import NamedTuple
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import agree, plus, size_of, sum_of, sum_to, times
-from gviz.pictures.labels import is_small, norm, value_text
-
-BEFORE = " (before)"
-"""What follows a gradient that was there when backward was called."""
+from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, value_text
 
 ROUNDED = 1e-3
 """How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
@@ -98,12 +95,3 @@ def handed_on(uses: Iterable[Edge]) -> list[Numbers]:
 def is_close(one: Numbers | None, other: Numbers | None) -> bool:
     """Return whether two tensors are the same but for rounding."""
     return agree(one, other, scale=ROUNDED)
-
-
-def in_brackets(text: str) -> str:
-    """Return a text as it stands between two signs.
-
-    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
-    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
-    """
-    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text

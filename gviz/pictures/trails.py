@@ -9,10 +9,9 @@ from gviz.explain.paths import MOST, Chain, Path, find_paths
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, size_of
-from gviz.pictures.labels import decimal, is_small, norm, short, value_text
+from gviz.pictures.labels import decimal, in_brackets, is_small, norm, short, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import in_brackets
 from gviz.pictures.theme import Theme
 from gviz.text import quotient_of
 

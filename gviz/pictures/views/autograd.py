@@ -14,6 +14,7 @@ from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     LONGEST_NAME,
     is_small,
+    later_lines,
     norm_text,
     place_lines,
     shape_text,
@@ -120,10 +121,8 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
         "is_leaf": Span(str(is_leaf)),
     }
     look = with_alarm(box_attributes("output" if is_root else node.kind, theme), [tuple(fields.values())], theme)
-    return {
-        "label": html.fields(short(node.name or operator_of(node.label), LONGEST_NAME), fields, theme, look),
-        **html.BARE,
-    }
+    name = short(node.name or operator_of(node.label), LONGEST_NAME)
+    return {"label": html.fields(name, fields, later_lines(node, options), theme, look), **html.BARE}
 
 
 def small_text(value: Numbers | None, options: RenderOptions) -> str:

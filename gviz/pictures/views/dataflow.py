@@ -14,6 +14,7 @@ from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
+    BEFORE,
     REPEATED,
     decimal,
     gradient_line,
@@ -35,7 +36,7 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import BEFORE, handed_on, sum_at
+from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of

@@ -17,6 +17,7 @@ from gviz.passes.elements import is_finite
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     REPEATED,
+    in_brackets,
     later_lines,
     name_line,
     norm_text,
@@ -30,7 +31,7 @@ from gviz.pictures.page import WAYS, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
 from gviz.pictures.spans import Line, Span
-from gviz.pictures.sums import handed_on, in_brackets, product_of, sum_at
+from gviz.pictures.sums import handed_on, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
