@@ -402,7 +402,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
 
 
 def before_line(node: Node, options: RenderOptions) -> list[Line]:
-    """Return the line that says what a leaf's gradient was when backward was called, and what was added; none if that is 0.
+    """Return the line that says what a leaf's gradient was when backward was called, and what was added, if neither is 0.
 
     >>> from gviz.graphs import Gradient
     >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(111.0), before=Numbers.of(108.0)))
@@ -412,7 +412,7 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
     before, value = node.grad.before, node.grad.value
     is_known = node.kind == "leaf" and value is not None and norm(before) > 0
     added = plus(value, times(before, MINUS_ONE)) if is_known else None
-    if added is None or not is_small(size_of(added)) or not is_finite(added):
+    if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
         return []
     texts = [in_brackets(value_text(part, options.precision)) for part in (before, added)]
     text = f"= {texts[0]}{BEFORE} + {texts[1]}"

@@ -16,8 +16,7 @@ from math import isclose
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
-from gviz.graphs import Edge, Gradient, Graph, Node
-from gviz.graphs import Place as SourcePlace
+from gviz.graphs import Edge, Gradient, Graph, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, plus, scalar_of, size_of, sum_of, times
 from gviz.passes.expressions import called, operator_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, plus, scalar_of, size_of
+from gviz.passes.elements import scalar_of, size_of
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
