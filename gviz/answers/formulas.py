@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
@@ -83,25 +84,18 @@ def is_scalar(chain: Chain, path: Path) -> bool:
     return not has_maps and not any(value is not None and value.shape and value.numel != 1 for value in values)
 
 
-class StepText(NamedTuple):
-    """A step of a path in words: what is derived by what, the local derivative and its numbers, the gradient behind it."""
-
-    of: str
-    wrt: str
-    symbol: str
-    value: str
-    gradient: str
-
-
-def steps(path: Path) -> list[StepText]:
-    """Return the steps of a path."""
+def steps(path: Path) -> list[tuple[str, str, str, str]]:
+    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        StepText(of, wrt, symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
-        for of, wrt, symbol, edge, gradient in zip(
-            path.names[:-1], path.names[1:], path.symbols, path.edges, passed, strict=True
-        )
+        (quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
+        for pair, symbol, edge, gradient in zip(pairwise(path.names), path.symbols, path.edges, passed, strict=True)
     ]
+
+
+def quotient(of: str, wrt: str) -> str:
+    """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""
+    return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
 
 
 def local_text(edge: Edge) -> str:

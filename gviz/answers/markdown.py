@@ -65,8 +65,7 @@ class MarkdownWriter(Writer):
 
     def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
         yield plain(" → ".join(path.names))
-        rows = [(self.quotient(step.of, step.wrt), *step[2:]) for step in steps(path)]
-        yield table(("step", "local derivative", "its numbers", "gradient behind it"), rows)
+        yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(path))
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.found if chain.sum is None else chain.sum)

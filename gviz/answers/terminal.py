@@ -141,9 +141,8 @@ class TerminalWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
         yield self.line(f"  {self.names(path)}")
-        rows = [(self.quotient(step.of, step.wrt), *step[2:]) for step in steps(path)]
         start = [] if begins_with_one(chain) else [("start", "", "", numbers(chain.start, LONGEST_CELL))]
-        rows = [("step", "derivative", "its numbers", "gradient"), *start, *rows]
+        rows = [("step", "derivative", "its numbers", "gradient"), *start, *steps(path)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
         for number, row in enumerate(zip(*padded(table, self.width - 4), strict=True)):
             yield self.line(f"    {'  '.join(row)}".rstrip(), "" if number else DIM)

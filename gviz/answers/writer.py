@@ -14,6 +14,7 @@ from gviz.answers.formulas import (
     heading,
     is_scalar,
     numbers,
+    quotient,
     section_of,
     target,
 )
@@ -91,7 +92,7 @@ class Writer(ABC):
 
     def quotient(self, of: str, wrt: str) -> str:
         """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""
-        return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
+        return quotient(of, wrt)
 
     def symbol(self, _edge: Edge, text: str) -> str:
         """Return the symbol of a step."""

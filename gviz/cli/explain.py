@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, takes_source
-from gviz.errors import FileError
+from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, refuse_source, takes_source
 
 if TYPE_CHECKING:
-    from gviz.answers import Explanation, Page
+    from gviz.answers import Explanation
     from gviz.sources import Source, SourceOptions
 
 FORMS = ("text", "latex", "markdown", "json")
@@ -74,19 +70,9 @@ class Output(NamedTuple):
 
             write(self.file, explanation.text(self.form))
             return
-        streams.write_product(explanation.text(self.form, page()))
+        from gviz.answers import Page
 
-
-def page() -> Page:
-    """Return the page that standard output is."""
-    from gviz.answers import Page
-
-    if not streams.is_terminal(sys.stdout):
-        return Page()
-    from shutil import get_terminal_size
-
-    width, is_ascii = get_terminal_size().columns, not streams.takes_unicode(sys.stdout)
-    return Page(width, ascii=is_ascii, color=streams.in_colour(sys.stdout))
+        streams.write_product(explanation.text(self.form, Page(**streams.terminal_look())))
 
 
 @click.command(cls=SourceCommand)
@@ -123,11 +109,7 @@ def explain(
     from gviz.cli.reading import ready
 
     output = Output.of(form, file, as_json=as_json)
-    with suppress(OSError, ValueError):  # one of the files is not there
-        if output.file and source.file and os.path.samefile(output.file, source.file):
-            raise FileError(
-                f"-o {output.file} is SOURCE: the explanation would replace it", hint="give the file another name"
-            )
+    refuse_source(output.file, source, "explanation")
     options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):
         found = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)

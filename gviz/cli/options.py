@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from typing import Any, TypeAlias
+from contextlib import suppress
+from functools import reduce, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from gviz.errors import GvizError
+from gviz.errors import FileError, GvizError
 from gviz.text import did_you_mean
+
+if TYPE_CHECKING:
+    from gviz.sources import Source
 
 Command: TypeAlias = Callable[..., int]
 
@@ -183,6 +188,19 @@ READING = tuple(name for name in OPTIONS if name not in ("order", "wrt"))
 """Those for a command that is about the graph itself, not that of a derivative."""
 
 
+def with_options(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+    """Return a command with options, in the order in which its help lists them."""
+    return reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
+
+
+def refuse_source(file: str | None, source: Source | None, product: str, name: str = "file") -> None:
+    """Refuse to write a product into the file that it is made from."""
+    with suppress(OSError, ValueError):  # one of the files is not there
+        if file and source is not None and source.file and os.path.samefile(file, source.file):
+            hint = f"give the {name} another name"
+            raise FileError(f"-o {file} is SOURCE: the {product} would replace it", hint=hint)
+
+
 def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:
     """Give a command the words SOURCE [NAME=VALUE ...] and the options that go with them.
 
@@ -229,9 +247,7 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
 
                 raise raised_late(error, source.text, Script.of(source.file, cells=source.cells)) from None
 
-        decorated: Command = with_source
-        for name in reversed(names or tuple(OPTIONS)):
-            decorated = OPTIONS[name](decorated)
+        decorated = with_options(with_source, [OPTIONS[name] for name in names or OPTIONS])
         words = "SOURCE [NAME] [NAME=VALUE]..." if has_name else "SOURCE [NAME=VALUE]..."
         return click.argument("words", nargs=-1, metavar=words if required else f"[{words}]")(decorated)
 

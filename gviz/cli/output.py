@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, Command, OneOf, not_one_of, pairs
+from gviz.cli.options import NAMES, Command, OneOf, not_one_of, pairs, refuse_source, with_options
 from gviz.errors import FileError, RenderError
 from gviz.files import STDIN
 from gviz.graphs import Graph
@@ -95,11 +95,7 @@ class Output:
         Of several files some may well have no use for what the others need.
         """
         streams.hear_warnings()
-        with suppress(OSError, ValueError):  # one is not there
-            if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
-                raise FileError(
-                    f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name"
-                )
+        refuse_source(self.file, source, "picture", "picture")
         on_terminal = self.file == "-" and streams.is_terminal(sys.stdout)
         try:
             module = find(self.format, any_word=bool(self.options.format))
@@ -118,14 +114,10 @@ class Output:
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
-        from gviz.render.marks import is_by_gviz
-
         if self.file == "-":
             streams.write_product(render(graph, self.format, for_terminal(self.options)))
         else:
-            file = self.file or f"{default_stem(graph)}.{self.format}"
-            if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
-                raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+            file = self.file or unnamed_file(default_stem(graph), self.format)
             save(graph, file, self.options)
             if self.file is None:
                 if streams.is_terminal(sys.stdout):
@@ -140,22 +132,25 @@ class Output:
         for other in self.others:
             other.write(graph)
 
+    def drawn_with(self, change: Callable[[RenderOptions], RenderOptions]) -> Output:
+        """Return the same picture with other options."""
+        return replace(
+            self, options=change(self.options), others=tuple(other.drawn_with(change) for other in self.others)
+        )
+
     def titled(self, text: str) -> Output:
         """Return the same picture with a title."""
-        others = tuple(other.titled(text) for other in self.others)
-        return replace(self, options=replace(self.options, title=text), others=others)
+        return self.drawn_with(lambda options: replace(options, title=text))
 
     def with_first_names(self, aliases: Mapping[str, str]) -> Output:
         """Return the same picture with paths to tensors by the names that the graph has for them."""
-        others = tuple(other.with_first_names(aliases) for other in self.others)
         path = tuple(aliases.get(name, name) for name in self.options.path)
-        return replace(self, options=replace(self.options, path=path), others=others)
+        return self.drawn_with(lambda options: replace(options, path=path))
 
     def with_caption(self, text: str) -> Output:
         """Return the same picture with a text below it, besides the user's own."""
         caption = "\n".join(filter(None, [text, self.options.caption]))
-        others = tuple(other.with_caption(text) for other in self.others)
-        return replace(self, options=replace(self.options, caption=caption), others=others)
+        return self.drawn_with(lambda options: replace(options, caption=caption))
 
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
@@ -232,10 +227,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             picture = Output(first, options, opens, tuple(Output(file, options, opens) for file in others))
             return command(picture=picture if files or by_name else None, **given)
 
-        decorated: Command = with_picture
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
+        return with_options(with_picture, options)
 
     return decorate
 
@@ -252,12 +244,7 @@ def lines_of(show: str) -> tuple[str, ...]:
 
 def for_terminal(options: RenderOptions) -> RenderOptions:
     """Return the options for a tree that fits the terminal, if standard output is one."""
-    if not streams.is_terminal(sys.stdout):
-        return options
-    from shutil import get_terminal_size
-
-    colour, ascii_only = streams.in_colour(sys.stdout), not streams.takes_unicode(sys.stdout)
-    return replace(options, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
+    return replace(options, **streams.terminal_look())
 
 
 def title_of(source: Source, graph: Graph) -> str:
@@ -266,6 +253,16 @@ def title_of(source: Source, graph: Graph) -> str:
         return formula_of(source.text)
     name = os.path.basename(source.file or "") if source.kind == "script" and source.file not in (None, STDIN) else ""
     return shorten(": ".join(filter(None, [name, graph.title])), LONGEST_TITLE, mark="…")
+
+
+def unnamed_file(stem: str, suffix: str) -> str:
+    """Return the file of a product that nobody has named; FileError if it would replace one that gviz did not make."""
+    from gviz.render.marks import is_by_gviz
+
+    file = f"{stem}.{suffix}"
+    if os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
+        raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+    return file
 
 
 def formula_of(formula: str) -> str:

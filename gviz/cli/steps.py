@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import Command, OneOf, SourceCommand, takes_source
-from gviz.cli.output import default_stem, title_of
+from gviz.cli.options import Command, OneOf, SourceCommand, refuse_source, takes_source, with_options
+from gviz.cli.output import default_stem, title_of, unnamed_file
 from gviz.cli.reading import read_source
-from gviz.errors import FileError, SourceError
+from gviz.errors import SourceError
 from gviz.files import for_file
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
@@ -54,8 +54,7 @@ class Series(NamedTuple):
         from gviz.render import series
 
         for file in self.files:
-            if file and source.file and os.path.exists(file) and os.path.samefile(file, source.file):
-                raise FileError(f"-o {file} is SOURCE: the steps would replace it", hint="give the file another name")
+            refuse_source(file, source, "steps")
             if file == "-":
                 suffix = series.check(self.options.format or "pdf")
                 if suffix not in series.WHOLE or (suffix != "html" and streams.is_terminal(sys.stdout)):
@@ -100,7 +99,6 @@ class Series(NamedTuple):
     def write(self, graph: Graph) -> None:
         """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
         from gviz.render import series
-        from gviz.render.marks import is_by_gviz
 
         wanted = self.chosen(graph)
         with warnings.catch_warnings():
@@ -109,11 +107,7 @@ class Series(NamedTuple):
                     suffix = series.check(self.options.format or "pdf")
                     streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
                     continue
-                file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
-                if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
-                    raise FileError(
-                        f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}"
-                    )
+                file = name or unnamed_file(f"{default_stem(graph)}-steps", self.options.format or "pdf")
                 with for_file(file):
                     written = series.save(graph, file, self.options, wanted, self.seconds)
                 if (not name or written != [file]) and "-" not in self.files:
@@ -166,10 +160,7 @@ def makes_series(command: Command) -> Command:
         options = RenderOptions(view="dataflow", format=suffix.lower(), **look)
         return command(series=Series(files or ("",), options, only or "", first, last, seconds), **given)
 
-    decorated: Command = with_series
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+    return with_options(with_series, options)
 
 
 @click.command(cls=SourceCommand)

@@ -119,18 +119,20 @@ def is_small(shape: Sizes) -> bool:
     return 0 < math.prod(size if isinstance(size, int) else 0 for size in shape) <= MOST_VALUES
 
 
-def short_value(value: Numbers | None, precision: int = 4) -> str:
-    """Return the values of a small tensor, or the norm of a large one.
+def short_value(value: Numbers | None, precision: int = 4, most: int = 1000) -> str:
+    """Return the values of a small tensor; the norm of a large one, and of one whose values take too many characters.
 
-    >>> short_value(Numbers.of([1.0, 2.5])), short_value(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]))
-    ('[1, 2.5]', '|5|')
+    >>> pair = Numbers.of([1.0, 2.5])
+    >>> short_value(pair), short_value(pair, most=5), short_value(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]))
+    ('[1, 2.5]', '|2.6926|', '|5|')
     """
-    return value_text(value, precision) if is_small(size_of(value)) else norm_text(value, precision)
+    text = small_text(value, precision)
+    return text if 0 < len(text) <= most else f"|{decimal(norm(value), precision)}|"
 
 
-def norm_text(value: Numbers | None, precision: int = 4) -> str:
-    """Return the norm between its bars."""
-    return f"|{decimal(norm(value), precision)}|"
+def small_text(value: Numbers | None, precision: int | None = 4) -> str:
+    """Return the values of a small tensor; nothing for a large one."""
+    return value_text(value, precision) if value is not None and is_small(size_of(value)) else ""
 
 
 def norm(value: Numbers | None) -> float:
@@ -160,12 +162,8 @@ def matrix(line: Line) -> Iterator[Line]:
 
 def local_text(edge: Edge, precision: int = 4) -> str:
     """Return a local derivative as its symbol and its number: ``b = 2``."""
-    number = (
-        value_text(edge.flow.local, precision)
-        if edge.flow.local is not None and is_small(size_of(edge.flow.local))
-        else ""
-    )
-    return " = ".join(dict.fromkeys(part for part in (edge.flow.symbol, number) if part))
+    texts = edge.flow.symbol, small_text(edge.flow.local, precision)
+    return " = ".join(dict.fromkeys(filter(None, texts)))
 
 
 # ------------------------------------------------------------------ boxes
@@ -363,9 +361,8 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         return [outputs_line(node)]
     show = options.show
     shape = node.shape
-    has_value = "value" in show and node.value is not None and is_small(shape or ())
-    text = value_text(node.value, options.precision) if has_value else ""
-    has_value = has_value and len(text) <= options.max_chars
+    text = small_text(node.value, options.precision) if "value" in show else ""
+    has_value = 0 < len(text) <= options.max_chars
     name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
     sizes = [short(shape_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
     dtype = (Span(f" {node.dtype}", "muted"),) if "dtype" in show and node.dtype else ()
@@ -374,8 +371,8 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         head.append(Span(f" = {expression}"))
     if sizes:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
-    if not is_finite(node.value) and not has_value and "value" in show:
-        head.append(Span(f" has {node.value.not_finite if node.value is not None else ''}", "error"))
+    if "value" in show and not has_value and node.value is not None and not is_finite(node.value):
+        head.append(Span(f" has {node.value.not_finite}", "error"))
     found: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if is_finite(node.value) else "error"
@@ -391,14 +388,13 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     if node.grad.value is None:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
+    text = small_text(node.grad.value, options.precision)
     if not is_finite(node.grad.value):
-        text = value_text(node.grad.value, options.precision)
-        text = f"= {text}" if is_small(size_of(node.grad.value)) else f"has {node.grad.value.not_finite}"
+        text = f"= {text}" if text else f"has {node.grad.value.not_finite}"
         return [(Span(f"grad {text} ⚠", "error", is_bold=True),)]
-    text = value_text(node.grad.value, options.precision)
-    if is_small(size_of(node.grad.value)) and len(text) <= options.max_chars:
-        return [(Span(f"grad = {text}{remark}", "gradient"),)]
-    return [(Span(f"|grad| = {decimal(norm(node.grad.value), options.precision)}{remark}", "gradient"),)]
+    text = f"grad = {text}" if 0 < len(text) <= options.max_chars else ""
+    text = text or f"|grad| = {decimal(norm(node.grad.value), options.precision)}"
+    return [(Span(f"{text}{remark}", "gradient"),)]
 
 
 def before_line(node: Node, options: RenderOptions) -> list[Line]:

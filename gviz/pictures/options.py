@@ -125,18 +125,19 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
-        show: object = self.show
-        object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
-        object.__setattr__(self, "rankdir", (self.rankdir or dict(self.graph).get("rankdir", "")).upper())
-        path: object = self.path
-        object.__setattr__(self, "path", (path,) if isinstance(path, str) else tuple(self.path))
-        is_formula = bool(self.path or self.by != "operation" or self.symbols != "both")
-        object.__setattr__(self, "view", self.view or ("dataflow" if is_formula else "torchviz"))
-        object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
-        object.__setattr__(self, "needs_lines", "line" in self.show or self.ghosts)
-        object.__setattr__(self, "needs_costs", self.color_by in ("memory", "time"))
-        object.__setattr__(
-            self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm"
+        show, path = ((names,) if isinstance(names, str) else tuple(names) for names in (self.show, self.path))
+        is_formula = bool(path or self.by != "operation" or self.symbols != "both")
+        view = self.view or ("dataflow" if is_formula else "torchviz")
+        rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
+        vars(self).update(
+            show=show,
+            path=path,
+            view=view,
+            rankdir=rankdir,
+            direction=rankdir or VIEWS.get(view, "TB"),
+            needs_lines="line" in show or self.ghosts,
+            needs_costs=self.color_by in ("memory", "time"),
+            needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
         )
         for option, words, known in (
             ("show", self.show, SHOWABLE),

@@ -30,7 +30,6 @@ from gviz.pictures.labels import (
     later_lines,
     name_along,
     norm,
-    norm_text,
     shape_text,
     short,
     short_value,
@@ -389,7 +388,8 @@ class StepBuilder:
     # ---------------------------------------------------------------- boxes
     def blocks(self, node: Node, step: Step) -> Iterator[list[Line]]:
         """Yield what a node says at a step: its values, the gradient of each output that one comes to, what came later."""
-        values, is_known = value_lines(node._replace(expression=""), self.options), node.id in step.computed
+        options, is_known = self.options, node.id in step.computed
+        values = value_lines(node._replace(expression=""), options)
         yield values if is_known else [(Span(" "),)] * len(values)
         places = [place for place in self.sums if place[0] == node.id]
         for place in places:
@@ -397,7 +397,14 @@ class StepBuilder:
         if node.id in self.starts and step.has_started and node.grad.arrived is not None and not places:
             name = node.name or "·"
             quotient = "∂" if self.options.max_chars == SHORT else quotient_of(name, name)
-            yield [(Span(f"{quotient} = {self.boxed(node.grad.arrived)}", "gradient"),)]
+            yield [
+                (
+                    Span(
+                        f"{quotient} = {short_value(node.grad.arrived, options.precision, options.max_chars)}",
+                        "gradient",
+                    ),
+                )
+            ]
         elif node.kind == "leaf" and is_known and not places:
             is_there = self.graph.stop or step.phase == "done"  # from before, or in a way that is not known
             yield gradient_line(node if is_there else before(node), self.options)
@@ -407,7 +414,7 @@ class StepBuilder:
 
     def gradient(self, node: Node, step: Step, place: Place) -> Iterator[Line]:
         """Yield what a node says at a step of the gradient of an output."""
-        count, total = self.counts[place], self.sums[place]
+        options, count, total = self.options, self.counts[place], self.sums[place]
         arrived = self.arrived(place, step.handed) if step.has_started else []
         if not arrived:
             yield from gradient_line(before(node), self.options) if node.id in step.computed else []
@@ -424,17 +431,12 @@ class StepBuilder:
             grad = total.total if is_here else node.grad.value
             yield from gradient_line(node._replace(grad=Gradient(grad)), self.options)
         elif is_here:
-            yield (Span(f"{head} = {self.boxed(total.total)}", "gradient"),)
+            yield (Span(f"{head} = {short_value(total.total, options.precision, options.max_chars)}", "gradient"),)
         else:
             text = f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {count}"
             yield from [(Span(line, "gradient"),) for line in text.split("\n")]
         if parts and is_here and has_several:
             yield from [(Span(line, "gradient"),) for line in f"= {parts}".split("\n")]
-
-    def boxed(self, value: Numbers | None) -> str:
-        """Return a gradient as it stands in a box: its norm, if its values are many or long."""
-        text = short_value(value, self.options.precision)
-        return text if len(text) <= self.options.max_chars else norm_text(value, self.options.precision)
 
 
 def before(node: Node) -> Node:

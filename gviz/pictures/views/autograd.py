@@ -6,24 +6,21 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, sum_of
 from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
 from gviz.pictures.labels import (
     LONGEST_NAME,
-    is_small,
     later_lines,
-    norm_text,
     place_lines,
     shape_text,
     short,
     short_value,
-    value_text,
+    small_text,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import WAYS, themed
+from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.saved import saved_text
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
@@ -48,8 +45,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
         (Span("┈▷ grad_fn"),),
     ]
-    label = {"label": html.legend({}, notes, theme, options, stop=graph.stop)} if options.has_foot(graph.stop) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+    return themed(shown, options, SPACE, list(statements(shown, options, theme)), Legend({}, notes))
 
 
 def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
@@ -110,10 +106,10 @@ def rows_of(graph: Graph) -> dict[int, list[Node]]:
 def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
     """Return the look of a tensor: what it holds under the names that PyTorch has for it."""
     is_leaf = node.kind != "operation"
-    text = value_text(node.value, options.precision) if node.value is not None and is_small(node.shape or ()) else ""
+    text = small_text(node.value, options.precision)
     data = text if 0 < len(text) <= LONGEST else shape_text(node.shape) if node.shape else "?"
     has_grad = node.grad.value is not None
-    grad = small_text(node.grad.value, options) if has_grad else "None"
+    grad = short_value(node.grad.value, options.precision, LONGEST) if has_grad else "None"
     fields = {
         "data": Span(data, "" if is_finite(node.value) else "error", is_bold=True),
         "grad": Span(grad, "muted" if not has_grad else "gradient" if is_finite(node.grad.value) else "error"),
@@ -123,12 +119,6 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
     look = with_alarm(box_attributes("output" if is_root else node.kind, theme), [tuple(fields.values())], theme)
     name = short(node.name or operator_of(node.label), LONGEST_NAME)
     return {"label": html.fields(name, fields, later_lines(node, options), theme, look), **html.BARE}
-
-
-def small_text(value: Numbers | None, options: RenderOptions) -> str:
-    """Return the numbers of a tensor, or its norm if they are many."""
-    text = short_value(value, options.precision)
-    return text if len(text) <= LONGEST else norm_text(value, options.precision)
 
 
 def circle(node: Node, theme: Theme) -> Shape:
@@ -150,7 +140,7 @@ def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shap
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
     total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
-    text = "…" if total is None else small_text(total, options)
+    text = "…" if total is None else short_value(total, options.precision, LONGEST)
     lines: list[Line] = [
         (Span("AccumulateGrad"),),
         (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),),
@@ -176,5 +166,9 @@ def lines_of(
     look = {"dir": "back", "color": theme.gradient, "fontcolor": theme.gradient, "penwidth": "1.6", "fontsize": "12"}
     for edge in inputs:
         if made[edge.source][edge.output].kind in ("leaf", "operation"):
-            label = {} if edge.flow.handed is None else {"label": f" {small_text(edge.flow.handed, options)} "}
+            label = (
+                {}
+                if edge.flow.handed is None
+                else {"label": f" {short_value(edge.flow.handed, options.precision, LONGEST)} "}
+            )
             yield Arrow(BACK.format(edge.source), back, {**look, **label})

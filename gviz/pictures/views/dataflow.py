@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import scalar_of, size_of
+from gviz.passes.elements import scalar_of
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
@@ -18,22 +18,20 @@ from gviz.pictures.labels import (
     REPEATED,
     decimal,
     gradient_line,
-    is_small,
     later_lines,
     matrix,
     name_along,
     name_line,
     norm,
-    norm_text,
     place_lines,
     short,
     short_value,
+    small_text,
     uses_line,
     value_lines,
-    value_text,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import WAYS, themed
+from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import handed_on, sum_at
@@ -50,6 +48,8 @@ CIRCLE, LONGEST_SIGN = "0.5", 3
 
 SIGN, WORD = 22, 13
 """Points: of a sign in a circle, and of a function's name."""
+
+KINDS = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
@@ -73,8 +73,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     trails = trails_of(shown, options.path)
     drawn = list(statements(shown, options, theme, trails))
     if trails is None:
-        label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.stop) else {}
-        return themed(shown, options, {**SPACE, **label}, drawn)
+        return themed(shown, options, SPACE, drawn, legend(shown, drawn, options))
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.stop
     label = (
@@ -181,14 +180,8 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     if nodes[edge.source].kind in ("constant", "frozen"):
         return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
-    number = (
-        value_text(edge.flow.local, options.precision)
-        if edge.flow.local is not None and is_small(size_of(edge.flow.local))
-        else ""
-    )
-    symbol = (
-        short(edge.flow.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.flow.symbol) else ""
-    )
+    number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
+    symbol = short(own, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in own) else ""
     if is_vjp(edge):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
         has_size = has_number and edge.flow.handed is not None and "grad" in options.show
@@ -238,8 +231,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.grad.arrived is not None:
         quotient = quotient_of(root, node.name or "·") if root else "grad"
-        text = short_value(node.grad.arrived, options.precision)
-        text = text if len(text) <= options.max_chars else norm_text(node.grad.arrived, options.precision)
+        text = short_value(node.grad.arrived, options.precision, options.max_chars)
         yield (Span(f"{quotient} = {text}", "gradient"),)
     total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
     texts = total.texts(options.precision) if total.is_whole else []
@@ -262,16 +254,12 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
+def legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
-    kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
-    nodes = graph.by_id
-    found = {node.kind for node in graph.nodes}
-    told = {kind: text for kind, text in kinds.items() if kind in found}
-    derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, nodes, options)}
+    derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, graph.by_id, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, stop=graph.stop)
+    return Legend(KINDS, [*notes, *html.unknown(drawn)], {node.kind for node in graph.nodes})

@@ -11,7 +11,7 @@ from gviz.passes.expressions import operator_of
 from gviz.pictures import Arrow, Picture, Shape, Statement, html
 from gviz.pictures.labels import REPEATED, later_lines, matrix, name_line, place_lines, short_value, uses_line
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import themed
+from gviz.pictures.page import Legend, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
@@ -27,8 +27,7 @@ WIDEST = 40
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.stop) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+    return themed(shown, options, SPACE, list(statements(shown, options, theme)), Legend())
 
 
 def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
@@ -92,8 +91,3 @@ def circle(node: Node, theme: Theme) -> dict[str, str]:
         return {**look, "style": "rounded,filled"}
     size = {"width": "0.4", "height": "0.4", "fontsize": "17" if len(sign) == 1 else "11"}
     return {**look, **size, "shape": "circle", "fixedsize": "true"}
-
-
-def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
-    """Return the text below the picture: micrograd has none, so there is only the reason of a program that stopped."""
-    return html.legend({}, [], theme, options, stop=graph.stop)

@@ -20,14 +20,13 @@ from gviz.pictures.labels import (
     in_brackets,
     later_lines,
     name_line,
-    norm_text,
     place_lines,
     short_value,
     uses_line,
     value_lines,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import WAYS, themed
+from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.saved import saved_text
 from gviz.pictures.spans import Line, Span
@@ -60,8 +59,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     formula, theme = dataflow(graph), THEMES[options.theme]
     shown = prepare(formula)
     drawn = list(statements(shown, formula, options, theme))
-    label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.stop) else {}
-    return themed(shown, options, {**SPACE, **label}, drawn)
+    return themed(shown, options, SPACE, drawn, legend(shown, drawn, options))
 
 
 def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
@@ -144,19 +142,18 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
-    return f"{arrow} {handed if len(handed) <= LONGEST // 2 else norm_text(edge.flow.handed, options.precision)}"
+    return f"{arrow} {short_value(edge.flow.handed, options.precision, LONGEST // 2)}"
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
+def legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
-    nodes = graph.by_id
-    has_saved = any(f">{SAVED}" in one.look.get("label", "") for one in drawn)
-    kinds = {node.kind for node in graph.nodes} | ({"saved"} if has_saved else set())
+    nodes, way = graph.by_id, WAYS[options.direction]
+    kinds = {node.kind for node in graph.nodes}
+    kinds |= {"saved"} if any(f">{SAVED}" in one.look.get("label", "") for one in drawn) else set()
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
     products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
-    notes: list[Line] = [(Span(f"{WAYS[options.direction].data} data"),)]
+    notes: list[Line] = [(Span(f"{way.data} data"),)]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
-        notes.append((Span(f"{WAYS[options.direction].back} gradient{factor}", "gradient"),))
-    told = {kind: text for kind, text in KINDS.items() if kind in kinds}
-    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, stop=graph.stop)
+        notes.append((Span(f"{way.back} gradient{factor}", "gradient"),))
+    return Legend(KINDS, [*notes, *html.unknown(drawn)], kinds)

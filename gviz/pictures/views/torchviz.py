@@ -10,7 +10,7 @@ from gviz.pictures import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, S
 from gviz.pictures.labels import boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import USUAL, WAYS, direction, themed
+from gviz.pictures.page import USUAL, WAYS, Legend, direction, themed
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
@@ -59,22 +59,20 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
-    own = size if is_large or not options.has_foot(graph.stop) else {"label": _legend(shown, listed, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
-    return themed(graph, options, {**own, **space}, listed)
+    below = None if is_large else legend(shown, listed, options)
+    return themed(graph, options, {**size, "label": "", **space}, listed, below)
 
 
-def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> html.Html:
+def legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
-    made = {edge.target for edge in graph.edges}
-    kinds |= {"leaf" for root in graph.roots if root not in made and graph.kind != "static"}
-    is_static = graph.kind == "static"
+    results, is_static = {edge.target for edge in graph.edges}, graph.kind == "static"
+    kinds |= {"leaf" for root in graph.roots if root not in results and not is_static}
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
-    told = {kind: text for kind, text in texts.items() if kind in kinds}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return html.legend(told, [*html.unknown(drawn), (Span(about),)], THEMES[options.theme], options, stop=graph.stop)
+    return Legend(texts, [*html.unknown(drawn), (Span(about),)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
