@@ -88,7 +88,7 @@ def steps(path: Path) -> list[tuple[str, str, str, str]]:
     """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        (quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
+        (quotient(*pair), symbol if edge.flow.symbol else "", _local_text(edge), numbers(gradient, LONGEST_CELL))
         for pair, symbol, edge, gradient in zip(pairwise(path.names), path.symbols, path.edges, passed, strict=True)
     ]
 
@@ -98,7 +98,7 @@ def quotient(of: str, wrt: str) -> str:
     return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
 
 
-def local_text(edge: Edge) -> str:
+def _local_text(edge: Edge) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
     kind = kind_of(edge)
     if kind == "factor":

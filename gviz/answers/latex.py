@@ -137,23 +137,23 @@ def part(node: ast.expr) -> tuple[str, int]:
     text, level = code(ast.unparse(node)), ATOM
     match node:
         case ast.Constant(value=int() | float() as value):
-            text = number(value)
+            text = _number(value)
         case ast.Name():
             text = name_of(node.id)
         case ast.UnaryOp(op=ast.USub()):
-            text, level = f"-{within(node.operand, SIGN)}", PRODUCT
+            text, level = f"-{_within(node.operand, SIGN)}", PRODUCT
         case ast.BinOp():
             text, level = binary(node)
         case ast.Attribute(attr="T"):
-            text, level = f"{within(node.value, ATOM)}^{{\\top}}", POWER
+            text, level = f"{_within(node.value, ATOM)}^{{\\top}}", POWER
         case ast.Compare(ops=[sign], comparators=[right]) if type(sign) in COMPARED:
-            text = f"[{within(node.left, SUM)} {COMPARED[type(sign)]} {within(right, SUM)}]"
+            text = f"[{_within(node.left, SUM)} {COMPARED[type(sign)]} {_within(right, SUM)}]"
         case ast.Call(func=ast.Name(id=name), keywords=[]):
-            text, level = call(name, [part(one)[0] for one in node.args])
+            text, level = _call(name, [part(one)[0] for one in node.args])
     return text, level
 
 
-def call(name: str, arguments: list[str]) -> tuple[str, int]:
+def _call(name: str, arguments: list[str]) -> tuple[str, int]:
     """Return a call of a function."""
     if len(arguments) == 1 and name in ("sqrt", "abs", "absolute"):
         return (f"\\sqrt{{{arguments[0]}}}" if name == "sqrt" else f"\\left|{arguments[0]}\\right|"), ATOM
@@ -167,27 +167,27 @@ def binary(node: ast.BinOp) -> tuple[str, int]:
         case ast.Div():
             return f"\\frac{{{part(node.left)[0]}}}{{{part(node.right)[0]}}}", PRODUCT
         case ast.Pow():
-            return f"{within(node.left, ATOM)}^{{{part(node.right)[0]}}}", POWER
+            return f"{_within(node.left, ATOM)}^{{{part(node.right)[0]}}}", POWER
         case ast.Mult():
-            return f"{within(node.left, PRODUCT)} \\cdot {within(node.right, SIGN)}", PRODUCT
+            return f"{_within(node.left, PRODUCT)} \\cdot {_within(node.right, SIGN)}", PRODUCT
         case ast.MatMult():
-            return f"{within(node.left, PRODUCT)}\\, {within(node.right, SIGN)}", PRODUCT
+            return f"{_within(node.left, PRODUCT)}\\, {_within(node.right, SIGN)}", PRODUCT
         case ast.Add() | ast.Sub():
             sign = "+" if isinstance(node.op, ast.Add) else "-"
-            return f"{within(node.left, SUM)} {sign} {within(node.right, PRODUCT)}", SUM
+            return f"{_within(node.left, SUM)} {sign} {_within(node.right, PRODUCT)}", SUM
     return code(ast.unparse(node)), ATOM
 
 
-def within(node: ast.expr, level: int) -> str:
+def _within(node: ast.expr, level: int) -> str:
     """Return a part as it stands inside of one that binds so strongly."""
     text, own = part(node)
     return text if own >= level else f"\\left({text}\\right)"
 
 
-def number(value: Element | None) -> str:
+def _number(value: Element | None) -> str:
     r"""Return a number.
 
-    >>> number(2.0), number(float("nan")), number(float("-inf")), number(1.5e-7)
+    >>> _number(2.0), _number(float("nan")), _number(float("-inf")), _number(1.5e-7)
     ('2', '\\mathrm{nan}', '-\\infty', '1.5 \\cdot 10^{-7}')
     """
     if isinstance(value, float) and not isfinite(value):
@@ -202,11 +202,11 @@ def tensor(value: Numbers | None) -> str:
     """Return the numbers of a small tensor as a number, a row or a matrix; of a larger one its size and norm."""
     sizes = size_of(value := single(value))
     if not sizes:
-        return number(scalar_of(value))
+        return _number(scalar_of(value))
     if value is None or not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
         return f"\\text{{{prose(numbers(value))}}}"
     rows = value.nested() if len(sizes) == 2 else (value.nested(),)
-    lines = " \\\\ ".join(" & ".join(map(number, row)) for row in rows)
+    lines = " \\\\ ".join(" & ".join(map(_number, row)) for row in rows)
     return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}"
 
 
@@ -258,14 +258,14 @@ class LatexWriter(Writer):
             formula, value = math(node.expression) if node.expression else "", value_of(node)
             sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
             lines.append(f"{name_of(node.name or node.label)} &= {sides}")
-        yield aligned(lines)
+        yield _aligned(lines)
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
         yield f"\\subsection*{{${name}$: {prose(text)}}}"
 
     def products(self, chain: Chain) -> Iterator[str]:
         sides = (" = ".join(dict.fromkeys(filter(None, self.sides(chain, path)))) for path in chain.paths)
-        yield aligned([f"{way(path)}:\\quad & {text}" for path, text in zip(chain.paths, sides, strict=True)])
+        yield _aligned([f"{way(path)}:\\quad & {text}" for path, text in zip(chain.paths, sides, strict=True)])
 
     def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"
@@ -278,7 +278,7 @@ class LatexWriter(Writer):
             local = "" if is_plain else f" = {tensor(edge.flow.local)}"
             behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
             lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind}")
-        yield aligned(lines)
+        yield _aligned(lines)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.found if chain.sum is None else chain.sum)
@@ -297,7 +297,7 @@ def value_of(node: Node) -> str:
     return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
 
 
-def aligned(lines: Sequence[str]) -> str:
+def _aligned(lines: Sequence[str]) -> str:
     """Return lines of equations."""
     joined = " \\\\\n".join(f"  {line}" for line in lines if line)
     return f"\\begin{{align*}}\n{joined}\n\\end{{align*}}"

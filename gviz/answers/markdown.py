@@ -20,7 +20,7 @@ def render(explanation: Explanation, _page: Page) -> str:
     return "\n\n".join(MarkdownWriter().blocks(explanation.content)) + "\n"
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Return a text that Markdown shows as it is."""
     return visible(text).replace("\n", " ").translate(SPECIAL)
 
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table; columns without any text are left out."""
     used = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    lines = [[head[at] for at in used], ["---"] * len(used), *([plain(row[at]) for at in used] for row in rows)]
+    lines = [[head[at] for at in used], ["---"] * len(used), *([_plain(row[at]) for at in used] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -36,10 +36,10 @@ class MarkdownWriter(Writer):
     """Writes each block as a text of its own."""
 
     def title(self, text: str) -> Iterator[str]:
-        yield f"## {plain(text)}"
+        yield f"## {_plain(text)}"
 
     def paragraph(self, text: str) -> Iterator[str]:
-        yield plain(text)
+        yield _plain(text)
 
     remark = paragraph
 
@@ -48,7 +48,7 @@ class MarkdownWriter(Writer):
 
     def ways(self, ways: Sequence[tuple[str, str]]) -> Iterator[str]:
         for when, code in ways:
-            yield f"- {plain(when)}"
+            yield f"- {_plain(when)}"
             if code:
                 yield f"  ```python\n{''.join(f'  {line}{chr(10)}' for line in code.splitlines())}  ```"
 
@@ -57,18 +57,18 @@ class MarkdownWriter(Writer):
         yield table(("tensor", "computed as", "value"), [*rows, *map(forward, derivation.computed)])
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
-        yield f"### {plain(name)}: {text}"
+        yield f"### {_plain(name)}: {text}"
 
     def products(self, chain: Chain) -> Iterator[str]:
         rows = [(" → ".join(path.names), *self.sides(chain, path)) for path in chain.paths]
         yield table(("path", "chain rule", "local derivatives", "numbers", "product"), rows)
 
     def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
-        yield plain(" → ".join(path.names))
+        yield _plain(" → ".join(path.names))
         yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(path))
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.found if chain.sum is None else chain.sum)
         middle = self.sum_of(chain) if chain.is_complete else "the sum of all"
         sides = " = ".join(filter(None, [name, middle, value, grad_name(chain)]))
-        yield " — ".join(filter(None, [f"**{plain(sides)}**" if value else "", plain(remark(chain))]))
+        yield " — ".join(filter(None, [f"**{_plain(sides)}**" if value else "", _plain(remark(chain))]))

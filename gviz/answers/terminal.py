@@ -86,13 +86,13 @@ class TerminalWriter(Writer):
         rows = [forward(node) for node in derivation.computed[:MOST_LISTED]]
         width = max((display_width(name) for name, _, _ in rows), default=0)
         for name, text, value in rows:
-            yield from self.equation(f"  {name:<{width}} = ", beside(text, value, " = ").split(" = "))
+            yield from self.equation(f"  {name:<{width}} = ", _beside(text, value, " = ").split(" = "))
         if len(derivation.computed) > MOST_LISTED:
             yield self.line(f"  … and {len(derivation.computed) - MOST_LISTED:,} more", DIM)
 
     def given(self, nodes: Sequence[Node]) -> Iterator[str]:
         """Yield the values that the computation begins with, in lines as long as they fit."""
-        texts = [beside(node.name or "", forward(node)[2], " = ") for node in nodes[:MOST_GIVEN]]
+        texts = [_beside(node.name or "", forward(node)[2], " = ") for node in nodes[:MOST_GIVEN]]
         if len(nodes) > MOST_GIVEN:
             texts.append(f"… and {len(nodes) - MOST_GIVEN} more")
         line = ""
@@ -162,7 +162,7 @@ class TerminalWriter(Writer):
         yield from self.wrapped(remark(chain), "  ", "  ", DIM)
 
 
-def beside(text: str, value: str, sign: str) -> str:
+def _beside(text: str, value: str, sign: str) -> str:
     """Return a text with its value; a size, in round brackets, stands beside it without a sign."""
     return (" " if value.startswith("(") else sign).join(filter(None, [text, value]))
 

@@ -31,7 +31,7 @@ def takes_words(command: Command) -> Command:
         text = whole if not looks_like_a_file(first) and subject_of(whole) == "error" else first
         if subject_of(text) == "source" or not text:
             return command(words=words, after=after, **given)
-        output, explained = Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
+        output, explained = _Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
         unused = [*(spoken[1:] if text == first else ()), *(f"--wrt {name}" for name in given["wrt"])]
         if unused:
             streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
@@ -41,7 +41,7 @@ def takes_words(command: Command) -> Command:
     return choose
 
 
-class Output(NamedTuple):
+class _Output(NamedTuple):
     """Where an explanation goes.
 
     Args:
@@ -53,7 +53,7 @@ class Output(NamedTuple):
     file: str | None
 
     @classmethod
-    def of(cls, form: str | None, file: str | None, *, as_json: bool) -> Output:
+    def of(cls, form: str | None, file: str | None, *, as_json: bool) -> _Output:
         """Return the output that was asked for; UsageError, or RenderError, if it cannot be."""
         from gviz.answers import suffix_for
 
@@ -108,7 +108,7 @@ def explain(
     from gviz.answers import explain as explained
     from gviz.cli.reading import ready
 
-    output = Output.of(form, file, as_json=as_json)
+    output = _Output.of(form, file, as_json=as_json)
     refuse_source(output.file, source, "explanation")
     options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):

@@ -216,7 +216,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         @wraps(command)
         def with_picture(*, show: str, files: tuple[str, ...], suffix: str | None, opens: bool, **given: Any) -> int:
             look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
-            options = RenderOptions(lines_of(show), format=suffix or "", **look)
+            options = RenderOptions(_lines_of(show), format=suffix or "", **look)
             if suffix is not None and (len(files) > 1 or not (files or by_name)):
                 raise click.UsageError(
                     "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
@@ -232,7 +232,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     return decorate
 
 
-def lines_of(show: str) -> tuple[str, ...]:
+def _lines_of(show: str) -> tuple[str, ...]:
     """Return the words of ``--show`` in the order of the lines in a box; ``none`` is empty, ``all`` is everything."""
     words = {word.strip().lower() for word in show.split(",") if word.strip()}
     for word in sorted(words - {*SHOWABLE, "none", "all"}):

@@ -86,7 +86,7 @@ def inks(theme: Theme) -> dict[str, str]:
     return named | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
 
 
-def rows(lines: Iterable[Line], theme: Theme) -> str:
+def _rows(lines: Iterable[Line], theme: Theme) -> str:
     """Return a row of a table for each line: a line break alone would set them solid."""
     return "".join(f"<TR><TD>{''.join(span_text(span, theme) for span in line)}</TD></TR>" for line in lines)
 
@@ -109,7 +109,7 @@ def plain(box: Box) -> str:
 def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
     """Return the label of a box."""
     return Html(
-        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>'
+        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{_rows(lines, theme)}</TABLE>>'
     )
 
 
@@ -153,14 +153,14 @@ def fields(title: str, pairs: Mapping[str, Span], below: Iterable[Line], theme: 
         f'<TD ALIGN="LEFT" PORT="{name}">{span_text(value, theme)}</TD></TR>'
         for name, value in pairs.items()
     )
-    foot = rows(below, theme).replace("<TD>", '<TD ALIGN="LEFT" COLSPAN="2">')
+    foot = _rows(below, theme).replace("<TD>", '<TD ALIGN="LEFT" COLSPAN="2">')
     head = f'<TR><TD COLSPAN="2"><FONT POINT-SIZE="14"><B>{escaped(title)}</B></FONT></TD></TR><HR/>'
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="2">{head}{"".join(cells)}{foot}</TABLE>>')
 
 
 def inner(lines: Iterable[Line], theme: Theme) -> str:
     """Return a table of lines, to stand in a cell."""
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{rows(lines, theme)}</TABLE>'
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{_rows(lines, theme)}</TABLE>'
 
 
 def table_attributes(look: Mapping[str, str]) -> str:
@@ -178,7 +178,7 @@ def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Htm
     blank = "".join('<TR><TD HEIGHT="15"> </TD></TR>' for _ in below)
     text = "".join(span_text(span, theme) for span in middle)
     sign = f'<TR><TD HEIGHT="36" VALIGN="MIDDLE"><FONT POINT-SIZE="{size}">{text}</FONT></TD></TR>'
-    lines = rows(((Span(" "), *line, Span(" ")) for line in below), theme).replace("<TD>", '<TD HEIGHT="15">')
+    lines = _rows(((Span(" "), *line, Span(" ")) for line in below), theme).replace("<TD>", '<TD HEIGHT="15">')
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{blank}{sign}{lines}</TABLE>>')
 
 
@@ -197,7 +197,7 @@ def framed(lines: Iterable[Line], theme: Theme) -> Html:
     """Return the label of a root: with an inner frame, so that arrows end at the outer one."""
     pen = theme.boxes["output"].pen
     inner = f'<TABLE BORDER="1" COLOR="{pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
-    return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
+    return Html(f"<{inner}{_rows(lines, theme)}</TABLE>>")
 
 
 def legend(

@@ -46,10 +46,10 @@ _NOT_SHOWN = "[saved tensor"
 
 
 # ------------------------------------------------------------------ numbers
-def number(value: Element) -> str:
+def _number(value: Element) -> str:
     """Return a number with the seven significant digits that a float32 has.
 
-    >>> number(6.0), number(2.302585092994046), number(True), number(math.nan)
+    >>> _number(6.0), _number(2.302585092994046), _number(True), _number(math.nan)
     ('6', '2.302585', 'True', 'nan')
     """
     return f"{value:.7g}" if isinstance(value, float) else str(value)
@@ -83,7 +83,7 @@ def value_text(value: Numbers | None, precision: int | None = None) -> str:
     if value.elements is None:
         return "" if value.about is None else f"norm {decimal(value.norm, precision or 4)}"
     return nested_text(
-        value.nested(number(item) if precision is None else decimal(item, precision) for item in value.elements)
+        value.nested(_number(item) if precision is None else decimal(item, precision) for item in value.elements)
     )
 
 
@@ -196,19 +196,19 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             )
             box = known.get(key)
             if box is None:
-                box = known[key] = box_of(node, options, has_box=own in with_boxes, table=table)
+                box = known[key] = _box_of(node, options, has_box=own in with_boxes, table=table)
         else:
             is_leaf = (
                 kind == "output" and own not in made and bool(options.show)
             )  # TorchViz's own root is one all the same
             shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
-            box = box_of(shown, options, table=table, **facts)
+            box = _box_of(shown, options, table=table, **facts)
         drawn.append(box)
     return drawn
 
 
-def box_of(
+def _box_of(
     node: Node, options: RenderOptions, *, has_box: bool, table: bool, is_root: bool = False, is_born: bool = False
 ) -> Box:
     """Return what one box says; ``is_born`` if nan or inf begin there."""

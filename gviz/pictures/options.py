@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from gviz.errors import RenderError
@@ -125,7 +125,7 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
-        show, path = ((names,) if isinstance(names, str) else tuple(names) for names in (self.show, self.path))
+        show, path = _names(self.show), _names(self.path)
         is_formula = bool(path or self.by != "operation" or self.symbols != "both")
         view = self.view or ("dataflow" if is_formula else "torchviz")
         rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
@@ -176,3 +176,8 @@ class RenderOptions:
     def has_foot(self, stop: Stop | None) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""
         return self.legend or stop is not None or (bool(self.caption) and self.fit == "none")
+
+
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names of which there may be only one."""
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -100,7 +100,7 @@ def series(
             "legend": progress(steps, number, theme, scene.note),
         }
         places, texts = scene.turned(number - 1, layout), {} if bare else texts
-        side = beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
+        side = _beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
         placed = slide.on_page(
             scene.at(number - 1),
             places,
@@ -162,7 +162,7 @@ def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
     return (min(longest, LONGEST_CODE) + MARGIN_OF_CODE) * page.code * LETTER if options.every == "line" else 0.0
 
 
-def beside(code: str, line: int, rows: int, theme: Theme) -> str:
+def _beside(code: str, line: int, rows: int, theme: Theme) -> str:
     """Return the program as a table, with the line that runs in the colour of what is lit; of a long one the part around it."""
     texts = code.rstrip().split("\n")
     most = max(rows, 1)

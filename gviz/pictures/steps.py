@@ -132,8 +132,8 @@ class StepBuilder:
             edge = graph.edges[number]
             self.inputs[edge.target].append(number)
             if edge.flow.handed is not None:
-                self.uses.setdefault(place_of(edge), []).append(number)
-        ways = Counter(place_of(edge) for edge in graph.edges)
+                self.uses.setdefault(_place_of(edge), []).append(number)
+        ways = Counter(_place_of(edge) for edge in graph.edges)
         self.sums: dict[Place, Sum] = {}
         self.counts: dict[Place, int] = {}
         for place, numbers in sorted(self.uses.items()):
@@ -207,7 +207,7 @@ class StepBuilder:
         results = [Span(",  ".join(f"{short(name, 20)} = {value}" for name, value in values if value))]
         labels = ", ".join(self.nodes[node].label for node in nodes if self.nodes[node].label)
         remark = [Span(f"recorded for backward: {labels}" if labels else "leaves: nothing is recorded", "muted")]
-        return tuple(cut(row) for row in (head, results, remark) if text_of(tuple(row)))
+        return tuple(_cut(row) for row in (head, results, remark) if text_of(tuple(row)))
 
     def order(self) -> list[str]:
         """Return the operations in the order of computing: as the tensors were first assigned, operands from left to right."""
@@ -239,7 +239,7 @@ class StepBuilder:
         name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
         remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
         lines = [*head, *expression, *numbers, *result], [*head, *expression, *result], [*head, *result]
-        return fitting(*lines), remark
+        return _fitting(*lines), remark
 
     def results(self, node: Node) -> list[tuple[str, Numbers | None]]:
         """Return the names and the values of what an operation, or a leaf, has."""
@@ -285,7 +285,7 @@ class StepBuilder:
         for root, value in self.starts.items():
             one, name = self.text(value), short(self.nodes[root].name or "·", 20)
             text = quotient_of(name, name) + (f" = {one}" if one else "")
-            lines.append(cut([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
+            lines.append(_cut([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
 
     def backward(self, node: str, handed: Sequence[int], before: Sequence[int]) -> tuple[Line, ...]:
@@ -304,7 +304,7 @@ class StepBuilder:
         long, brief = (Span(f"   {text}" if text else "", "muted") for text in self.sum_so_far(edge, so_far))
         words, numbers = self.rule(edge)
         lines = [[*head, *words, *each, result, remark] for remark in (long, brief) for each in (numbers, [])]
-        return fitting(*lines, [*head, result, brief], [*head, brief._replace(text=brief.text.strip())])
+        return _fitting(*lines, [*head, result, brief], [*head, brief._replace(text=brief.text.strip())])
 
     def rule(self, edge: Edge) -> tuple[list[Span], list[Span]]:
         """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
@@ -328,7 +328,7 @@ class StepBuilder:
 
     def sum_so_far(self, edge: Edge, so_far: Sequence[int]) -> tuple[str, str]:
         """Return what is said where several gradients meet: how many are here, or their sum, with its parts and without."""
-        place = place_of(edge)
+        place = _place_of(edge)
         count, arrived = self.counts[place], self.arrived(place, so_far)
         if count < 2:
             return "", ""
@@ -363,7 +363,7 @@ class StepBuilder:
         """Return what is said at the end."""
         if self.graph.stop:
             lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
-            head = cut([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)])
+            head = _cut([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)])
             return head, *((Span(line, "error"),) for line in lines)
         leaves = [node for node in self.graph.nodes if node.kind == "leaf"]
         is_whole = all((node.id, 0) in self.sums for node in leaves if node.grad.value is not None)
@@ -383,7 +383,7 @@ class StepBuilder:
         most = LONGEST_CAPTION - 20
         count = max(1, sum(length <= most for length in accumulate(len(text) + 3 for text in texts)))
         rest = f",  and {len(texts) - count} more" if count < len(texts) else ""
-        return cut([Span("done  ", "gradient"), Span(",  ".join(texts[:count]) + rest)]), (Span(remark, "muted"),)
+        return _cut([Span("done  ", "gradient"), Span(",  ".join(texts[:count]) + rest)]), (Span(remark, "muted"),)
 
     # ---------------------------------------------------------------- boxes
     def blocks(self, node: Node, step: Step) -> Iterator[list[Line]]:
@@ -473,7 +473,7 @@ def line_number(place: SourcePlace | None) -> int:
     return 0 if place is None or place.file or place.cell else place.line
 
 
-def place_of(edge: Edge) -> Place:
+def _place_of(edge: Edge) -> Place:
     """Return what goes along an edge."""
     return edge.source, edge.output
 
@@ -512,12 +512,12 @@ def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
 
 
-def fitting(*lines: Sequence[Span]) -> Line:
+def _fitting(*lines: Sequence[Span]) -> Line:
     """Return the first of some lines that fits below a picture; the end of the last is left out if none does."""
-    return cut(next((line for line in lines if len(text_of(tuple(line))) <= LONGEST_CAPTION), lines[-1]))
+    return _cut(next((line for line in lines if len(text_of(tuple(line))) <= LONGEST_CAPTION), lines[-1]))
 
 
-def cut(line: Sequence[Span]) -> Line:
+def _cut(line: Sequence[Span]) -> Line:
     """Return a line that fits below a picture."""
     if len(text_of(tuple(line))) <= LONGEST_CAPTION:
         return tuple(span for span in line if span.text)

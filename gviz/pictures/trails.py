@@ -107,12 +107,12 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
 def heading(trails: Trails) -> str:
     """Return what stands above a picture of one tensor's paths."""
     if len(trails.chains) > 1:
-        return f"{', '.join(quotient(chain) for chain in trails.chains)} by the chain rule"
+        return f"{', '.join(_quotient(chain) for chain in trails.chains)} by the chain rule"
     chain = trails.chains[0]
     if chain.count == 1:
-        return f"{quotient(chain)} by the chain rule: one path, multiply along"
+        return f"{_quotient(chain)} by the chain rule: one path, multiply along"
     count = NUMBERS[chain.count] if chain.count < len(NUMBERS) else f"{chain.count:,}"
-    return f"{quotient(chain)} by the chain rule: {count} paths, multiply along, add"
+    return f"{_quotient(chain)} by the chain rule: {count} paths, multiply along, add"
 
 
 def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
@@ -125,7 +125,7 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
             yield (
                 Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
             )
-        yield tuple(sum_line(chain, own, options))
+        yield tuple(_sum_line(chain, own, options))
 
 
 def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> Line:
@@ -150,9 +150,9 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
     return (Span(head + "".join(f"{part} = " for part in parts), ink), Span(product, ink, is_bold=True))
 
 
-def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
+def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
-    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else quotient(chain)
+    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else _quotient(chain)
     if chain.grad is None:
         kept, why = chain.node.grad.value, "there is no gradient to compare with"
         if kept is not None:
@@ -165,7 +165,7 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
         )
         return
     is_derivative = agree(chain.start, ONE)
-    yield Span(quotient(chain) if is_derivative else grad, is_bold=True)
+    yield Span(_quotient(chain) if is_derivative else grad, is_bold=True)
     yield Span(" = ")
     if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
         parts = summands(own, options.precision)
@@ -196,7 +196,7 @@ def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
     return tuple(spans)
 
 
-def quotient(chain: Chain) -> str:
+def _quotient(chain: Chain) -> str:
     """Return the derivative as it is written: ``∂y/∂w``."""
     return quotient_of(" + ".join(chain.of), chain.wrt)
 

@@ -76,7 +76,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
         direction: from where to where it runs, one of :data:`gviz.pictures.options.RANKDIRS`.
     """
     turn = TURNS[direction]
-    boxes = {name: box_of(shape, turn) for name, shape in layout.shapes.items()}
+    boxes = {name: _box_of(shape, turn) for name, shape in layout.shapes.items()}
     curves = [curve_of(arrow.get("pos", ""), turn) for arrow in layout.arrows]
     labels = [curve_of(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
     texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
@@ -104,7 +104,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     shapes = {name: {**shape, "pos": moved(boxes[name][0], part_of[name])} for name, shape in layout.shapes.items()}
     arrows = []
     for arrow, line, label in zip(layout.arrows, lines, labels, strict=True):
-        pos = {"pos": place_of(line, moved)} if line.pieces else {}
+        pos = {"pos": _place_of(line, moved)} if line.pieces else {}
         lp = {"lp": moved(label[0], part_at(label, places))} if label else {}
         arrows.append({**arrow, **pos, **lp})
     ends = [*places, max(along + width / 2 for (along, _), (width, _) in boxes.values())]
@@ -116,7 +116,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     return layout._replace(shapes=shapes, arrows=arrows, bounds=(x0, y0, x1, y1), marks=marks)
 
 
-def box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
+def _box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
     """Return the middle and the size of a box, turned."""
     x, y = (float(number) for number in shape["pos"].split(","))
     width, height = float(shape["width"]) * 72, float(shape["height"]) * 72
@@ -234,7 +234,7 @@ def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:
     return sorted(joints, key=lambda joint: (joint[0][0], joint[0][1][1]))
 
 
-def place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
+def _place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
     """Return the place of a line as Graphviz reads it: its pieces with a ``;`` between.
 
     The piece with an arrowhead at its start comes last: all that come after it would get one as well.

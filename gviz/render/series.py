@@ -225,7 +225,7 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
     for slide in slides:
         drawn = drawing(slide, "svg", options).decode()
         box = cropped(drawn) or box
-        numbers = [parts.setdefault(part, len(parts)) for part in parts_of(drawn)]
+        numbers = [parts.setdefault(part, len(parts)) for part in _parts_of(drawn)]
         caption = [spans(line) for line in slide.step.caption]
         frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
     theme = THEMES[options.theme]
@@ -252,7 +252,7 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], page).encode("utf-8", "backslashreplace")
 
 
-def parts_of(drawn: str) -> Iterator[str]:
+def _parts_of(drawn: str) -> Iterator[str]:
     """Yield the parts of a drawing, each a piece of SVG on its own: the boxes and the lines, moved to where they are seen."""
     start, end = drawn.index('<g id="graph0"'), drawn.rindex("</g>")
     head, *rest = _PARTS.split(drawn[start:end])

@@ -45,10 +45,10 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
         (Span("┈▷ grad_fn"),),
     ]
-    return themed(shown, options, SPACE, list(statements(shown, options, theme)), Legend({}, notes))
+    return themed(shown, options, SPACE, list(_statements(shown, options, theme)), Legend({}, notes))
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the tensors, the rows of operations with their grad_fns, and the lines."""
     nodes, inputs, uses = graph.by_id, graph.inputs, graph.uses
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
@@ -59,29 +59,29 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         elif node.kind != "leaf":
             for one in made[node.id].values():
                 is_root = node.id in graph.roots and one.name == node.name
-                yield Shape(one.id, record(one, options, theme, is_root=is_root))
+                yield Shape(one.id, _record(one, options, theme, is_root=is_root))
     rows = rows_of(graph)
     first = {
         edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]
     }
     for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
         own = [leaf for leaf in leaves if first.get(leaf.id, 0) == depth]
-        tensors = [Shape(leaf.id, record(leaf, options, theme, is_root=False)) for leaf in own]
-        yield from row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
+        tensors = [Shape(leaf.id, _record(leaf, options, theme, is_root=False)) for leaf in own]
+        yield from _row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
     for depth, operations in rows.items():
-        signs = [circle(node, theme) for node in operations]
-        backs = [grad_fn(node, saved_text(node, inputs[node.id], nodes), options, theme) for node in operations]
-        yield from row(f"row {depth}", signs, backs)
+        signs = [_circle(node, theme) for node in operations]
+        backs = [_grad_fn(node, saved_text(node, inputs[node.id], nodes), options, theme) for node in operations]
+        yield from _row(f"row {depth}", signs, backs)
     for node in graph.nodes:
         if node.kind == "operation":
-            yield from lines_of(node, inputs[node.id], made, options, theme)
+            yield from _lines_of(node, inputs[node.id], made, options, theme)
     if sum(node.kind == "operation" for node in graph.nodes) == 1:
         for leaf in leaves:
             look = {"constraint": "false", "color": theme.gradient, "penwidth": "1.6"}
             yield Arrow(BACK.format(leaf.id), leaf.id, look, "", "grad")
 
 
-def row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Statement]:
+def _row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Statement]:
     """Yield boxes that stand side by side, those of forward on the left."""
     yield Frame(name, {"rank": "same"})
     yield from forward
@@ -103,7 +103,7 @@ def rows_of(graph: Graph) -> dict[int, list[Node]]:
     return rows
 
 
-def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
+def _record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
     """Return the look of a tensor: what it holds under the names that PyTorch has for it."""
     is_leaf = node.kind != "operation"
     text = small_text(node.value, options.precision)
@@ -121,7 +121,7 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
     return {"label": html.fields(name, fields, later_lines(node, options), theme, look), **html.BARE}
 
 
-def circle(node: Node, theme: Theme) -> Shape:
+def _circle(node: Node, theme: Theme) -> Shape:
     """Return an operation of forward."""
     sign = operator_of(node.label)
     look = {"label": sign, "fillcolor": theme.page, "penwidth": "1.2", "fontsize": "20" if len(sign) == 1 else "12"}
@@ -129,7 +129,7 @@ def circle(node: Node, theme: Theme) -> Shape:
     return Shape(SIGN.format(node.id), {**look, **(round_ if len(sign) <= 3 else {"style": "rounded,filled"})})
 
 
-def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shape:
+def _grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shape:
     """Return an operation of backward, with what it has saved."""
     lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {kept}", "muted"),)] if kept else [])]
     lines += place_lines(node, options)
@@ -149,7 +149,7 @@ def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Them
     return Shape(BACK.format(leaf.id), {**look, "label": html.box(lines, theme)})
 
 
-def lines_of(
+def _lines_of(
     node: Node, inputs: list[Edge], made: dict[str, dict[int, Node]], options: RenderOptions, theme: Theme
 ) -> Iterator[Statement]:
     """Yield the lines of an operation: its data, its grad_fn, and the gradients that it hands on."""

@@ -71,9 +71,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if options.by == "statement":
         shown = by_statement(shown)
     trails = trails_of(shown, options.path)
-    drawn = list(statements(shown, options, theme, trails))
+    drawn = list(_statements(shown, options, theme, trails))
     if trails is None:
-        return themed(shown, options, SPACE, drawn, legend(shown, drawn, options))
+        return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.stop
     label = (
@@ -85,7 +85,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None) -> Iterator[Statement]:
+def _statements(
+    graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None
+) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     shown = with_repeats(graph, options)
     nodes = shown.by_id
@@ -109,9 +111,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
         own = theme if node.id in on_path else faded(theme)
         if trails is not None and node.id in trails.nodes:
             lines = with_parts(lines, trails.parts(node.id) if "grad" in options.show else None, node)
-        look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
+        look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
-    yield from lines_of(shown.edges, nodes, options, theme, trails)
+    yield from _lines_of(shown.edges, nodes, options, theme, trails)
 
 
 def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
@@ -132,7 +134,7 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
-def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
+def _box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
     """Return the look of a node."""
     if node.kind == "operation":
         return circle(
@@ -145,7 +147,7 @@ def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_uprigh
     return {**box_attributes("repeat" if is_repeated else node.kind, theme), "label": html.box(rows, theme)}
 
 
-def lines_of(
+def _lines_of(
     edges: Iterable[Edge], nodes: dict[str, Node], options: RenderOptions, theme: Theme, trails: Trails | None
 ) -> Iterator[Statement]:
     """Yield the lines, each with its local derivative on a plate in the middle."""
@@ -254,7 +256,7 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
     derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, graph.by_id, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}

@@ -27,10 +27,10 @@ WIDEST = 40
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    return themed(shown, options, SPACE, list(statements(shown, options, theme)), Legend())
+    return themed(shown, options, SPACE, list(_statements(shown, options, theme)), Legend())
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     graph = with_repeats(graph, options)
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
@@ -50,13 +50,13 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
             label = html.stacked(parts, theme, own) if is_tall else html.record(records[one.id], theme, own)
             yield Shape(one.id, {"label": label, **html.BARE})
         if node.id in operations:
-            yield Shape(sign_of(node.id), circle(node, theme))
-            yield from (Arrow(sign_of(node.id), one.id, {}) for one in made[node.id].values())
+            yield Shape(_sign_of(node.id), _circle(node, theme))
+            yield from (Arrow(_sign_of(node.id), one.id, {}) for one in made[node.id].values())
     for edge in graph.edges:
-        yield Arrow(made[edge.source][edge.output].id, sign_of(edge.target), {})
+        yield Arrow(made[edge.source][edge.output].id, _sign_of(edge.target), {})
 
 
-def sign_of(operation: str) -> str:
+def _sign_of(operation: str) -> str:
     """Return the name of the circle of an operation, whose record has the operation's own."""
     return f"{operation}_sign"
 
@@ -83,7 +83,7 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     return [*found, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 
-def circle(node: Node, theme: Theme) -> dict[str, str]:
+def _circle(node: Node, theme: Theme) -> dict[str, str]:
     """Return the look of an operation."""
     sign = operator_of(node.label)
     look = {"label": sign, "fillcolor": theme.page, "color": theme.line}

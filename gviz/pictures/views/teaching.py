@@ -58,11 +58,11 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     formula, theme = dataflow(graph), THEMES[options.theme]
     shown = prepare(formula)
-    drawn = list(statements(shown, formula, options, theme))
-    return themed(shown, options, SPACE, drawn, legend(shown, drawn, options))
+    drawn = list(_statements(shown, formula, options, theme))
+    return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
 
 
-def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines of a graph; ``formula`` has the constants too, which operations may have saved."""
     graph = with_repeats(whole, options)
     nodes = graph.by_id
@@ -76,7 +76,7 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
         if node.kind == "leaf":
             head = [*value_lines(node, options), *later_lines(node, options), *uses_line(node)]
             foot: list[Line] = [(Span("AccumulateGrad", "muted"),)]
-            foot += [sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
+            foot += [_sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options), *place_lines(node, options)], "")]
@@ -86,7 +86,7 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
     way = WAYS[options.direction]
     for number, edge in enumerate(graph.edges):
-        text = product(edge, nodes[edge.target], options)
+        text = _product(edge, nodes[edge.target], options)
         if not text:
             yield Arrow(edge.source, edge.target, {})
             continue
@@ -116,7 +116,7 @@ def saved_lines(kept: str) -> list[Line]:
     return [(Span(row.replace("\xa0", " ")),) for row in rows]
 
 
-def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
+def _sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     """Return the line of a leaf's gradient: the sum of what arrives, and of what was there before."""
     if leaf.grad.value is None:
         return (Span(f"{leaf.name}.grad = None", "muted"),)
@@ -130,7 +130,7 @@ def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     return (Span(f"{leaf.name}.grad = {parts if len(parts) <= LONGEST else ''}{whole}", ink),)
 
 
-def product(edge: Edge, user: Node, options: RenderOptions) -> str:
+def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
     if edge.flow.handed is None or "grad" not in options.show:
         return ""
@@ -145,13 +145,13 @@ def product(edge: Edge, user: Node, options: RenderOptions) -> str:
     return f"{arrow} {short_value(edge.flow.handed, options.precision, LONGEST // 2)}"
 
 
-def legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
     nodes, way = graph.by_id, WAYS[options.direction]
     kinds = {node.kind for node in graph.nodes}
     kinds |= {"saved"} if any(f">{SAVED}" in one.look.get("label", "") for one in drawn) else set()
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
-    products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
+    products = [_product(edge, nodes[edge.target], options) for edge in graph.edges]
     notes: list[Line] = [(Span(f"{way.data} data"),)]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""

@@ -52,7 +52,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
     def statements() -> Iterator[Statement]:
         yield from _clusters(shown, looks, options) if graph.kind == "static" else _shapes(shown.nodes, looks)
-        yield from lines(shown.edges, shown, arrows, options)
+        yield from _lines(shown.edges, shown, arrows, options)
 
     listed = LazyStatements(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
@@ -60,11 +60,11 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
-    below = None if is_large else legend(shown, listed, options)
+    below = None if is_large else _legend(shown, listed, options)
     return themed(graph, options, {**size, "label": "", **space}, listed, below)
 
 
-def legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> Legend:
+def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
     results, is_static = {edge.target for edge in graph.edges}, graph.kind == "static"
@@ -140,7 +140,7 @@ def _entered(graph: Graph) -> set[str]:
     return found
 
 
-def lines(
+def _lines(
     edges: Iterable[Edge], graph: Graph, looks: Mapping[str, Mapping[str, str]], options: RenderOptions
 ) -> Iterator[Arrow]:
     """Yield the arrows of a graph, or some of them, with the looks of their kinds."""
