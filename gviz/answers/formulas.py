@@ -1,4 +1,4 @@
-"""What all formats say in the same words: numbers, steps of a path, the remark on its sum, the parts of an explained name."""
+"""What all formats say in the same words: numbers, steps of a path, remarks, the parts of an explained name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
 from gviz.explain.local import GRAD
@@ -40,7 +40,7 @@ MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
 
 
 def numbers(value: Numbers | None, most: int = 1000) -> str:
-    """Return the numbers of a small tensor, of one element without brackets; the size and the norm of another; "" for none.
+    """Return the numbers of a small tensor; the size and the norm of another; "" for none.
 
     >>> numbers(Numbers.of([[1.0, 2.5]])), numbers(Numbers.of([2.0])), numbers(Numbers.of([1.0] * 100))
     ('[[1, 2.5]]', '2', '(100) all 1')
@@ -124,7 +124,7 @@ def counted(chain: Chain) -> str:
 
 
 def target(chain: Chain) -> tuple[str, str]:
-    """Return what the sum is: (the root, the tensor) for a derivative, ("", words) if backward began with another than 1."""
+    """Return what the sum is: (the root, the tensor); ("", words) if backward began with another than 1."""
     if begins_with_one(chain):
         return " + ".join(chain.of), chain.wrt
     return "", f"the gradient of {chain.wrt}"
@@ -224,4 +224,5 @@ def section_of(content: object) -> tuple[Section, ...]:
     if isinstance(content, Trouble):
         older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []
         return (Section(content.texts[0], (content.meaning, *older), (), content.ways),)
-    return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in content)  # type: ignore[attr-defined]
+    names: Any = content
+    return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in names)

@@ -1,4 +1,4 @@
-r"""An explanation as a LaTeX document, to be compiled as it is, or taken apart: it needs amsmath, amssymb and geometry."""
+r"""An explanation as a LaTeX document, to be compiled or taken apart: it needs amsmath, amssymb and geometry."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ ACCENTS = {
 """Marks of letters: the command in a text, and that in a formula."""
 
 GREEK = (
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho",
-    "sigma", "tau", "phi", "chi", "psi", "omega",
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi",
+    "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
 )  # fmt: skip
 LETTERS = dict(zip("αβγδεζηθκλμνξπρστφχψω", GREEK, strict=True))
 

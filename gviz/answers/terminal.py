@@ -108,7 +108,7 @@ class TerminalWriter(Writer):
         yield from self.title(f"{name}: {text}")
 
     def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
-        """Return the parts of a line, without those in its middle that are going to be cut: each takes four columns or more."""
+        """Return the parts of a line, without those in its middle that are going to be cut: each takes four columns."""
         most = self.width // 8 + 1
         return parts if len(parts) <= 2 * most else (*parts[:most], *parts[-most:])
 

@@ -1,4 +1,4 @@
-"""What an explanation consists of, block by block: titles, paragraphs, values, paths, sums; a format writes each of them."""
+"""What an explanation consists of, block by block: titles, values, paths, sums; a format writes each."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Writer(ABC):
             yield from self.remark(UNNAMED)
 
     def sides(self, chain: Chain, path: Path) -> list[str]:
-        """Return a path of numbers as an equation: its derivatives, their symbols, their numbers, the product; "" for none."""
+        """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
         start = [] if begins_with_one(chain) else [self.number(chain.start)]
         quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
         symbols = map(self.symbol, self.ends(path.edges), self.ends(path.symbols))

@@ -80,16 +80,26 @@ class _Output(NamedTuple):
 @takes_source(*READING)
 @click.option("--wrt", **NAMES, help="The tensor whose gradient is derived; repeatable. [default: each leaf]")
 @click.option(
-    "--max-paths", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N",
+    "--max-paths",
+    type=click.IntRange(1, 10_000),
+    default=8,
+    show_default=True,
+    metavar="N",
     help="The paths to each tensor that are listed; all are counted and added.",
-)  # fmt: skip
+)
 @click.option("--format", "form", type=OneOf(FORMS), help="The format. [default: the file's suffix, or text]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
 @click.option("-o", "--output", "file", metavar="FILE", help="The file to write: .txt, .tex, .md or .json.")
 def explain(
-    *, source: Source, options: SourceOptions, wrt: tuple[str, ...], max_paths: int, form: str | None, as_json: bool,
+    *,
+    source: Source,
+    options: SourceOptions,
+    wrt: tuple[str, ...],
+    max_paths: int,
+    form: str | None,
+    as_json: bool,
     file: str | None,
-) -> int:  # fmt: skip
+) -> int:
     """Explain gradients, an operation or an error.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard

@@ -43,9 +43,28 @@ LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
 LOOK = (
-    "view", "path", "by", "symbols", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz",
-    "font_size", "repeat_leaves", "ghosts", "color_by", "transparent", "scale", "graph", "node", "edge",
-)  # fmt: skip
+    "view",
+    "path",
+    "by",
+    "symbols",
+    "theme",
+    "fit",
+    "title",
+    "caption",
+    "precision",
+    "legend",
+    "rankdir",
+    "graphviz",
+    "font_size",
+    "repeat_leaves",
+    "ghosts",
+    "color_by",
+    "transparent",
+    "scale",
+    "graph",
+    "node",
+    "edge",
+)
 """Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
 
@@ -90,7 +109,7 @@ class Output:
         return suffix
 
     def check(self, source: Source | None, *, is_alone: bool = True) -> None:
-        """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs.
+        """Refuse, before a script runs, a file that is the source, and a format that is unknown or not to be shown.
 
         Of several files some may well have no use for what the others need.
         """
@@ -173,44 +192,136 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
-        *((click.option("--view", type=OneOf(VIEWS), help="What is drawn. [default: torchviz, or dataflow for the next three]"),
-           click.option("--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."),
-           click.option("--by", type=OneOf(STEPS), default="operation", show_default=True, help="What has a node of its own."),
-           click.option("--symbols", type=OneOf(SYMBOLS), default="both", show_default=True, help="What stands on its lines."),
-           click.option("--ghosts", is_flag=True, help="Draw constants, and inputs without gradients, in torchviz's view too."),
-           ) if has_views else ()),
-        click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
-                     help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
-        click.option("-o", "--output", "files", metavar="FILE", multiple=True,
-                     help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}"),
+        *(
+            (
+                click.option(
+                    "--view",
+                    type=OneOf(VIEWS),
+                    help="What is drawn. [default: torchviz, or dataflow for the next three]",
+                ),
+                click.option(
+                    "--path",
+                    **NAMES,
+                    help="Draw each path of the chain rule to NAME, and what they come to; repeatable.",
+                ),
+                click.option(
+                    "--by",
+                    type=OneOf(STEPS),
+                    default="operation",
+                    show_default=True,
+                    help="What has a node of its own.",
+                ),
+                click.option(
+                    "--symbols",
+                    type=OneOf(SYMBOLS),
+                    default="both",
+                    show_default=True,
+                    help="What stands on its lines.",
+                ),
+                click.option(
+                    "--ghosts",
+                    is_flag=True,
+                    help="Draw constants, and inputs without gradients, in torchviz's view too.",
+                ),
+            )
+            if has_views
+            else ()
+        ),
+        click.option(
+            "--show",
+            default="value,grad",
+            show_default=True,
+            metavar="WORD,...",
+            help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all.",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            "files",
+            metavar="FILE",
+            multiple=True,
+            help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}",
+        ),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option("--theme", type=OneOf(THEMES), default="torchviz", show_default=True,
-                     help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
-        click.option("--fit", type=OneOf(FITS), default="none", show_default=True,
-                     help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
+        click.option(
+            "--theme",
+            type=OneOf(THEMES),
+            default="torchviz",
+            show_default=True,
+            help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+        ),
+        click.option(
+            "--fit",
+            type=OneOf(FITS),
+            default="none",
+            show_default=True,
+            help="The page: as large as the picture is, a 16:9 slide, or A4 across.",
+        ),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
-        click.option("--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient or value."),
-        click.option("--repeat-leaves", type=OneOf(REPEATS), default="auto", show_default=True,
-                     help="Draw a leaf that is used often again beside its later uses: far ones, none, or all."),
-        click.option("--font-size", type=click.IntRange(4, 72), default=12, show_default=True, metavar="POINTS",
-                     help="The size of the text in the boxes."),
-        click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
-                     help="How many times as large an image (png, jpg, gif ...) is in pixels."),
+        click.option(
+            "--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient or value."
+        ),
+        click.option(
+            "--repeat-leaves",
+            type=OneOf(REPEATS),
+            default="auto",
+            show_default=True,
+            help="Draw a leaf that is used often again beside its later uses: far ones, none, or all.",
+        ),
+        click.option(
+            "--font-size",
+            type=click.IntRange(4, 72),
+            default=12,
+            show_default=True,
+            metavar="POINTS",
+            help="The size of the text in the boxes.",
+        ),
+        click.option(
+            "--scale",
+            type=click.FloatRange(0.1, 10),
+            default=1.0,
+            show_default=True,
+            metavar="X",
+            help="How many times as large an image (png, jpg, gif ...) is in pixels.",
+        ),
         click.option("--transparent", is_flag=True, help="Leave the page behind the picture empty."),
-        *(click.option(f"-{letter}", part, multiple=True, metavar="NAME=VALUE", callback=pairs,
-                       help=f"An attribute for Graphviz: of {what}.")
-          for letter, part, what in PARTS),
+        *(
+            click.option(
+                f"-{letter}",
+                part,
+                multiple=True,
+                metavar="NAME=VALUE",
+                callback=pairs,
+                help=f"An attribute for Graphviz: of {what}.",
+            )
+            for letter, part, what in PARTS
+        ),
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
-        click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
-                     help="The decimals of a number in a box."),
+        click.option(
+            "--precision",
+            type=click.IntRange(0, 9),
+            default=4,
+            show_default=True,
+            metavar="N",
+            help="The decimals of a number in a box.",
+        ),
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
-        click.option("--rankdir", type=OneOf(RANKDIRS),
-                     metavar="TB|BT|LR|RL", help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
-                     f"[default: {'that of the view' if has_views else 'TB'}]"),
-        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
-                     help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
-    )  # fmt: skip
+        click.option(
+            "--rankdir",
+            type=OneOf(RANKDIRS),
+            metavar="TB|BT|LR|RL",
+            help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
+            f"[default: {'that of the view' if has_views else 'TB'}]",
+        ),
+        click.option(
+            "--graphviz",
+            type=OneOf(ENGINES),
+            default="auto",
+            show_default=True,
+            help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
+        ),
+    )
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -277,7 +388,7 @@ def formula_of(formula: str) -> str:
 
 
 def default_stem(graph: Graph) -> str:
-    """Return a file name from the names of a graph's roots: ``y``, ``d_k`` for ``d['k']``, ``graph`` if nothing is left.
+    """Return a file name from the names of the roots: ``y``, ``d_k`` for ``d['k']``, ``graph`` for none.
 
     A static graph, which ends in many operations, has the name of its title.
 

@@ -118,28 +118,72 @@ class Series(NamedTuple):
 def makes_series(command: Command) -> Command:
     """Give a command the options of a series: it is called with ``series``."""
     options: Sequence[Callable[[Command], Command]] = (
-        click.option("-o", "--output", "files", metavar="FILE", multiple=True,
-                     help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
-                     "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]"),
-        click.option("--format", "suffix", default="", metavar="SUFFIX",
-                     help="The format, if it is not the suffix of the file."),
-        click.option("--every", type=OneOf(EVERY), default="operation", show_default=True,
-                     help="What a step forward is; with line the code stands beside the graph."),
+        click.option(
+            "-o",
+            "--output",
+            "files",
+            metavar="FILE",
+            multiple=True,
+            help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
+            "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]",
+        ),
+        click.option(
+            "--format", "suffix", default="", metavar="SUFFIX", help="The format, if it is not the suffix of the file."
+        ),
+        click.option(
+            "--every",
+            type=OneOf(EVERY),
+            default="operation",
+            show_default=True,
+            help="What a step forward is; with line the code stands beside the graph.",
+        ),
         click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
-        click.option("--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."),
+        click.option(
+            "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."
+        ),
         click.option("--to", "last", type=click.IntRange(1), metavar="N", help="The last step, by its number."),
-        click.option("--seconds", type=click.FloatRange(0.1, 60), default=2.0, show_default=True, metavar="S",
-                     help="How long each step is shown, where it plays (html, gif, webp)."),
-        click.option("--theme", type=OneOf(THEMES), default="light", show_default=True,
-                     help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
-        click.option("--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"),
-        click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
-                     help="The decimals of a number."),
-        click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
-                     help="How many times as large an image is in pixels: 1 is 1920 by 1080."),
-        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
-                     help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
-    )  # fmt: skip
+        click.option(
+            "--seconds",
+            type=click.FloatRange(0.1, 60),
+            default=2.0,
+            show_default=True,
+            metavar="S",
+            help="How long each step is shown, where it plays (html, gif, webp).",
+        ),
+        click.option(
+            "--theme",
+            type=OneOf(THEMES),
+            default="light",
+            show_default=True,
+            help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+        ),
+        click.option(
+            "--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"
+        ),
+        click.option(
+            "--precision",
+            type=click.IntRange(0, 9),
+            default=4,
+            show_default=True,
+            metavar="N",
+            help="The decimals of a number.",
+        ),
+        click.option(
+            "--scale",
+            type=click.FloatRange(0.1, 10),
+            default=1.0,
+            show_default=True,
+            metavar="X",
+            help="How many times as large an image is in pixels: 1 is 1920 by 1080.",
+        ),
+        click.option(
+            "--graphviz",
+            type=OneOf(ENGINES),
+            default="auto",
+            show_default=True,
+            help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
+        ),
+    )
 
     @wraps(command)
     def with_series(

@@ -51,7 +51,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
 
 
 def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:
-    """Return the texts of each column, by its key; without one for lines, places or notes if there is nothing to tell in it.
+    """Return the texts of each column, by its key; without lines, places or notes if there are none.
 
     Args:
         rows: the tensors.

@@ -1,4 +1,4 @@
-"""Pictures: which boxes and lines a graph is drawn with, what they say and how they look, before any format writes them.
+"""Pictures: the boxes and lines of a graph, what they say and how they look, before any format writes them.
 
 A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a layout may add positions, a format
 writes it.
@@ -27,7 +27,7 @@ class Shape(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A line from one box to another; ``tail`` and ``head`` are the sides that it leaves and enters: ``e``, ``n`` ..."""
+    """A line between two boxes; ``tail`` and ``head`` are the sides that it leaves and enters: ``e``, ``n`` ..."""
 
     start: str
     end: str
@@ -122,7 +122,7 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
 
 
 def enlarged(picture: Picture, factor: float) -> Picture:
-    """Return a picture with all sizes of texts, of what is made for a text and of the room between, so many times as large."""
+    """Return a picture with texts, boxes and the room between so many times as large."""
     from re import sub  # few pictures need it
 
     def label(text: str) -> str:
@@ -144,7 +144,7 @@ def enlarged(picture: Picture, factor: float) -> Picture:
 
 
 def with_derivatives(graph: Graph) -> Graph:
-    """Return the graph with a name for each result, and the symbols of local derivatives; a graph that has them stays."""
+    """Return the graph with names of results and symbols of local derivatives; one that has them stays."""
     from gviz.flow import MOST  # few pictures need it
 
     operations = sum(node.kind == "operation" for node in graph.nodes)

@@ -65,7 +65,7 @@ def escaped(text: str) -> str:
 
 
 def span_text(span: Span, theme: Theme) -> str:
-    """Return a span in its ink; of a very long one the middle is left out, since Graphviz reads 16,384 bytes at a time."""
+    """Return a span in its ink, without the middle of a very long one: Graphviz reads 16,384 bytes at a time."""
     text = escaped(span.text if len(span.text) <= LONGEST_LINE else shorten(span.text, LONGEST_LINE, middle=True))
     if span.is_bold:
         text = f"<B>{text}</B>"
@@ -140,7 +140,7 @@ def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html
 
 
 def stacked(parts: Sequence[tuple[Iterable[Line], str]], theme: Theme, look: Mapping[str, str]) -> Html:
-    """Return a label of parts above each other, with lines between; each part has its lines and its fill ("" for the box's)."""
+    """Return a label of parts above each other; each has its lines and its fill ("" for the box's)."""
     fills = [f' BGCOLOR="{fill}"' if fill else "" for _, fill in parts]
     cells = [f"<TR><TD{fill}>{inner(lines, theme)}</TD></TR>" for fill, (lines, _) in zip(fills, parts, strict=True)]
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="4">{"<HR/>".join(cells)}</TABLE>>')
@@ -244,7 +244,7 @@ def unknown(statements: Iterable[Statement]) -> list[Line]:
 
 
 def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:
-    """Return a legend with a row of shades below it, each with its outline, and with the number from which on it stands."""
+    """Return a legend with a row of shades below it, each with the number from which on it stands."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
     cells = "".join(
         f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps

@@ -58,8 +58,8 @@ def _number(value: Element) -> str:
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    >>> decimal(6.0), decimal(2.302585092994046), decimal(-0.50004), decimal(-1.5e-5), decimal(1234567.0), decimal(math.nan)
-    ('6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan')
+    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan)]
+    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan']
     """
     if not isinstance(value, float):
         return str(value)
@@ -143,7 +143,8 @@ def norm(value: Numbers | None) -> float:
 def matrix(line: Line) -> Iterator[Line]:
     """Yield a line with a matrix as print shows it: its rows below each other.
 
-    >>> [text_of(row).replace(SPACE_KEPT, "_") for row in matrix((Span("W", is_bold=True), Span(" = [[1, 2], [30, 4]]")))]
+    >>> rows = matrix((Span("W", is_bold=True), Span(" = [[1, 2], [30, 4]]")))
+    >>> [text_of(row).replace(SPACE_KEPT, "_") for row in rows]
     ['W = [[1, 2],_', '_____[30, 4]]']
     """
     *before, last = line
@@ -316,7 +317,8 @@ def place_text(node: Node) -> str:
     """Return where an operation stands in the program: ``line 3``, ``model.py:3``; of an expression the column.
 
     >>> from gviz.graphs import Node, Place, Recorded
-    >>> [place_text(Node("n0", "operation", place=Place(line, "", column))) for line, column in ((3, 0), (1, 5), (2, 5))]
+    >>> places = Place(3), Place(1, "", 5), Place(2, "", 5)
+    >>> [place_text(Node("n0", "operation", place=place)) for place in places]
     ['line 3', 'column 5', 'line 2, column 5']
     >>> place_text(Node("n0", "operation", place=Place(9), recorded=Recorded(is_written=True)))
     'written in place at line 9'
@@ -398,7 +400,7 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
 
 
 def before_line(node: Node, options: RenderOptions) -> list[Line]:
-    """Return the line that says what a leaf's gradient was when backward was called, and what was added, if neither is 0.
+    """Return the line that tells a leaf's gradient before backward from what was added, if neither is 0.
 
     >>> from gviz.graphs import Gradient
     >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(111.0), before=Numbers.of(108.0)))
@@ -410,13 +412,13 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
     added = plus(value, times(before, MINUS_ONE)) if is_known else None
     if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
         return []
-    texts = [in_brackets(value_text(part, options.precision)) for part in (before, added)]
-    text = f"= {texts[0]}{BEFORE} + {texts[1]}"
+    first, second = (value_text(part, options.precision) for part in (before, added))
+    text = f"= {first}{BEFORE} + {in_brackets(second)}"
     return [(Span(text, "gradient"),)] if len(text) <= options.max_chars else []
 
 
 def _name(node: Node) -> str:
-    """Return what a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
+    """Return what a tensor is called: its name below its scope, for a saved one also what it is kept as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
     if node.scope and node.name:

@@ -41,9 +41,22 @@ FITS = ("none", "slide", "a4")
 
 
 LOOKS = (
-    "theme", "fit", "title", "caption", "legend", "font_size", "transparent", "scale", "rankdir", "repeat_leaves", "ghosts",
-    "color_by", "graph", "node", "edge",
-)  # fmt: skip
+    "theme",
+    "fit",
+    "title",
+    "caption",
+    "legend",
+    "font_size",
+    "transparent",
+    "scale",
+    "rankdir",
+    "repeat_leaves",
+    "ghosts",
+    "color_by",
+    "graph",
+    "node",
+    "edge",
+)
 """Options that pictures alone have a use for."""
 
 

@@ -15,7 +15,7 @@ from gviz.text import shorten
 
 
 class Way(NamedTuple):
-    """A direction: the sides that a line leaves and enters, arrows along data and gradients, and the latter in words."""
+    """A direction: the sides that a line leaves and enters, arrows along data and gradients, the latter in words."""
 
     out: str
     into: str

@@ -1,4 +1,4 @@
-"""Places: where Graphviz has put the boxes, the lines and the frames of a picture, as data that can be moved and put on it."""
+"""Places: where Graphviz has put the boxes, lines and frames of a picture, as data that can be moved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gviz.pictures import Arrow, Frame, Picture, Shape, Statement
 
 
 class Layout(NamedTuple):
-    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it.
+    """Where everything is: attributes of boxes by id, lines by number, frames by path; the box around all.
 
     The marks are texts with their places: the ends of lines that go on in another row have the same number.
     """

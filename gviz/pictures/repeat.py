@@ -16,7 +16,7 @@ MOST_USES, FAR = 2, 4
 
 
 def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
-    """Return the graph with a box of its own for each use of a leaf after the second that is far from it; or for each such use.
+    """Return the graph with a box of its own for each further use of a leaf: for far ones, or for all.
 
     The boxes have the leaf's name alone; its own box says how often it is used. The edges stay in their order.
 

@@ -163,7 +163,7 @@ def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
 
 
 def _beside(code: str, line: int, rows: int, theme: Theme) -> str:
-    """Return the program as a table, with the line that runs in the colour of what is lit; of a long one the part around it."""
+    """Return the program as a table with the line that runs lit; of a long one the part around it."""
     texts = code.rstrip().split("\n")
     most = max(rows, 1)
     first = (

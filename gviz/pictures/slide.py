@@ -22,7 +22,7 @@ from gviz.pictures.places import Layout, placed
 
 
 class Page(NamedTuple):
-    """A page: its width and height in points, and the type sizes of its title, its caption, its legend and a program."""
+    """A page: its width and height in points, and the type sizes of title, caption, legend and program."""
 
     width: float
     height: float
@@ -146,8 +146,14 @@ def joint(picture: Picture) -> dict[str, str]:
         "margin": "0",
     }
     muted = picture.graph.get("fontcolor", "black")
-    return {**round_, "fontsize": "9", "penwidth": "0.8", "fillcolor": picture.graph.get("bgcolor", "white"), "color": muted,
-            "fontcolor": muted}  # fmt: skip
+    return {
+        **round_,
+        "fontsize": "9",
+        "penwidth": "0.8",
+        "fillcolor": picture.graph.get("bgcolor", "white"),
+        "color": muted,
+        "fontcolor": muted,
+    }
 
 
 def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Picture], str]) -> float:
@@ -156,7 +162,7 @@ def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Pictur
 
 
 def scale_of(layout: Layout, page: Page, captions: int, foot: float, *, beside: float = 0.0) -> float:
-    """Return how many times a graph is enlarged to fill the room above so many lines of caption, and a legend so high."""
+    """Return how many times a graph is enlarged to fill the room above its caption and legend."""
     x0, y0, x1, y1 = layout.bounds
     room = page.height - sum(_space(page, captions, foot))
     width = page.width - 2 * MARGIN - beside
@@ -188,7 +194,8 @@ def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:
 
 def _table(content: str) -> str:
     """Return a text as the only cell of a table."""
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
+    look = 'BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"'
+    return f'<TABLE {look}><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
 
 
 def _scaled(table: str, divisor: float) -> str:

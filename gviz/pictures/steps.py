@@ -210,7 +210,7 @@ class StepBuilder:
         return tuple(_cut(row) for row in (head, results, remark) if text_of(tuple(row)))
 
     def order(self) -> list[str]:
-        """Return the operations in the order of computing: as the tensors were first assigned, operands from left to right."""
+        """Return the operations in the order of computing: of first assignments, operands from left to right."""
         results = {node.name: node.id for node in self.graph.nodes if node.kind == "operation"}
         named = [results[name] for name in self.rows if name in results]
         todo = list(reversed([*named, *self.graph.roots, *results.values(), *self.nodes]))
@@ -261,7 +261,7 @@ class StepBuilder:
         return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else called(node, names)
 
     def with_numbers(self, node: Node) -> str:
-        """Return an expression with the numbers of its operands in place of their names; "" if one is not known, or rough."""
+        """Return an expression with numbers in place of names; "" if one is not known, or is much rounded."""
         numbers: dict[str, str] = {}
         for edge in [self.graph.edges[number] for number in self.inputs[node.id]]:
             operand, name = self.nodes[edge.source], self.name_of(edge)
@@ -327,7 +327,7 @@ class StepBuilder:
         return [Span(f"from {user.label}: ")], []
 
     def sum_so_far(self, edge: Edge, so_far: Sequence[int]) -> tuple[str, str]:
-        """Return what is said where several gradients meet: how many are here, or their sum, with its parts and without."""
+        """Return what is said where gradients meet: how many are here, or their sum, with and without parts."""
         place = _place_of(edge)
         count, arrived = self.counts[place], self.arrived(place, so_far)
         if count < 2:
@@ -387,7 +387,7 @@ class StepBuilder:
 
     # ---------------------------------------------------------------- boxes
     def blocks(self, node: Node, step: Step) -> Iterator[list[Line]]:
-        """Yield what a node says at a step: its values, the gradient of each output that one comes to, what came later."""
+        """Yield what a node says at a step: its values, the gradients that come to it, and what came later."""
         options, is_known = self.options, node.id in step.computed
         values = value_lines(node._replace(expression=""), options)
         yield values if is_known else [(Span(" "),)] * len(values)
@@ -452,7 +452,7 @@ def root_name(graph: Graph) -> str:
 
 
 def starts_of(graph: Graph) -> dict[str, Numbers | None]:
-    """Return the roots that backward starts at, by their ids, each with the gradient that it starts with, None if not known.
+    """Return the roots that backward starts at, by their ids, with the gradients there; None if not known.
 
     What arrives at a root that another one is made from consists of that gradient and what the other one hands on.
     """

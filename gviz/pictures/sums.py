@@ -29,7 +29,7 @@ class Product(NamedTuple):
 
     @property
     def is_equation(self) -> bool:
-        """Whether the numbers can be written out, and multiply to what is handed on, summed where that was broadcast."""
+        """Whether the numbers are few, and multiply to what is handed on, summed where the input was broadcast."""
         is_short = all(is_small(size_of(value)) for value in self)
         return is_short and is_close(sum_to(times(self.arrived, self.local), self.handed), self.handed)
 
@@ -57,12 +57,12 @@ class Sum(NamedTuple):
     is_whole: bool = False
 
     def texts(self, precision: int) -> list[str]:
-        """Return the summands as they stand between signs; none if one is too large: the norm of a sum is no sum of norms."""
-        first = [] if self.before is None else [self.before]
-        if not all(is_small(size_of(part)) for part in (*first, *self.parts)):
+        """Return the summands as they stand between signs; none if one is large: norms do not add up."""
+        values = self.parts if self.before is None else (self.before, *self.parts)
+        if not all(is_small(size_of(value)) for value in values):
             return []
-        texts = [in_brackets(value_text(part, precision)) for part in (*first, *self.parts)]
-        return [f"{texts[0]}{BEFORE}", *texts[1:]] if first and self.parts else texts
+        texts = [in_brackets(value_text(part, precision)) for part in self.parts]
+        return texts if self.before is None else [f"{value_text(self.before, precision)}{BEFORE}", *texts]
 
 
 def product_of(edge: Edge, user: Node) -> Product:

@@ -1,4 +1,4 @@
-"""Paths of the chain rule in a picture: a colour and a dash for each, what is off them faint, products and sums in words."""
+"""Paths of the chain rule in a picture: a colour and a dash for each, products and sums in words, all else faint."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Trails:
         return {"color": ":".join(colours), "penwidth": WIDTH}
 
     def parts(self, node: str) -> Line | None:
-        """Return the products of the paths to a node as a sum, each in its ink; None if that is not all there is to say."""
+        """Return the products of the paths to a node as a sum, each in its ink; None if that is not all of it."""
         for chain in self.chains:
             if chain.node.id == node and chain.is_complete and chain.sum is not None:
                 return summands([(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain])
@@ -129,7 +129,7 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
 
 
 def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> Line:
-    """Return a path in words: its names, its symbols, its numbers, its product; what makes the line too long is left out."""
+    """Return a path in words: names, symbols, numbers, product; what makes the line too long is left out."""
     ink = f"path {number}"
     head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
     start = (

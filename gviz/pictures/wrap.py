@@ -1,4 +1,4 @@
-"""A long, thin graph in several rows, or columns, as a text is: cut between its ranks, and its lines go on in the next one.
+"""A long, thin graph in several rows, or columns: cut between its ranks, its lines go on in the next row.
 
 A layout goes in, a layout comes out; only places change. Graphviz draws a line in pieces if its place has a ``;``
 between.
@@ -137,7 +137,7 @@ def curve_of(place: str, turn: Turn) -> Curve:
 
 
 def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:
-    """Return where to cut, between boxes, so that the parts are about as long and few lines are struck; None if that fails.
+    """Return where to cut so that the parts are about as long and few lines are struck; None if that fails.
 
     No arrowhead is cut off: it begins where the points of the curve end.
     """
@@ -195,7 +195,7 @@ def part_at(points: Sequence[Point], places: Sequence[float]) -> int:
 
 
 def halves(segment: Sequence[Point], place: float) -> tuple[list[Point], list[Point]]:
-    """Return the two parts of a Bezier curve that crosses a place once: de Casteljau's, at a parameter found by halving."""
+    """Return the two parts of a Bezier curve that crosses a place once, at a parameter found by halving."""
     low, high = 0.0, 1.0
     is_rising = segment[0][0] < segment[3][0]
     for _ in range(40):

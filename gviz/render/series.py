@@ -1,4 +1,4 @@
-"""The steps of a computation as files: a PDF with a page for each, a page of HTML that plays them, an animation, or images.
+"""The steps of a computation as files: a PDF, a page of HTML that plays them, an animation, or images.
 
 One drawing for each step comes from Graphviz. What puts them together is here, for PDF in pypdf (Graphviz's own writer
 ends a file with its first page), for animations in Pillow, if that is installed. The same steps give the same bytes.
@@ -184,7 +184,8 @@ def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
     writer = PdfWriter()
     for number, slide in enumerate(slides):
         writer.append(PdfReader(io.BytesIO(drawing(slide, "pdf", options))), import_outline=False)
-        writer.add_outline_item(shorten(text_of(slide.step.caption[0]), 60, mark=" …"), page_number=number)  # type: ignore[call-arg]
+        title_of_page = shorten(text_of(slide.step.caption[0]), 60, mark=" …")
+        writer.add_outline_item(title_of_page, page_number=number)  # type: ignore[call-arg]
     writer.metadata = None
     writer.add_metadata({"/Title": options.title or title, "/Producer": "gviz"})
     out = io.BytesIO()
@@ -253,7 +254,7 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
 
 
 def _parts_of(drawn: str) -> Iterator[str]:
-    """Yield the parts of a drawing, each a piece of SVG on its own: the boxes and the lines, moved to where they are seen."""
+    """Yield the parts of a drawing, boxes and lines, each a piece of SVG on its own where it is seen."""
     start, end = drawn.index('<g id="graph0"'), drawn.rindex("</g>")
     head, *rest = _PARTS.split(drawn[start:end])
     transform = re.search(r'transform="([^"]*)"', head)

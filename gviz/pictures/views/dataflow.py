@@ -204,7 +204,7 @@ def is_vjp(edge: Edge) -> bool:
 
 
 def vjp_name(user: Node, options: RenderOptions) -> str:
-    """Return what makes the gradient of an input, where there is no formula of it: PyTorch's class, or the statement."""
+    """Return what makes the gradient of an input if there is no formula: PyTorch's class, or the statement."""
     if options.by == "statement" or not user.label:
         return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
     return f"{short(user.label, LONGEST_SYMBOL)}(grad)"
@@ -245,7 +245,7 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
 def circle(
     node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
 ) -> dict[str, str]:
-    """Return the look of an operation: a circle with its sign, the lines where no arrow goes: below, or beside; or a box."""
+    """Return the look of an operation: a circle with its sign, lines where no arrow goes; or a box."""
     sign = Span(operator_of(node.label), ink, is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
     look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}

@@ -1,4 +1,4 @@
-"""The graph as micrograd draws it: a record ``label | data | grad`` for each value, a small circle for each operation."""
+"""The graph as micrograd draws it: ``label | data | grad`` for each value, a small circle for each operation."""
 
 from __future__ import annotations
 
