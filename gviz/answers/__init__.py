@@ -202,10 +202,10 @@ def explain(
         word = Source.of(word, given={**(options.values if options else {}), **values})
     if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
-    told = replace(
+    settings = replace(
         options or SourceOptions(), flow=True, jacobians=True, lines=word.kind == "script"
     )  # with all values
-    reading = read(word, told, say=say, **values)
+    reading = read(word, settings, say=say, **values)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     return Explanation("source", derive(reading.graph, names, max_paths), reading)
 

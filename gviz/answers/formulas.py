@@ -180,10 +180,12 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
-    return f"this is not the engine's gradient, {numbers(chain.grad)}: {told(chain.odd[0]) if chain.odd else ROUNDED}"
+    return (
+        f"this is not the engine's gradient, {numbers(chain.grad)}: {odd_text(chain.odd[0]) if chain.odd else ROUNDED}"
+    )
 
 
-def told(step: Step) -> str:
+def odd_text(step: Step) -> str:
     """Return what backward does at a step in place of the product."""
     place = quotient_of(step.of.name or step.of.label, step.wrt)
     if is_finite(step.product) or not is_finite(step.edge.flow.handed):

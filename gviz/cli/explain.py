@@ -122,6 +122,6 @@ def explain(
     refuse_source(output.file, source, "explanation")
     options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):
-        found = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
-    output.write(found)
-    return 0 if found.reading is None else found.reading.status
+        explanation = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
+    output.write(explanation)
+    return 0 if explanation.reading is None else explanation.reading.status

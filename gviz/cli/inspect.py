@@ -136,10 +136,10 @@ def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> st
         columns = reading.graph.columns()
         places = ({"column": columns[row.name]} if row.name in columns else {} for row in rows)
         listed = {"tensors": [{**_record(row), **place} for row, place in zip(rows, places, strict=True)]}
-    told: dict[str, list[str]] = {level: [] for level in ("warning", "note", "error", "dim")}
+    texts: dict[str, list[str]] = {level: [] for level in ("warning", "note", "error", "dim")}
     for note in reading.notes:
-        told[note.level].append(note.text)
-    talk = {"warnings": told["warning"], "notes": told["note"], "error": next(iter(told["error"]), None)}
+        texts[note.level].append(note.text)
+    talk = {"warnings": texts["warning"], "notes": texts["note"], "error": next(iter(texts["error"]), None)}
     data = {**listed, "graph": reading.graph.as_dict(), **talk}
     return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -100,9 +100,9 @@ def totals(graph: Graph) -> list[str]:
     operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
     if not operations:
         return []
-    kept = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
+    sizes = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
     parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
-    return [", ".join([*parts, *([f"{sum(kept):,} bytes saved for backward"] if kept else [])])]
+    return [", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if sizes else [])])]
 
 
 def print_changes(reading: Reading) -> None:

@@ -93,11 +93,11 @@ def _rows(lines: Iterable[Line], theme: Theme) -> str:
 
 def labels(boxes: Iterable[Box], theme: Theme) -> list[str]:
     """Return the label of each box: plain text where it is one line in the usual ink."""
-    made = []
+    texts = []
     for each in boxes:
         is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
-        made.append(framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme))
-    return made
+        texts.append(framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme))
+    return texts
 
 
 def plain(box: Box) -> str:

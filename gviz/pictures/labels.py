@@ -13,7 +13,7 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes
 from gviz.passes.elements import is_finite, plus, size_of, times
 from gviz.passes.expressions import output_name, words_of
-from gviz.passes.operands import signed
+from gviz.passes.operands import inputs_of, signed
 from gviz.pictures import LARGE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Box, Line, Span, text_of
@@ -41,6 +41,9 @@ BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
 
 MINUS_ONE = Numbers((), "float32", (-1.0,))
+
+_FIRST = ("self", "input")
+"""What an operation keeps under these names comes first."""
 
 _NOT_SHOWN = "[saved tensor"
 
@@ -177,10 +180,10 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     has_lines = "line" in options.show
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
-    roots, made = set(graph.roots), {edge.target for edge in graph.edges}
+    roots, results = set(graph.roots), {edge.target for edge in graph.edges}
     born = not_finite_first(graph) if "value" in options.show else set()
     known: dict[tuple[object, ...], Box] = {}
-    drawn, has_attrs = [], "attrs" in options.show
+    result, has_attrs = [], "attrs" in options.show
     for each in graph.nodes:
         node = each._replace(expression=words[each.id].expression) if each.id in words else each
         own, kind = node.id, node.kind
@@ -200,13 +203,13 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
                 box = known[key] = _box_of(node, options, has_box=own in with_boxes, table=table)
         else:
             is_leaf = (
-                kind == "output" and own not in made and bool(options.show)
+                kind == "output" and own not in results and bool(options.show)
             )  # TorchViz's own root is one all the same
             shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
             box = _box_of(shown, options, table=table, **facts)
-        drawn.append(box)
-    return drawn
+        result.append(box)
+    return result
 
 
 def _box_of(
@@ -215,12 +218,12 @@ def _box_of(
     """Return what one box says; ``is_born`` if nan or inf begin there."""
     if node.state == REPEATED:
         return Box("repeat", (name_line(node),))
-    found = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
+    rows = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
     if is_born:
         text = node.value.not_finite if node.value is not None else ""
-        found.append((Span(f"{text} begins here", "error", is_bold=True),))
-    is_error = any(span.ink == "error" for line in found for span in line)
-    return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)
+        rows.append((Span(f"{text} begins here", "error", is_bold=True),))
+    is_error = any(span.ink == "error" for line in rows for span in line)
+    return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(rows), is_root, is_error)
 
 
 def name_line(node: Node) -> Line:
@@ -269,22 +272,22 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     if not show:
         return [(Span(text),) for text in _torchviz(node)]
     is_operation = node.kind in OPERATIONS
-    found: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
+    rows: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
     if is_operation and (has_box or node.name is None):
         sizes = short(shape_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
-        found += [(Span(about, "muted"),)] if about else []
+        rows += [(Span(about, "muted"),)] if about else []
     else:
-        found += value_lines(node, options)
-        found += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
+        rows += value_lines(node, options)
+        rows += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and (is_reason or ("state" in show and not is_root)):
-        found.append((Span(node.state, "muted"),))
-    found += [*later_lines(node, options), *place_lines(node, options)]
+        rows.append((Span(node.state, "muted"),))
+    rows += [*later_lines(node, options), *place_lines(node, options)]
     if "attrs" in show and is_operation:
-        found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
-    return found
+        rows += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
+    return rows
 
 
 def later_lines(node: Node, options: RenderOptions) -> list[Line]:
@@ -375,14 +378,14 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
     if "value" in show and not has_value and node.value is not None and not is_finite(node.value):
         head.append(Span(f" has {node.value.not_finite}", "error"))
-    found: list[Line] = [(*head, *dtype)] if head else []
+    rows: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if is_finite(node.value) else "error"
         if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_STATEMENT or not head:
-            found = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
+            rows = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
-            found = [tuple(head), (Span(f"= {text}", ink), *dtype)]
-    return found
+            rows = [tuple(head), (Span(f"= {text}", ink), *dtype)]
+    return rows
 
 
 def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
@@ -437,3 +440,22 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)
     return [cell.ljust(longest) for cell in cells]
+
+
+def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
+    """Return what an operation keeps for backward: tensors by their names, options by their values."""
+    keys = inputs_of(node.label)
+    only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
+    names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
+    results = {
+        "result": node.name,
+        "result0": node.recorded.outputs[0] if node.recorded.outputs else "",
+    }  # result1 ... are none of them
+    parts = []
+    for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in _FIRST):
+        if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
+            continue
+        is_tensor = text == "freed" or text.startswith(_NOT_SHOWN)
+        name = results.get(key) or (names.get(keys.index(key), "") if key in keys else "")
+        parts.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
+    return ", ".join(parts)

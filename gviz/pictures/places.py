@@ -65,15 +65,15 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
 
 def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
     """Return boxes and lines with the places of a layout; a shape of a fixed size keeps it, as its label is larger."""
-    found: list[Statement] = []
+    result: list[Statement] = []
     count = 0
     for one in statements:
         if isinstance(one, Arrow):
-            found.append(one._replace(look={**one.look, **layout.arrows[count]}))
+            result.append(one._replace(look={**one.look, **layout.arrows[count]}))
             count += 1
         elif isinstance(one, Shape):
             own = {key: one.look[key] for key in ("width", "height") if "fixedsize" in one.look and key in one.look}
-            found.append(one._replace(look={**one.look, **layout.shapes[one.id], **own}))
+            result.append(one._replace(look={**one.look, **layout.shapes[one.id], **own}))
         else:
-            found.append(one._replace(look={**one.look, **layout.frames.get(one.path, {})}) if one.path else one)
-    return found
+            result.append(one._replace(look={**one.look, **layout.frames.get(one.path, {})}) if one.path else one)
+    return result

@@ -34,13 +34,13 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     if not any(count > MOST_USES for count in uses.values()):
         return graph
     ranks = rank_spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
-    kept: Counter[str] = Counter()
+    drawn_once: Counter[str] = Counter()
     edges: list[Edge] = []
     copies: list[Node] = []
     for edge, rank in zip(graph.edges, ranks, strict=True):
         leaf = nodes[leaf_of[edge.source]] if uses[edge.source] > MOST_USES else None
-        if leaf is None or (not always and rank < FAR) or (always and kept[edge.source] < 1):
-            kept[edge.source] += leaf is not None
+        if leaf is None or (not always and rank < FAR) or (always and drawn_once[edge.source] < 1):
+            drawn_once[edge.source] += leaf is not None
             edges.append(edge)
             continue
         copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, state=REPEATED)

@@ -123,16 +123,16 @@ def _set(
     If it is too small even so, there are no texts on the lines, and short ones in the boxes.
     """
     captions = max(len(step.caption) for step in steps)
-    found: list[tuple[float, _Scene, Layout]] = []
+    choices: list[tuple[float, _Scene, Layout]] = []
     for compact, rankdir in product((False, True), [options.rankdir] if options.rankdir else ["LR", "TB"]):
-        most = max((size for size, *_ in found), default=0.0)
+        most = max((size for size, *_ in choices), default=0.0)
         if most >= (slide.LEAST_TYPE if compact else slide.GOOD_TYPE):
             break
         scene = _Scene(graph, replace(options, rankdir=rankdir), steps, compact=compact)
         layout = scene.laid_out(write, page, captions)
         size = slide.scale_of(layout, page, captions, FOOT, beside=width_beside(graph, options, page))
-        found.append((size * options.font_size, scene, layout))
-    _, scene, layout = max(found, key=itemgetter(0))
+        choices.append((size * options.font_size, scene, layout))
+    _, scene, layout = max(choices, key=itemgetter(0))
     return scene, layout
 
 

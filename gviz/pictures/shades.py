@@ -39,20 +39,20 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
         return picture
     theme, fills = THEMES[options.theme], FILLS.get(options.theme, LIGHT)
     sizes = {node.id: size for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
-    statements, kept = [], {theme.page, theme.boxes["error"].fill}
+    statements, colours = [], {theme.page, theme.boxes["error"].fill}
     for one in picture.statements:
         size = sizes.get(one.id) if isinstance(one, Shape) else None
         step = 0 if size is None else step_of(size, scale)
         colour = "" if size else theme.faint
         drawn = one if size is None else one._replace(look=_filled(one.look, fills[step], PENS[step], colour))
         statements.append(drawn)
-        kept |= fills_of(drawn.look, picture.node) if isinstance(drawn, Shape) else set()
+        colours |= fills_of(drawn.look, picture.node) if isinstance(drawn, Shape) else set()
     look = dict(picture.graph)
     if "label" in look:
         texts = [_text_of(number, options.color_by) for number in bounds(scale)]
         steps = [(fill, theme.muted, text) for fill, text in zip(fills, texts, strict=False)]
         steps += [] if all(sizes.values()) else [(fills[0], theme.faint, "exactly 0")]
-        own = _FILL.sub(lambda found: found[0] if found[1] in kept else f'BGCOLOR="{theme.page}"', look["label"])
+        own = _FILL.sub(lambda match: match[0] if match[1] in colours else f'BGCOLOR="{theme.page}"', look["label"])
         look["label"] = html.with_scale(own, TITLES[options.color_by], steps)
     return replace(picture, graph=look, statements=statements)
 
@@ -97,8 +97,8 @@ def magnitude(node: Node, measure: str) -> float | None:
 
 def _scale_of(graph: Graph, measure: str) -> tuple[float, float] | None:
     """Return the smallest and the largest norm above zero; None if there is none."""
-    found = [size for node in graph.nodes if (size := magnitude(node, measure))]
-    return (min(found), max(found)) if found else None
+    sizes = [size for node in graph.nodes if (size := magnitude(node, measure))]
+    return (min(sizes), max(sizes)) if sizes else None
 
 
 def step_of(size: float, scale: tuple[float, float]) -> int:

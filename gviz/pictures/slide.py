@@ -176,15 +176,15 @@ def rows_beside(page: Page, captions: int, foot: float) -> int:
 
 def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, beside: float = 0.0) -> Layout:
     """Return the layout, in several rows or columns if its type is too small and gets larger so."""
-    kept, most = layout, scale_of(layout, page, captions, foot, beside=beside)
+    best, most = layout, scale_of(layout, page, captions, foot, beside=beside)
     direction = picture.graph.get("rankdir", "TB")
     size = float(picture.node["fontsize"])
     for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot, beside=beside)
         if other is not None and scale > most * (WORTH if size * most >= LEAST_TYPE else 1):
-            kept, most = other, scale
-    return kept
+            best, most = other, scale
+    return best
 
 
 def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:

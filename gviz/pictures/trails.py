@@ -154,9 +154,9 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
     grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else _quotient(chain)
     if chain.grad is None:
-        kept, why = chain.node.grad.value, "there is no gradient to compare with"
-        if kept is not None:
-            why = f"{size_text(grad, kept, options)}, and what an operation on the way hands on is not known"
+        known, why = chain.node.grad.value, "there is no gradient to compare with"
+        if known is not None:
+            why = f"{size_text(grad, known, options)}, and what an operation on the way hands on is not known"
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:

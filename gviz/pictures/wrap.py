@@ -148,16 +148,16 @@ def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: i
             free += [reach + (low - reach) * share for share in SHARES]
         reach = max(reach, high)
     first, length = intervals[0][0], reach - intervals[0][0]
-    found: list[float] = []
+    places: list[float] = []
     for number in range(1, count):
         ideal = first + length * number / count
-        rest = [place for place in free if not found or place > found[-1]]
+        rest = [place for place in free if not places or place > places[-1]]
         near = [place for place in rest if abs(place - ideal) <= NEAR * length / count]
         if not near:
             return None
         struck = {place: sum(map(partial(cost, place=place), curves)) for place in near}
-        found.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
-    return found
+        places.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
+    return places
 
 
 def cost(curve: Curve, place: float) -> int:
@@ -219,13 +219,13 @@ def at_parameter(segment: Sequence[Point], share: float) -> tuple[list[Point], l
 
 def with_stubs(pieces: list[tuple[int, list[Point]]]) -> list[tuple[int, list[Point]]]:
     """Return the pieces of a line, each a bit longer where it has been cut, so that there is room for a mark."""
-    found = [(part, list(points)) for part, points in pieces]
-    for (part, points), (after, rest) in pairwise(found):
+    longer = [(part, list(points)) for part, points in pieces]
+    for (part, points), (after, rest) in pairwise(longer):
         step = STUB / 3 if after > part else -STUB / 3
         (x, y), (x1, y1) = points[-1], rest[0]
         points += [(x + step * count, y) for count in (1, 2, 3)]
         rest[:0] = [(x1 - step * count, y1) for count in (3, 2, 1)]
-    return found
+    return longer
 
 
 def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:

@@ -14,6 +14,7 @@ from gviz.pictures.labels import (
     LONGEST_NAME,
     later_lines,
     place_lines,
+    saved_text,
     shape_text,
     short,
     short_value,
@@ -21,7 +22,6 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
-from gviz.pictures.saved import saved_text
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
@@ -52,12 +52,12 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
     """Yield the tensors, the rows of operations with their grad_fns, and the lines."""
     nodes, inputs, uses = graph.by_id, graph.inputs, graph.uses
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
-    made = outputs_of(graph)
+    outputs = outputs_of(graph)
     for node in graph.nodes:
         if node.kind == "constant":
             yield Shape(node.id, {**box_attributes(node.kind, theme), "label": short(node.name or "", LONGEST_NAME)})
         elif node.kind != "leaf":
-            for one in made[node.id].values():
+            for one in outputs[node.id].values():
                 is_root = node.id in graph.roots and one.name == node.name
                 yield Shape(one.id, _record(one, options, theme, is_root=is_root))
     rows = rows_of(graph)
@@ -74,7 +74,7 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
         yield from _row(f"row {depth}", signs, backs)
     for node in graph.nodes:
         if node.kind == "operation":
-            yield from _lines_of(node, inputs[node.id], made, options, theme)
+            yield from _lines_of(node, inputs[node.id], outputs, options, theme)
     if sum(node.kind == "operation" for node in graph.nodes) == 1:
         for leaf in leaves:
             look = {"constraint": "false", "color": theme.gradient, "penwidth": "1.6"}
@@ -129,9 +129,9 @@ def _circle(node: Node, theme: Theme) -> Shape:
     return Shape(SIGN.format(node.id), {**look, **(round_ if len(sign) <= 3 else {"style": "rounded,filled"})})
 
 
-def _grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shape:
+def _grad_fn(node: Node, saved: str, options: RenderOptions, theme: Theme) -> Shape:
     """Return an operation of backward, with what it has saved."""
-    lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {kept}", "muted"),)] if kept else [])]
+    lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {saved}", "muted"),)] if saved else [])]
     lines += place_lines(node, options)
     look = {**box_attributes("operation", theme), "color": theme.gradient}
     return Shape(BACK.format(node.id), {**look, "label": html.box(lines, theme)})
@@ -150,22 +150,22 @@ def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Them
 
 
 def _lines_of(
-    node: Node, inputs: list[Edge], made: dict[str, dict[int, Node]], options: RenderOptions, theme: Theme
+    node: Node, inputs: list[Edge], outputs: dict[str, dict[int, Node]], options: RenderOptions, theme: Theme
 ) -> Iterator[Statement]:
     """Yield the lines of an operation: its data, its grad_fn, and the gradients that it hands on."""
     sign, back = SIGN.format(node.id), BACK.format(node.id)
     for edge in inputs:
-        source = made[edge.source][edge.output]
+        source = outputs[edge.source][edge.output]
         is_data = source.kind not in ("constant", "frozen")
         look = {"weight": "3"} if is_data else {"style": "dashed", "color": theme.boxes["dashed"].pen}
         yield Arrow(source.id, sign, look)
     dotted = {"style": "dotted", "penwidth": "1.6", "color": theme.muted, "arrowhead": "vee", "constraint": "false"}
-    for one in made[node.id].values():
+    for one in outputs[node.id].values():
         yield Arrow(sign, one.id, {"weight": "3"})
         yield Arrow(one.id, back, dotted, "grad_fn:e")
     look = {"dir": "back", "color": theme.gradient, "fontcolor": theme.gradient, "penwidth": "1.6", "fontsize": "12"}
     for edge in inputs:
-        if made[edge.source][edge.output].kind in ("leaf", "operation"):
+        if outputs[edge.source][edge.output].kind in ("leaf", "operation"):
             label = (
                 {}
                 if edge.flow.handed is None

@@ -191,11 +191,11 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         return tuple(filter(None, [symbol, *size]))
     if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
         number = ""
-    told = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
+    text = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
     quotient = quotient_of(nodes[edge.target].name or "·", name_along(edge, nodes[edge.source]))
-    if symbol and number and len(told) > LONGEST:
+    if symbol and number and len(text) > LONGEST:
         return (quotient, symbol, f"= {number}")
-    return (quotient, told) if told else ()
+    return (quotient, text) if text else ()
 
 
 def is_vjp(edge: Edge) -> bool:

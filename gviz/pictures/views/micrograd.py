@@ -34,9 +34,9 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
     """Yield the boxes and the lines."""
     graph = with_repeats(graph, options)
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
-    made = outputs_of(graph)
-    records = {node.id: cells(node, options) for found in made.values() for node in found.values()}
-    is_tall = any(sum(len(text_of(cell)) for cell in found) > WIDEST for found in records.values())
+    outputs = outputs_of(graph)
+    records = {node.id: cells(node, options) for row in outputs.values() for node in row.values()}
+    is_tall = any(sum(len(text_of(cell)) for cell in row) > WIDEST for row in records.values())
     for node in graph.nodes:
         if node.state == REPEATED:
             yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box(records[node.id], theme)})
@@ -44,16 +44,16 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
         look = box_attributes("output" if node.id in graph.roots and node.id in operations else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        for one in made[node.id].values():
+        for one in outputs[node.id].values():
             own = with_alarm(look, records[one.id], theme)
             parts = [(matrix(cell), "") for cell in records[one.id]]
             label = html.stacked(parts, theme, own) if is_tall else html.record(records[one.id], theme, own)
             yield Shape(one.id, {"label": label, **html.BARE})
         if node.id in operations:
             yield Shape(_sign_of(node.id), _circle(node, theme))
-            yield from (Arrow(_sign_of(node.id), one.id, {}) for one in made[node.id].values())
+            yield from (Arrow(_sign_of(node.id), one.id, {}) for one in outputs[node.id].values())
     for edge in graph.edges:
-        yield Arrow(made[edge.source][edge.output].id, _sign_of(edge.target), {})
+        yield Arrow(outputs[edge.source][edge.output].id, _sign_of(edge.target), {})
 
 
 def _sign_of(operation: str) -> str:
@@ -65,7 +65,7 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     """Return what a record says: name, data, gradient."""
     if node.state == REPEATED:
         return [name_line(node)]
-    found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
+    lines: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
     value = (
         node.name
         if node.kind == "constant"
@@ -74,13 +74,13 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
         else short_value(node.value, options.precision)
     )
     if value is not None:
-        found.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
+        lines.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
     grad = node.grad.value if node.kind == "leaf" else node.grad.arrived
     if grad is not None:
-        found.append(
+        lines.append(
             (Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),)
         )
-    return [*found, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
+    return [*lines, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 
 def _circle(node: Node, theme: Theme) -> dict[str, str]:

@@ -21,6 +21,7 @@ from gviz.pictures.labels import (
     later_lines,
     name_line,
     place_lines,
+    saved_text,
     short_value,
     uses_line,
     value_lines,
@@ -28,7 +29,6 @@ from gviz.pictures.labels import (
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.saved import saved_text
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import handed_on, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
@@ -48,10 +48,10 @@ KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "sa
 
 def prepare(formula: Graph) -> Graph:
     """Return the graph of the values without constants: PyTorch's graph has none."""
-    kept = {node.id for node in formula.nodes if node.kind in ("leaf", "operation")}
-    edges = tuple(edge for edge in formula.edges if edge.source in kept)
-    roots = tuple(root for root in formula.roots if root in kept)
-    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in kept), edges=edges, roots=roots)
+    inside = {node.id for node in formula.nodes if node.kind in ("leaf", "operation")}
+    edges = tuple(edge for edge in formula.edges if edge.source in inside)
+    roots = tuple(root for root in formula.roots if root in inside)
+    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in inside), edges=edges, roots=roots)
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
@@ -80,8 +80,8 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options), *place_lines(node, options)], "")]
-            kept = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
-            parts += [(saved_lines(kept), theme.boxes["saved"].fill)] if kept else []
+            saved = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
+            parts += [(saved_lines(saved), theme.boxes["saved"].fill)] if saved else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
     way = WAYS[options.direction]
@@ -105,13 +105,13 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
             yield Arrow(root, f"start_{root}", {"dir": "back", "color": theme.gradient})
 
 
-def saved_lines(kept: str) -> list[Line]:
+def saved_lines(saved: str) -> list[Line]:
     """Return what an operation keeps in lines that make no strip of its box, broken between one thing and the next.
 
     >>> [line[0].text for line in saved_lines("self = d, ceil_mode = False, dilation = (1, 1), kernel_size = (2, 2)")]
     ['saved: self = d, ceil_mode = False,', 'dilation = (1, 1), kernel_size = (2, 2)']
     """
-    things = re.sub(r"(?<!,) |, (?![a-z])", lambda found: found[0].replace(" ", "\xa0"), kept)
+    things = re.sub(r"(?<!,) |, (?![a-z])", lambda space: space[0].replace(" ", "\xa0"), saved)
     rows = wrap(f"{SAVED}{things}", MOST_SAVED, break_long_words=False, break_on_hyphens=False)
     return [(Span(row.replace("\xa0", " ")),) for row in rows]
 
@@ -134,10 +134,10 @@ def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
     if edge.flow.handed is None or "grad" not in options.show:
         return ""
-    handed, found = short_value(edge.flow.handed, options.precision), product_of(edge, user)
+    handed, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
-    if found.is_equation and not found.is_summed:
-        arrives, local = (short_value(value, options.precision) for value in found[:2])
+    if rule.is_equation and not rule.is_summed:
+        arrives, local = (short_value(value, options.precision) for value in rule[:2])
         text = f"{arrow} {arrives} · {in_brackets(local)} = {handed}"
         if len(text) <= LONGEST:
             return text

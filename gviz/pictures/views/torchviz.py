@@ -84,11 +84,11 @@ def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[
         kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds
     }
     texts = html.labels(unique.values(), theme) if has_inks else [html.plain(box) for box in unique.values()]
-    made = {
+    look_of = {
         key: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
         for (key, box), text in zip(unique.items(), texts, strict=True)
     }
-    return [made[id(box)] for box in drawn]
+    return [look_of[id(box)] for box in drawn]
 
 
 def _shapes(nodes: Iterable[Node], looks: Iterable[dict[str, str]]) -> Iterator[Shape]:
@@ -131,13 +131,13 @@ def _clusters(graph: Graph, looks: list[dict[str, str]], options: RenderOptions)
 def _entered(graph: Graph) -> set[str]:
     """Return the name scopes into which an arrow leads from outside."""
     scopes = {node.id: node.scope for node in graph.nodes}
-    found: set[str] = set()
+    paths: set[str] = set()
     for edge in graph.edges:
         outside, path = f"{scopes[edge.source]}/", scopes[edge.target]
         while path and not outside.startswith(f"{path}/"):
-            found.add(path)
+            paths.add(path)
             path = path.rpartition("/")[0]
-    return found
+    return paths
 
 
 def _lines(
