@@ -42,31 +42,6 @@ PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", 
 LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
-LOOK = (
-    "view",
-    "path",
-    "by",
-    "symbols",
-    "theme",
-    "fit",
-    "title",
-    "caption",
-    "precision",
-    "legend",
-    "rankdir",
-    "graphviz",
-    "font_size",
-    "repeat_leaves",
-    "ghosts",
-    "color_by",
-    "transparent",
-    "scale",
-    "graph",
-    "node",
-    "edge",
-)
-"""Options of a command that are fields of :class:`gviz.RenderOptions`."""
-
 
 @record
 class Output:
@@ -326,8 +301,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_picture(*, show: str, files: tuple[str, ...], suffix: str | None, opens: bool, **given: Any) -> int:
-            look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
-            options = RenderOptions(_lines_of(show), format=suffix or "", **look)
+            options = RenderOptions(_lines_of(show), format=suffix or "", **look_of(given))
             if suffix is not None and (len(files) > 1 or not (files or by_name)):
                 raise click.UsageError(
                     "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
@@ -341,6 +315,12 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         return with_options(with_picture, options)
 
     return decorate
+
+
+def look_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the words of a command that are fields of :class:`gviz.RenderOptions`, and take them out."""
+    look = {name: given.pop(name) for name in given.keys() & RenderOptions.__annotations__.keys()}
+    return {name: value for name, value in look.items() if value is not None}
 
 
 def _lines_of(show: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import Command, OneOf, SourceCommand, refuse_source, takes_source, with_options
-from gviz.cli.output import default_stem, title_of, unnamed_file
+from gviz.cli.output import default_stem, look_of, title_of, unnamed_file
 from gviz.cli.reading import read_source
 from gviz.errors import SourceError
 from gviz.files import for_file
@@ -196,12 +196,11 @@ def makes_series(command: Command) -> Command:
         seconds: float,
         **given: Any,
     ) -> int:
-        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "graphviz", "every")}
         if last is not None and last < first:
             raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
         if files.count("-") > 1:
             raise click.UsageError("-o - is given twice.")
-        options = RenderOptions(view="dataflow", format=suffix.lower(), **look)
+        options = RenderOptions(view="dataflow", format=suffix.lower(), **look_of(given))
         return command(series=Series(files or ("",), options, only or "", first, last, seconds), **given)
 
     return with_options(with_series, options)
