@@ -377,7 +377,9 @@ class StepBuilder:
             remark = "Not all of it is followed: not through a function of your own, nor another backward."
         elif not all(is_close(node.grad.value, grad) for node, grad in grads.items()):
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
-            remark = "These are of this backward alone: the program changed a .grad besides."
+            is_known = all(self.sums[node.id, 0].is_whole for node in grads)
+            rest = "they are added to what was there before" if is_known else "the program changed a .grad besides"
+            remark = f"These are of this backward alone: {rest}."
         else:
             remark = "What lies between leaf and root keeps no .grad: it is not a leaf."
         most = LONGEST_CAPTION - 20
