@@ -263,10 +263,8 @@ def imports_of_files() -> dict[str, set[str]]:
 
 KNOWN_CIRCLES = (
     (
-        "graphs render walk flow engine engine.nn.functional explain.local passes.elements passes.expressions passes.operands "
-        "pictures pictures.html pictures.labels pictures.options pictures.shades pictures.theme"
+        "graphs render walk flow engine engine.nn.functional explain.local passes.elements passes.expressions passes.operands"
     ),
-    "pictures.slide pictures.wrap",
     "engine.optim engine.optim.lr_scheduler",
     "trace trace.gradients",
     "sources.notebook sources.reading",

@@ -7,89 +7,20 @@ writes it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import NamedTuple
 
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 
 __all__ = ["LARGE", "Arrow", "Frame", "LazyStatements", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 
 
-class Shape(NamedTuple):
-    """A box, by the id of its node, with Graphviz's attributes."""
-
-    id: str
-    look: Mapping[str, str]
-
-
-class Arrow(NamedTuple):
-    """A line between two boxes; ``tail`` and ``head`` are the sides that it leaves and enters: ``e``, ``n`` ..."""
-
-    start: str
-    end: str
-    look: Mapping[str, str]
-    tail: str = ""
-    head: str = ""
-
-
-class Frame(NamedTuple):
-    """The beginning of a frame around what follows, by its path; without one, the end of the last frame.
-
-    With a ``rank`` it has no outline: it says that boxes stand side by side.
-    """
-
-    path: str = ""
-    look: Mapping[str, str] = {}
-
-
-Statement = Shape | Arrow | Frame
-
 SIZES, SPACES = ("fontsize", "width", "height"), ("nodesep", "ranksep")
 """Attributes that grow with the text: of boxes, and of the room between them."""
-
-LARGE = 300
-"""Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
-
-
-class LazyStatements:
-    """Statements that are made each time they are read: to keep those of a large graph takes longer than to make them.
-
-    Args:
-        make: makes them.
-    """
-
-    def __init__(self, make: Callable[[], Iterator[Statement]]) -> None:
-        self.make = make
-
-    def __iter__(self) -> Iterator[Statement]:
-        return self.make()
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A graph as it is going to be drawn.
-
-    Args:
-        title: its name.
-        graph: attributes of the whole.
-        node: attributes that all boxes have.
-        edge: attributes that all lines have.
-        statements: boxes, frames and arrows, in the order in which they are written.
-        heading: what a page says above it, if it is not told otherwise.
-        caption: HTML-like lines that a page has below it.
-    """
-
-    title: str
-    graph: Mapping[str, str]
-    node: Mapping[str, str]
-    edge: Mapping[str, str]
-    statements: Iterable[Statement]
-    heading: str = ""
-    caption: Sequence[str] = ()
 
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gviz.graphs import Stop
 from gviz.passes.formulas import UNKNOWN
-from gviz.pictures import Statement
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import Statement
 from gviz.pictures.spans import Box, Line, Span
 from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible

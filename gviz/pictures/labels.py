@@ -14,8 +14,8 @@ from gviz.graphs.numbers import Element, Numbers, Sizes
 from gviz.passes.elements import is_finite, plus, size_of, times
 from gviz.passes.expressions import output_name, words_of
 from gviz.passes.operands import inputs_of, signed
-from gviz.pictures import LARGE
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
 from gviz.text import shorten
 

@@ -6,9 +6,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.graphs import Graph
-from gviz.pictures import Frame, Picture, Statement, html
+from gviz.pictures import html
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import Frame, Picture, Statement
 from gviz.pictures.spans import Line
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Frame, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 
 
 class Layout(NamedTuple):

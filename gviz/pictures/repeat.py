@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.layout.plan import rank_spans
-from gviz.pictures import LARGE
 from gviz.pictures.labels import REPEATED, USED
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE
 
 MOST_USES, FAR = 2, 4
 """Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.pictures import Arrow, Picture, Shape, Statement, html, slide
+from gviz.pictures import html, slide
 from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.places import Layout, laid_out
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.slide import Page

@@ -11,9 +11,10 @@ from dataclasses import replace
 from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
-from gviz.pictures import Picture, Shape, html
+from gviz.pictures import html
 from gviz.pictures.labels import decimal, norm
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import Picture, Shape
 from gviz.pictures.theme import THEMES
 
 LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")

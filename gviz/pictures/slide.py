@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Picture, Shape, Statement, wrap
+from gviz.pictures import wrap
 from gviz.pictures.html import BARE, Html
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.places import Layout, placed
 
 

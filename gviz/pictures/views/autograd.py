@@ -9,7 +9,7 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, sum_of
 from gviz.passes.expressions import operator_of
-from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
+from gviz.pictures import html
 from gviz.pictures.labels import (
     LONGEST_NAME,
     later_lines,
@@ -22,6 +22,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 

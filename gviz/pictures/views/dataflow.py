@@ -12,7 +12,7 @@ from gviz.passes.elements import scalar_of
 from gviz.passes.expressions import operator_of
 from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
-from gviz.pictures import Arrow, Picture, Shape, Statement, html
+from gviz.pictures import html
 from gviz.pictures.labels import (
     BEFORE,
     REPEATED,
@@ -32,6 +32,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import handed_on, sum_at

@@ -14,7 +14,7 @@ from textwrap import wrap
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import is_finite
-from gviz.pictures import Arrow, Picture, Shape, Statement, html
+from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
     in_brackets,
@@ -28,6 +28,7 @@ from gviz.pictures.labels import (
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.sums import handed_on, product_of, sum_at

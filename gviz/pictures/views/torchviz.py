@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement, html
+from gviz.pictures import html
 from gviz.pictures.labels import boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import USUAL, WAYS, Legend, direction, themed
+from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
