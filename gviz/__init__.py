@@ -27,15 +27,13 @@ from gviz.wiring import Wires
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:
     from gviz import engine, static
+    from gviz.answers import explain
     from gviz.drawing import Drawing as Graph, Reading, graph, read
     from gviz.errors import GvizError, GvizWarning
-    from gviz.explain import CallableModule as Explain
     from gviz.graphs import Edge, Node, TensorRow
     from gviz.render import RenderOptions, save
     from gviz.render.torchviz import make_dot
     from gviz.sources import SourceOptions
-
-    explain: Explain
 
 __version__ = "0.1.0"
 
@@ -69,6 +67,7 @@ _HOMES = {
     "RenderOptions": "gviz.render",
     "SourceOptions": "gviz.sources",
     "TensorRow": "gviz.graphs",
+    "explain": "gviz.answers",
     "graph": "gviz.drawing",
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.drawing",
@@ -76,8 +75,8 @@ _HOMES = {
 }
 """The module that each public name comes from, and its name there if that is another."""
 
-_MODULES = ("engine", "explain", "static")
-"""Modules that are public names; one is also called: ``gviz.explain("y=x*w")``."""
+_MODULES = ("engine", "static")
+"""Modules that are public names."""
 
 
 def __getattr__(name: str) -> object:

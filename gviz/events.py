@@ -96,9 +96,8 @@ def _field(number: int, value: int | str | bytes) -> bytes:
 
 def _shape(dims: Dims) -> bytes:
     """Return a TensorShapeProto."""
-    if dims is None:
-        return _field(3, 1)
-    return b"".join(_field(2, _field(1, -1 if size is None else size)) for size in dims)
+    sizes = (-1 if size is None else size for size in dims or ())
+    return _field(3, 1) if dims is None else b"".join(_field(2, _field(1, size)) for size in sizes)
 
 
 def plain_attr(value: object) -> bytes | None:
@@ -156,8 +155,8 @@ def _node_def(op: Op) -> bytes:
         (2, op.type),
         *((3, source) for source in op.inputs),
         (4, op.device),
+        *((5, _field(1, key) + _field(2, value)) for key, value in attrs.items()),
     ]
-    parts += [(5, _field(1, key) + _field(2, value)) for key, value in attrs.items()]
     return b"".join(_field(number, value) for number, value in parts if value)
 
 

@@ -70,9 +70,9 @@ def flow(
             count = len(getattr(node, "_input_metadata", ())) or 1
             grads: list[Any] = [arrived.get(number) for number in range(count)]
             try:
-                handed = summed(node, as_tuple(node(*grads)))  # type: ignore[operator]
+                handed = summed(node, _as_tuple(node(*grads)))  # type: ignore[operator]
                 of_ones = node(engine.ones_like(grads[0])) if count == 1 else (None,) * len(handed)  # type: ignore[operator]
-                factors = as_tuple(of_ones)
+                factors = _as_tuple(of_ones)
             except RuntimeError:
                 unknown.update(following for following, _ in node.next_functions if following is not None)
                 continue
@@ -107,7 +107,7 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
     matrices: list[Numbers | None] = [None] * len(handed)
     if places and 0 < count <= MOST_ROWS:
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
-        rows = [summed(node, as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
+        rows = [summed(node, _as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
         for at in places:
             entries = [item for row in rows for item in row[at].reshape(-1).tolist()]
             matrices[at] = Numbers((count, len(entries) // count), "", elements_of(entries))
@@ -134,7 +134,7 @@ def engine_of(tensor: Any) -> Any:
     return torch if torch is not None and isinstance(tensor, torch.Tensor) else import_module("gviz.engine")
 
 
-def as_tuple(result: Any) -> tuple[Any, ...]:
+def _as_tuple(result: Any) -> tuple[Any, ...]:
     """Return what an operation hands on, always as one gradient for each input."""
     return result if isinstance(result, tuple) else (result,)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import gc
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
@@ -143,6 +144,19 @@ class Origin(NamedTuple):
     numbers: Numbers | None = None
 
 
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Let nobody look for garbage in the block, in which very many small objects are made and few are dropped."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@without_collecting()
 def walk(
     roots: Mapping[str, TensorLike],
     names: Mapping[str, TensorLike] | None = None,
@@ -184,13 +198,7 @@ def walk(
         for name, tensor in named.items()
     }
     walker = Walker(named, rows, saved=saved, most=most, detailed=detailed, moments=moments)
-    collects = gc.isenabled()
-    gc.disable()  # hundreds of thousands of small objects are made and none is dropped: looking for garbage only costs
-    try:
-        root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
-    finally:
-        if collects:
-            gc.enable()
+    root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
     if statements:
         walker.add_statements(statements)
     if flow:
@@ -434,7 +442,8 @@ class Walker:
             return node_id, slots
         kept = [(key, saved_value(node, attribute)) for key, attribute in attributes]
         attrs = tuple([(key, brief(value)) for key, value in kept])
-        recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs))
+        tensors = tuple([key for key, value in kept if has_tensors(value)])
+        recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         if row is None:
             shape = made_shape(node)
@@ -510,7 +519,7 @@ class Walker:
 
     def add_origins(self, origin_of: Callable[[NodeLike], Origin | None]) -> None:
         """Add where operations were recorded; one that no place is known of is a part of what uses it."""
-        recorded: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
+        things: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
@@ -518,17 +527,20 @@ class Walker:
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
-            origin = origin_of(recorded[node.id])
+            origin = origin_of(things[node.id])
             place = places.get(user.get(node.id, ""))
             if origin is not None:
                 place = origin.place or place
-                facts = node.recorded._replace(is_written=origin.is_written, seconds=origin.seconds, kept=origin.kept)
-                own = node.numbers
+                own, costs = node.numbers, (origin.is_written, origin.seconds, origin.kept)
+                recorded = node.recorded
+                if costs != (False, None, None):  # a record without them is shared by many nodes
+                    recorded = recorded._replace(is_written=costs[0], seconds=costs[1], kept=costs[2])
                 if node.name is None and origin.numbers is not None:
                     own = origin.numbers._replace(dtype="")  # a box that the program gave no name shows none
-                node = node._replace(recorded=facts, numbers=own)  # noqa: PLW2901 - the same box
+                self.nodes[position] = node._replace(recorded=recorded, numbers=own, place=place)
+            elif place is not None:
+                self.nodes[position] = node._replace(place=place)
             places[node.id] = place
-            self.nodes[position] = node._replace(place=place)
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""
@@ -584,9 +596,12 @@ def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
     seen: dict[Any, Any] = {}
     while todo:
         node = todo.pop()
-        if node not in seen:
-            seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
-            todo.extend(following for following, _ in node.next_functions if following is not None)
+        if node in seen:
+            continue
+        seen[node] = node.variable if type(node).__name__ == "AccumulateGrad" else None
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                todo.append(following)
     return seen
 
 
@@ -631,13 +646,16 @@ def state_of(row: TensorRow, grad: Gradient) -> str:
     return "no gradient yet" if row.is_leaf or row.retains_grad else "not retained"
 
 
+def has_tensors(value: object) -> bool:
+    """Return whether a saved value is a tensor, or a tuple of several."""
+    return is_tensor(value) or (isinstance(value, tuple) and any(map(is_tensor, value)))
+
+
 def brief(value: object) -> str:
     """Return a saved value as one line."""
     if is_tensor(value):
         return f"[saved tensor] {shape_of(value)}"
-    if isinstance(value, tuple) and any(map(is_tensor, value)):
-        return "[saved tensors]"
-    return str(value)
+    return "[saved tensors]" if has_tensors(value) else str(value)
 
 
 def by_name(params: Mapping[str, TensorLike] | None) -> dict[str, TensorLike]:

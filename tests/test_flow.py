@@ -9,10 +9,10 @@ from scripts import nested
 
 import gviz
 from gviz import engine
-from gviz.explain.local import with_symbols
 from gviz.flow import MOST, flow
+from gviz.formulas.expressions import with_letters
+from gviz.formulas.local import with_symbols
 from gviz.graphs import Graph
-from gviz.passes.expressions import with_letters
 from gviz.walk import NodeFlow
 
 
@@ -154,6 +154,6 @@ def test_a_graph_that_nobody_reads_is_not_looked_at() -> None:
 def test_a_graph_of_tensors_has_their_flow_in_whichever_form_they_come(form: Any) -> None:
     x, w = leaf(engine, 2.0), leaf(engine, 3.0)
     graph, bare = gviz.graph(form(x * w), flow=True), gviz.graph(form(x * w))
-    handed = [edge.flow.handed.nested() for edge in graph.edges if edge.flow is not None and edge.flow.handed]
+    handed = [edge.flow.handed.nested() for edge in graph.edges if edge.flow.handed]
     assert {*handed} == {2.0, 3.0}
-    assert not any(edge.flow is not None and edge.flow.handed for edge in bare.edges)
+    assert not any(edge.flow.handed for edge in bare.edges)

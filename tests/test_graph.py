@@ -66,7 +66,9 @@ FULL = Graph(
             is_letter=True,
             place=SPOT,
             module=Module("net.fc", "Linear", 2),
-            recorded=Recorded(2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True),
+            recorded=Recorded(
+                2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True, tensors=("other",)
+            ),
             later=Later(Numbers.of(2.8), Numbers.of(0.0), is_cleared=True, cleared_at=Place(9)),
         ),
         Node("n1", "leaf", name="z", numbers=Numbers((2,), "complex64", ("(1+2j)", "1j"))),

@@ -144,7 +144,7 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
 
 
 def test_contributing_has_the_floors_of_the_house() -> None:
-    rows = re.findall(r"^\| (\d) \| (.*?) \|", CONTRIBUTING.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", CONTRIBUTING.read_text(encoding="utf-8"), re.MULTILINE)
     assert {part: int(floor) for floor, parts in rows for part in re.findall(r"`(\w+)`", parts)} == FLOORS
 
 

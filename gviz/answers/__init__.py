@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from gviz.derivations.derivation import MOST_PATHS, Derivation, derive
 from gviz.errors import RenderError
-from gviz.explain.derivation import MOST_PATHS, Derivation, derive
 from gviz.files import write
 from gviz.sources import Note, Reading, Source, SourceOptions, read
 from gviz.sources.source import looks_like_a_file
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
-    from gviz.explain.naming import Named
-    from gviz.explain.troubles import Trouble
+    from gviz.reference.error_help import ErrorHelp
+    from gviz.reference.naming import Named
 
 __all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
 
@@ -66,7 +66,7 @@ class Explanation:
     """
 
     subject: Subject
-    content: Derivation | tuple[Named, ...] | Trouble
+    content: Derivation | tuple[Named, ...] | ErrorHelp
     reading: Reading | None = None
 
     def text(self, form: str = "text", page: Page | None = None) -> str:
@@ -141,8 +141,8 @@ def subject_of(word: str) -> Subject:
     >>> subject_of("RuntimeError: grad can be implicitly created only for scalar outputs")
     'error'
     """
-    from gviz.explain.naming import looks_like_a_node
-    from gviz.explain.troubles import looks_like_an_error
+    from gviz.reference.error_help import looks_like_an_error
+    from gviz.reference.naming import looks_like_a_node
 
     if word == "-" or looks_like_a_file(word):
         return "source"
@@ -153,7 +153,7 @@ def subject_of(word: str) -> Subject:
 
 def subject_of_pasted(source: Source) -> Subject:
     """Return what standard input, or a text file, holds: code is a source, unless an error's beginning stands in it."""
-    from gviz.explain.troubles import begins_as_an_error
+    from gviz.reference.error_help import begins_as_an_error
 
     if source.kind == "graph" or (source.kind == "script" and is_python(source.text)):
         return "source"
@@ -182,7 +182,17 @@ def explain(
 ) -> Explanation:
     """Return the chain rule of a source, path by path; or what an operation's name, or an error's text, means.
 
-    ``print(gviz.explain("y=(x+w)*(w+1)", "w", x=2, w=1))``, ``gviz.explain("AddBackward0")``.
+    >>> print(explain("y=x*w", "w", x=2, w=3))
+    The gradient of y, path by path
+    <BLANKLINE>
+      x = 2, w = 3
+      y = x·w = 6
+    <BLANKLINE>
+    ∂y/∂w: one path
+      y → w   ∂y/∂w = x = 2
+      ∂y/∂w = 2 = w.grad
+    >>> explain("AddBackward0").subject
+    'operation'
 
     Args:
         word: a source as :func:`gviz.read` takes it; a name of an operation or of a graph's node; or the text of an
@@ -215,8 +225,8 @@ def explain(
 
 def explain_words(text: str, subject: Subject | None = None) -> Explanation:
     """Return what an operation's name, or an error's text, means; SourceError if gviz knows neither."""
-    from gviz.explain import naming, troubles
+    from gviz.reference import error_help, naming
 
     if (subject or subject_of(text)) == "error":
-        return Explanation("error", troubles.explained(text))
+        return Explanation("error", error_help.help_for(text))
     return Explanation("operation", naming.named(text))

@@ -8,14 +8,13 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gviz.explain.derivation import Derivation, begins_with_one, is_retained, kind_of, single
-from gviz.explain.local import GRAD
-from gviz.explain.paths import Chain, Path, Step
+from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, single, step_kind
+from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
+from gviz.formulas.expressions import operator_of
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Node
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import agree, is_finite, plus, scalar_of, size_of
-from gviz.passes.expressions import operator_of
-from gviz.passes.formulas import UNKNOWN, read, written
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import agree, is_finite, plus, scalar_of
 from gviz.pictures.labels import decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -24,6 +23,8 @@ MOST_NUMBERS = 16
 """Elements of a tensor that are written out; of a larger one its size and norm."""
 
 ROUNDED = "each step is its derivative, so that the sums differ by what rounding makes of large summands"
+
+SKIPPED = f"of a long path the first and the last {ENDS} steps are listed"
 
 UNNAMED = f"{UNKNOWN} is a tensor, or a number, that needs no gradient, and has no name in the graph"
 
@@ -88,7 +89,7 @@ def steps(path: Path) -> list[tuple[str, str, str, str]]:
     """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        (quotient(*pair), symbol if edge.flow.symbol else "", _local_text(edge), numbers(gradient, LONGEST_CELL))
+        (quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
         for pair, symbol, edge, gradient in zip(pairwise(path.names), path.symbols, path.edges, passed, strict=True)
     ]
 
@@ -98,16 +99,22 @@ def quotient(of: str, wrt: str) -> str:
     return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
 
 
-def _local_text(edge: Edge) -> str:
+def local_text(edge: Edge) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
-    kind = kind_of(edge)
+    kind = step_kind(edge)
     if kind == "factor":
         return numbers(edge.flow.local, LONGEST_CELL)
     if kind == "matrix":
         rows, columns = size_of(edge.flow.jacobian)
         text = f"J = {numbers(edge.flow.jacobian)}" if is_short(edge.flow.jacobian) else ""
         return text if 0 < len(text) <= LONGEST_MATRIX else f"J is {rows} × {columns}"
-    return ""
+    return GAP if kind == "gap" else ""
+
+
+def footnotes(derivation: Derivation) -> list[str]:
+    """Return what there is to say of signs in a derivation."""
+    has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
+    return [*([SKIPPED] if has_gaps else ()), *([UNNAMED] if derivation.has_unknown else ())]
 
 
 def counted(chain: Chain) -> str:
@@ -180,12 +187,10 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
-    return (
-        f"this is not the engine's gradient, {numbers(chain.grad)}: {odd_text(chain.odd[0]) if chain.odd else ROUNDED}"
-    )
+    return f"this is not the engine's gradient, {numbers(chain.grad)}: {odd_text(chain.odd) if chain.odd is not None else ROUNDED}"
 
 
-def odd_text(step: Step) -> str:
+def odd_text(step: BackwardStep) -> str:
     """Return what backward does at a step in place of the product."""
     place = quotient_of(step.of.name or step.of.label, step.wrt)
     if is_finite(step.product) or not is_finite(step.edge.flow.handed):
@@ -199,8 +204,8 @@ def forward(node: Node) -> tuple[str, str, str]:
     """Return what an operation computes: its name, its expression, its numbers."""
     value = "" if 0 in (node.shape or ()) else numbers(node.value, LONGEST_VALUE)
     size = "" if value or not node.shape else shape_text(node.shape)
-    formula = read(node.expression) if node.expression else None
-    return node.name or node.label, node.expression if formula is None else written(formula), value or size
+    formula = Formula.read(node.expression) if node.expression else None
+    return node.name or node.label, node.expression if formula is None else str(formula), value or size
 
 
 class Section(NamedTuple):
@@ -221,9 +226,9 @@ class Section(NamedTuple):
 
 def section_of(content: object) -> tuple[Section, ...]:
     """Return the parts of an explained name, or error."""
-    from gviz.explain.troubles import Trouble
+    from gviz.reference.error_help import ErrorHelp
 
-    if isinstance(content, Trouble):
+    if isinstance(content, ErrorHelp):
         older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []
         return (Section(content.texts[0], (content.meaning, *older), (), content.ways),)
     names: Any = content

@@ -12,12 +12,12 @@ from unicodedata import normalize
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import grad_name, is_short, numbers, remark
 from gviz.answers.writer import Writer
-from gviz.explain.derivation import Derivation, kind_of, single
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import Derivation, single, step_kind
+from gviz.derivations.paths import Chain, Path
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
-from gviz.graphs.numbers import Element, Numbers
-from gviz.passes.elements import scalar_of, size_of
-from gviz.passes.formulas import UNKNOWN, read
+from gviz.graphs.numbers import Element, Numbers, size_of
+from gviz.passes.elements import scalar_of
 from gviz.pictures.labels import decimal, shape_text
 from gviz.text import visible
 
@@ -120,9 +120,9 @@ def math(text: str) -> str:
     >>> math("b"), math("-2·x²/y"), math("grad @ x.T"), math("1 - tanh(x)")
     ('b', '\\frac{-2 \\cdot x^{2}}{y}', '\\mathrm{grad}\\, x^{\\top}', '1 - \\tanh\\left(x\\right)')
     """
-    tree = read(text) if len(text) <= LONGEST else None
+    formula = Formula.read(text) if len(text) <= LONGEST else None
     try:
-        return part(tree)[0] if tree is not None else code(text)
+        return part(formula.node)[0] if formula is not None else code(text)
     except RecursionError:
         return code(text)
 
@@ -222,6 +222,9 @@ class LatexWriter(Writer):
     def number(self, value: Numbers | None) -> str:
         return "" if value is None else tensor(value)
 
+    def factor(self, edge: Edge) -> str:
+        return "\\dots" if edge.flow.local is None else tensor(edge.flow.local)
+
     def quotient(self, of: str, wrt: str) -> str:
         top, below = (
             f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt)
@@ -272,7 +275,7 @@ class LatexWriter(Writer):
         lines = []
         passed = path.passed or (None,) * len(path.edges)
         for pair, edge, text, gradient in zip(pairwise(path.names), path.edges, path.symbols, passed, strict=True):
-            is_map = kind_of(edge) != "factor" and "grad" in edge.flow.symbol
+            is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
             sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
             is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
             local = "" if is_plain else f" = {tensor(edge.flow.local)}"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import forward, grad_name, remark, steps
 from gviz.answers.writer import Writer
-from gviz.explain.derivation import Derivation
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import Derivation
+from gviz.derivations.paths import Chain, Path
 from gviz.text import visible
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import LONGEST_CELL, forward, grad_name, numbers, remark, steps
 from gviz.answers.writer import Part, Writer
-from gviz.explain.derivation import MOST_LISTED, Derivation, begins_with_one
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
+from gviz.derivations.paths import Chain, Path
 from gviz.graphs import Node
 from gviz.text import display_width, shorten, visible
 

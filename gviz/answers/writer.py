@@ -8,18 +8,19 @@ from itertools import pairwise
 from typing import TypeVar
 
 from gviz.answers.formulas import (
-    UNNAMED,
     Section,
     counted,
+    footnotes,
     heading,
     is_scalar,
+    local_text,
     numbers,
     quotient,
     section_of,
     target,
 )
-from gviz.explain.derivation import Derivation, begins_with_one
-from gviz.explain.paths import Chain, Path
+from gviz.derivations.derivation import Derivation, begins_with_one
+from gviz.derivations.paths import Chain, Path
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Numbers
 from gviz.pictures.labels import in_brackets
@@ -55,15 +56,15 @@ class Writer(ABC):
                 for path in chain.paths:
                     yield from self.steps(chain, path)
             yield from self.total(name, chain)
-        if derivation.has_unknown:
-            yield from self.remark(UNNAMED)
+        for text in footnotes(derivation):
+            yield from self.remark(text)
 
     def sides(self, chain: Chain, path: Path) -> list[str]:
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
         start = [] if begins_with_one(chain) else [self.number(chain.start)]
         quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
         symbols = map(self.symbol, self.ends(path.edges), self.ends(path.symbols))
-        factors = map(self.number, self.ends(path.factors)) if None not in path.factors else None
+        factors = map(self.factor, self.ends(path.edges)) if path.is_known else None
         return [
             self.dot.join([*start, *quotients]),
             self.dot.join(map(self.bracketed, [*start, *symbols])),
@@ -89,6 +90,10 @@ class Writer(ABC):
     def number(self, value: Numbers | None) -> str:
         """Return the numbers of a tensor; "" for none."""
         return numbers(value)
+
+    def factor(self, edge: Edge) -> str:
+        """Return the numbers of a step; a sign where steps are left out."""
+        return local_text(edge)
 
     def quotient(self, of: str, wrt: str) -> str:
         """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""

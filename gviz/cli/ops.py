@@ -13,7 +13,7 @@ from gviz.cli import streams
 from gviz.text import aligned, did_you_mean, excerpt
 
 if TYPE_CHECKING:
-    from gviz.explain.catalogue import Operation
+    from gviz.reference.catalogue import TableOperation
 
 MOST_IN_FULL = 6
 """Operations that are printed in full; more of them are a table."""
@@ -57,7 +57,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
         if pattern is not None:
             raise click.UsageError("--missing takes one script or module, without a PATTERN.")
         return _print_missing(missing, as_json=as_json)
-    from gviz.explain.catalogue import matching, operations
+    from gviz.reference.catalogue import matching, operations
 
     listed = matching(pattern) if pattern else operations()
     if not listed:
@@ -74,7 +74,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
 def _refuse(pattern: str) -> None:
     """Raise SourceError: there is no such operation; it says what may have been meant."""
     from gviz.errors import SourceError
-    from gviz.explain.catalogue import operations
+    from gviz.reference.catalogue import operations
     from gviz.sources.script.torch_names import lacking_part
 
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
@@ -94,7 +94,7 @@ def _print_json(record: dict[str, Any]) -> None:
     streams.write_product(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _print_in_full(listed: Sequence[Operation]) -> None:
+def _print_in_full(listed: Sequence[TableOperation]) -> None:
     """Print all about a few operations; lines are wrapped on a terminal only."""
     if not streams.is_terminal(sys.stdout):
         parts = (aligned([(f"  {head}", text) for head, text in operation.facts()]) for operation in listed)
@@ -116,7 +116,7 @@ def _print_in_full(listed: Sequence[Operation]) -> None:
         terminal.print(grid)
 
 
-def _tabulate(listed: Sequence[Operation]) -> None:
+def _tabulate(listed: Sequence[TableOperation]) -> None:
     """Print a line for each operation; a terminal shows as many columns as it has room for."""
     from gviz.cli.table import console, cut, ruled
 

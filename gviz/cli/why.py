@@ -13,7 +13,7 @@ from gviz.cli import streams
 from gviz.cli.options import READING, SourceCommand, takes_source
 
 if TYPE_CHECKING:
-    from gviz.explain.case import Cause
+    from gviz.causes.diagnosis import Cause
     from gviz.sources import Source, SourceOptions
 
 INKS = {"bold": "1", "good": "32;1", "bad": "31;1", "dim": "2"}
@@ -39,8 +39,8 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
 
     The exit status is 1 if something is wrong, or the script failed.
     """
+    from gviz.causes.why import why as cause_of, why_all
     from gviz.cli.reading import read_source
-    from gviz.explain.why import why as cause_of, why_all
 
     reading = read_source(source, replace(options, diagnose=True), product_on_stdout=True, rootless=True)
     if name is not None:

@@ -17,8 +17,8 @@ from typing import Any
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.graphs import Graph
-from gviz.static.dtypes import Value
 from gviz.static.errors import OpError
+from gviz.static.types import Value
 from gviz.text import excerpt
 
 SHORT = 2e-4

@@ -51,8 +51,7 @@ def side_by_side(comparisons: Sequence[Comparison]) -> Graph:
         (f"static: built once, run {times}", f"{size} operations, in {seconds(comparison.build)}"),
         (f"dynamic: built {times}", f"{all_built}; one graph is drawn"),
     )
-    graphs = (with_values(comparison), pair.picture or nothing)
-    static, dynamic = map(in_frame, "sd", graphs, titles)
+    static, dynamic = map(in_frame, "sd", (with_values(comparison), pair.picture or nothing), titles)
     edges, roots = static.edges + dynamic.edges, static.roots + dynamic.roots
     return Graph(static.nodes + dynamic.nodes, edges, roots, title=pair.title, kind="static")
 
@@ -76,13 +75,12 @@ def with_values(comparison: Comparison) -> Graph:
 
 def in_frame(key: str, graph: Graph, title: tuple[str, str]) -> Graph:
     """Return a graph in a scope of that title; its ids begin with the key."""
-    width = max(map(len, title))
-    scope = "\n".join(line.ljust(width) for line in title)  # the lines of a title are centred
+    scope = "\n".join(line.ljust(max(map(len, title))) for line in title)  # the lines of a title are centred
 
     def moved(node: Node) -> Node:
         name = node.name.removeprefix(f"{node.scope}/") if node.name and node.scope else node.name
-        module = Module(f"{scope}/{node.scope}" if node.scope else scope)
-        return node._replace(id=key + node.id, name=name, module=module)
+        inner = f"{scope}/{node.scope}" if node.scope else scope
+        return node._replace(id=key + node.id, name=name, module=Module(inner))
 
     return Graph(
         tuple(map(moved, graph.nodes)),

@@ -38,8 +38,8 @@ IN_TENSORFLOW = (
 
 def articles(runs: int) -> list[ProgramPair]:
     """Return power(x, 100) on matrices, and e = a*b + log(d)*c with its gradients and without."""
-    options = SourceOptions(values=VALUES)
-    expressions = [of_expression(EXPRESSION, replace(options, backward=b), runs=runs)[0] for b in (True, False)]
+    options = (SourceOptions(values=VALUES, backward=is_derived) for is_derived in (True, False))
+    expressions = [of_expression(EXPRESSION, each, runs=runs)[0] for each in options]
     return [
         replace(pair, in_tensorflow=words)
         for pair, words in zip([power(runs), *expressions], IN_TENSORFLOW, strict=True)
@@ -51,21 +51,19 @@ def power(runs: int) -> ProgramPair:
     engine.manual_seed(0)
     feeds = [(engine.randint(-1, 2, (SIZE, SIZE), dtype=engine.int32).numpy(),) for _ in range(runs)]
 
+    def multiplied(library: Any, x: Any) -> list[Any]:
+        result = library.eye(SIZE, dtype=library.int32)
+        for _ in range(POWER):
+            result = library.matmul(x, result)
+        return [result]
+
     def build() -> Static:
-        graph = Graph()
-        with graph.as_default():
+        with Graph().as_default() as graph:
             x = tf.placeholder(tf.int32, (SIZE, SIZE), name="x")
-            result = tf.eye(SIZE, dtype=tf.int32)
-            for _ in range(POWER):
-                result = tf.matmul(x, result)
-        return plan_static(graph, [x], [result])
+            return plan_static(graph, [x], multiplied(tf, x))
 
     def run(feed: Sequence[Any]) -> list[Any]:
-        x = engine.tensor(feed[0])
-        result = engine.eye(SIZE, dtype=engine.int32)
-        for _ in range(POWER):
-            result = engine.matmul(x, result)
-        return [result]
+        return multiplied(engine, engine.tensor(feed[0]))
 
     return ProgramPair(
         f"power(x, {POWER}), x: {SIZE}×{SIZE} int32", "the value", build, run, feeds, POWER + 1, POWER + 1
@@ -115,10 +113,9 @@ def of_expression(
     if not wanted:  # nothing requires a gradient, so nothing is recorded
         return ProgramPair(text, "the value, no gradients", build, run, arrays, forward, forward), computed.notes
     names = [name for i, name in enumerate(values) if i in wanted]
-    computes = f"the value and the gradients of {', '.join(names)}"
     return ProgramPair(
         text,
-        computes,
+        f"the value and the gradients of {', '.join(names)}",
         build,
         run,
         arrays,
@@ -168,9 +165,8 @@ def dynamic(
 
 def jitter(value: engine.Tensor) -> Any:
     """Return a tensor near another one: each number up to a tenth larger or smaller; whole numbers stay."""
-    if not value.is_floating_point():
-        return value
-    return value * (0.9 + 0.2 * engine.rand(tuple(value.shape), dtype=engine.float32)).to(value.dtype)
+    factor = 0.9 + 0.2 * engine.rand(tuple(value.shape), dtype=engine.float32)
+    return value * factor.to(value.dtype) if value.is_floating_point() else value
 
 
 def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], dtype: str | None) -> list[Any]:
@@ -179,12 +175,11 @@ def read_feed(feed: Mapping[str, str], number: int, values: Mapping[str, Any], d
     Raises:
         SourceError: a name is missing, unknown, or has another shape than in the first feed.
     """
-    for name in feed:
-        if name not in values:
-            raise SourceError(
-                f"feed {number}: there is no value called {excerpt(name)}",
-                hint=did_you_mean(name, values, f"the values are {', '.join(values)}"),
-            )
+    for name in (name for name in feed if name not in values):
+        raise SourceError(
+            f"feed {number}: there is no value called {excerpt(name)}",
+            hint=did_you_mean(name, values, f"the values are {', '.join(values)}"),
+        )
     wanted, budget, row = find_dtype(dtype), Budget(), []
     for name, first in values.items():
         if name not in feed:

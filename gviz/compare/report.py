@@ -56,9 +56,8 @@ def program_text(comparison: Comparison, width: int, block: str) -> str:
 def paid(comparison: Comparison) -> str:
     """Return after how many runs building has paid."""
     count = comparison.paid_after
-    if count is None:
-        return "building does not pay, because a static run is not faster"
-    return f"building has paid after {count} run{'s' * (count != 1)}"
+    never = "building does not pay, because a static run is not faster"
+    return never if count is None else f"building has paid after {count} run{'s' * (count != 1)}"
 
 
 def same(comparison: Comparison) -> str:
@@ -77,8 +76,8 @@ def same(comparison: Comparison) -> str:
 
 def as_json(comparisons: Sequence[Comparison]) -> str:
     """Return all numbers, times in seconds."""
-    rows = [as_dict(comparison) for comparison in comparisons]
-    return json.dumps({"comparisons": rows, "notes": HOW}, ensure_ascii=False, indent=1) + "\n"
+    record = {"comparisons": list(map(as_dict, comparisons)), "notes": HOW}
+    return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:

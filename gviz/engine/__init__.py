@@ -21,7 +21,7 @@ The engine is five rooms, and imports go down only. A line belongs to the room o
   loads.
 
 ``fast.py`` lies above all of them: the same rows and the plain backward pass, faster. ``GVIZ_FAST=0`` leaves it out.
-What tells people about the table (``gviz ops``) is in ``gviz/explain``, a floor above.
+What tells people about the table (``gviz ops``) is in ``gviz/reference``, a floor above.
 
 The grad mode and a running backward pass belong to the whole process, not to a thread as in PyTorch: programs that
 build graphs in several threads at once need the real one. What is not here raises AttributeError in PyTorch's words.
@@ -62,13 +62,13 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gviz\.(numbe
 # what is smaller.
 np.empty((32 << 20) - 8192, np.uint8)
 
-globals().update(dtypes.NAMES)
 globals().update(
-    (name, getattr(module, name)) for module in (modes, random) for name in module.__all__ if name != "mode"
+    dtypes.NAMES
+    | FORMATS
+    | {name: getattr(module, name) for module in (modes, random) for name in module.__all__ if name != "mode"}
+    | {f"{kind.scalar_name}Tensor": creation.LegacyType(kind) for kind in dtypes.ALL if kind.np.kind != "c"}
 )
-globals().update((f"{kind.scalar_name}Tensor", creation.LegacyType(kind)) for kind in dtypes.ALL if kind.np.kind != "c")
 device, layout, strided, memory_format = Device, Layout, STRIDED, MemoryFormat
-globals().update(FORMATS)
 autocast, GradScaler = amp.autocast, amp.GradScaler
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 names.install({"torch": globals()})

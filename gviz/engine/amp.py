@@ -13,10 +13,6 @@ from gviz.numbers.dtypes import bfloat16, float16
 from gviz.numbers.words import absent, refuse, warn
 
 OFF = "{} is not in gviz's engine: say enabled=False for device 'cpu', or run with --engine torch"
-NARROW = (
-    "In {0} autocast, but the target dtype is not supported. Disabling autocast.\n"
-    "{0} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
-)
 
 
 class autocast(ContextDecorator):
@@ -25,13 +21,19 @@ class autocast(ContextDecorator):
     def __init__(
         self, device_type: str, dtype: object = None, enabled: bool = True, cache_enabled: object = None
     ) -> None:
-        wrong = f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
-        refuse(not isinstance(device_type, str), wrong, ValueError)
+        refuse(
+            not isinstance(device_type, str),
+            f"Expected `device_type` of type `str`, got: `{type(device_type)}`",
+            ValueError,
+        )
         self.device, self.fast_dtype, self._enabled = Device(device_type).type, dtype or bfloat16, False
         if enabled and device_type == "cuda":
             warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
         elif enabled and self.fast_dtype not in (bfloat16, float16):
-            warn(NARROW.format(device_type.upper()))
+            warn(
+                f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
+                f"{device_type.upper()} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
+            )
         else:
             self._enabled = enabled
 
@@ -76,7 +78,9 @@ def of_cuda(kind: Any, file: str, order: str) -> Any:
     return type(kind.__name__, (kind,), {"__init__": begin, "__module__": f"torch.cuda.amp.{file}"})
 
 
-old_scaler = of_cuda(GradScaler, "grad_scaler", "init_scale growth_factor backoff_factor growth_interval enabled")
-old_autocast = of_cuda(autocast, "autocast_mode", "enabled dtype cache_enabled")
-vars(cuda).update(amp=module("cuda.amp", autocast=old_autocast, GradScaler=old_scaler))
+vars(cuda)["amp"] = module(
+    "cuda.amp",
+    autocast=of_cuda(autocast, "autocast_mode", "enabled dtype cache_enabled"),
+    GradScaler=of_cuda(GradScaler, "grad_scaler", "init_scale growth_factor backoff_factor growth_interval enabled"),
+)
 __getattr__ = absent("torch.amp")

@@ -8,7 +8,7 @@ from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor
 from gviz.engine.device import check_device
 from gviz.numbers import dtypes
-from gviz.numbers.words import type_name
+from gviz.numbers.words import refuse, type_name
 
 
 @named(".to")
@@ -52,8 +52,7 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
         return type_name(self._array.dtype)
     wanted = {type_name(each.np): each for each in dtypes.ALL}.get(dtype) if isinstance(dtype, str) else dtype
     wanted = getattr(wanted, "legacy_dtype", wanted)
-    if not isinstance(wanted, dtypes.dtype):
-        raise ValueError(f"invalid type: '{dtype}'")  # noqa: TRY004 - as PyTorch does
+    refuse(not isinstance(wanted, dtypes.dtype), f"invalid type: '{dtype}'", ValueError)
     return to(self, wanted)
 
 

@@ -17,11 +17,6 @@ from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn
 from gviz.ops.shape import flat_memory
 
-UNPICKLED = (
-    "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
-    "@torch.utils.hooks.unserializable_hook to suppress this warning"
-)
-
 
 def parts(tensor: Tensor) -> tuple[Any, ...]:
     """Return what a copy is made of.
@@ -88,7 +83,10 @@ def pickled(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     Not hooks, of which it warns.
     """
     for hook in (tensor._meta.hooks if tensor._meta is not None else None) or ():
-        warn(UNPICKLED.format(hook.hook))
+        warn(
+            f"backward hook {hook.hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+            "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
+        )
     flat, *rest = parts(tensor)
     return made, (tensor.__dict__, flat.copy(), *rest)
 

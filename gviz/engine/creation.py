@@ -15,12 +15,9 @@ import numpy as np
 from gviz.autograd.row import NAMED, named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.device import check_device
-from gviz.numbers import dtypes
+from gviz.numbers import dtypes, printing, unpack
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import get_default_dtype, number, number_type
-from gviz.numbers.printing import Size as Shape
 from gviz.numbers.types import Array
-from gviz.numbers.unpack import check_numpy, infer
 from gviz.numbers.words import no_memory, refuse, warn, warn_once
 
 MAX_BYTES = 64 * 2**30
@@ -48,7 +45,7 @@ def checked(size: Sequence[int], dtype: DType | None = None) -> tuple[int, ...]:
             raise TypeError(f"empty(): argument 'size' must be tuple of ints, not {type_text(n)}")
     if any(n < 0 for n in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
-    kind = np.dtype(dtype or get_default_dtype().np)
+    kind = np.dtype(dtype or dtypes.get_default_dtype().np)
     if kind.itemsize * prod(size) > MAX_BYTES:
         raise no_memory(SimpleNamespace(shape=size, dtype=kind))
     return tuple(size)
@@ -132,7 +129,7 @@ def copied(data: object, dtype: DType | None, function: str) -> Any:
             f"or sourceTensor.detach().clone().requires_grad_(True), rather than {function}(sourceTensor)."
         )
         data = data._array
-    return infer(data, dtype)
+    return unpack.infer(data, dtype)
 
 
 @named("torch.as_tensor")
@@ -142,7 +139,7 @@ def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Te
         return data if dtype is None else data.to(dtypes.of(dtype))
     if isinstance(data, np.ndarray) and dtype in (None, data.dtype):
         return from_numpy(data)
-    return finish(infer(data, dtype), device)
+    return finish(unpack.infer(data, dtype), device)
 
 
 @named("torch.asarray")
@@ -162,27 +159,27 @@ def from_numpy(array: object) -> Tensor:
             "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
             "the rest of this program."
         )
-    return from_array(check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
+    return from_array(unpack.check_numpy(array).view(), None)  # what becomes of that array's shape is not the tensor's
 
 
 # ------------------------------------------------------------------ filled
 @creates("torch.zeros torch.zeros_like .new_zeros torch.empty torch.empty_like .new_empty")
 def zeros(size: Size, *, dtype: Dtype = None) -> Any:
     """Return zeros."""
-    return np.zeros(checked(size, dtype), dtype or get_default_dtype().np)
+    return np.zeros(checked(size, dtype), dtype or dtypes.get_default_dtype().np)
 
 
 @creates("torch.ones torch.ones_like .new_ones")
 def ones(size: Size, *, dtype: Dtype = None) -> Any:
     """Return ones."""
-    return np.ones(checked(size, dtype), dtype or get_default_dtype().np)
+    return np.ones(checked(size, dtype), dtype or dtypes.get_default_dtype().np)
 
 
 @creates("torch.full torch.full_like .new_full")
 def full(size: Size, fill_value: Number, *, dtype: Dtype = None) -> Any:
     """Return one value everywhere; its kind decides the dtype."""
-    dtype = dtype or number_type(fill_value)
-    return np.full(checked(size, dtype), number(fill_value, dtype), dtype)
+    dtype = dtype or dtypes.number_type(fill_value)
+    return np.full(checked(size, dtype), dtypes.number(fill_value, dtype), dtype)
 
 
 def empty(shape: int | Sequence[int], dtype: object = None, device: object = None) -> Tensor:
@@ -197,7 +194,7 @@ def empty(shape: int | Sequence[int], dtype: object = None, device: object = Non
 @creates("torch.eye")
 def eye(n: int, m: int | None = None, *, dtype: Dtype = None) -> Any:
     """Return the identity matrix."""
-    return np.eye(*checked((n, n if m is None else m), dtype), dtype=dtype or get_default_dtype().np)
+    return np.eye(*checked((n, n if m is None else m), dtype), dtype=dtype or dtypes.get_default_dtype().np)
 
 
 def indices(find: Callable[..., Any]) -> Any:
@@ -228,28 +225,29 @@ def arange(start: Number, end: Number, step: Number = 1, *, dtype: Dtype = None)
     whole = all(isinstance(value, int) for value in (start, end, step))
     count = -((start - end) // step) if whole else int(np.ceil((end - start) / step))
     values = start + np.arange(*checked((count,), np.dtype(np.int64))) * step
-    return values.astype(dtype or (np.int64 if whole else get_default_dtype().np))
+    return values.astype(dtype or (np.int64 if whole else dtypes.get_default_dtype().np))
 
 
 @creates("torch.linspace")
 def linspace(start: Number, end: Number, steps: int, *, dtype: Dtype = None) -> Any:
     """Return so many numbers from start to end, both included."""
-    dtype = dtype or get_default_dtype().np
+    dtype = dtype or dtypes.get_default_dtype().np
     return evenly(start, end, steps, dtype).astype(dtype)
 
 
 @creates("torch.logspace")
 def logspace(start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: Dtype = None) -> Any:
     """Return powers of a base, their exponents in equal steps."""
-    powers = np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))
-    return powers.astype(dtype or get_default_dtype().np)
+    return (np.float64(base) ** evenly(start, end, steps, np.dtype(np.float64))).astype(
+        dtype or dtypes.get_default_dtype().np
+    )
 
 
 def evenly(start: float, end: float, steps: int, dtype: DType) -> Any:
     """Return numbers in equal steps of that type, counted from both ends towards the middle."""
     refuse(steps < 0, "number of steps must be non-negative")
     exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
-    low, high = exact.type(number(start, dtype)), exact.type(number(end, dtype))
+    low, high = exact.type(dtypes.number(start, dtype)), exact.type(dtypes.number(end, dtype))
     step, index = (high - low) / exact.type(max(steps - 1, 1)), np.arange(steps)
     step = step.astype(
         np.result_type(exact, np.float64)
@@ -277,18 +275,21 @@ class LegacyType:
 
 def new(cls: type | LegacyType, *data: Any) -> Tensor:
     """Return ``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values, ``Tensor(x)`` on the memory of a tensor."""
-    dtype = getattr(cls, "legacy_dtype", None) or get_default_dtype()
+    dtype = getattr(cls, "legacy_dtype", None) or dtypes.get_default_dtype()
     first = data[0] if len(data) == 1 else None
     if isinstance(first, Tensor):
-        if first.dtype is not dtype and isinstance(cls, LegacyType):
-            raise TypeError(f"new(): expected a tensor of {dtype} (got {first.dtype})")
+        refuse(
+            first.dtype is not dtype and isinstance(cls, LegacyType),
+            f"new(): expected a tensor of {dtype} (got {first.dtype})",
+            TypeError,
+        )
         array = first._array
-    elif isinstance(first, list | tuple | range | np.ndarray) and not isinstance(first, Shape):
-        array = infer(first, dtype.np)
-    elif data and not isinstance(first, Shape) and not all(hasattr(one, "__index__") for one in data):
+    elif isinstance(first, list | tuple | range | np.ndarray) and not isinstance(first, printing.Size):
+        array = unpack.infer(first, dtype.np)
+    elif data and not isinstance(first, printing.Size) and not all(hasattr(one, "__index__") for one in data):
         raise TypeError(f"new(): data must be a sequence (got {type_text(data[0])})")
     else:
-        array = np.zeros(checked(first if isinstance(first, Shape) else data or (0,), dtype.np), dtype.np)
+        array = np.zeros(checked(first if isinstance(first, printing.Size) else data or (0,), dtype.np), dtype.np)
     tensor: Tensor = object.__new__(cls if isinstance(cls, type) and issubclass(cls, Tensor) else Tensor)
     tensor._array, tensor._edge, tensor._meta, tensor._version_cell = array, None, None, None
     return tensor

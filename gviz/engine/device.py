@@ -53,10 +53,10 @@ class Device:
             TypeError,
         )
         self.type, _, number = str(type).partition(":")
-        if self.type not in DEVICES:
-            raise RuntimeError(
-                f"Expected one of {', '.join(DEVICES)} device type at start of device string: {self.type}"
-            )
+        refuse(
+            self.type not in DEVICES,
+            f"Expected one of {', '.join(DEVICES)} device type at start of device string: {self.type}",
+        )
         refuse(number and (index is not None or not number.isdecimal()), f"Invalid device string: '{type}'")
         self.index = int(number) if number else index
 
@@ -113,35 +113,52 @@ def no_accelerator(*_: object) -> Any:
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-ASKED = (
-    "current_device_idx",
-    "current_device_index",
-    "current_stream",
-    "set_device_idx",
-    "set_device_index",
-    "synchronize",
-)
 accelerator = module(
-    "accelerator", is_available=lambda: False, device_count=lambda: 0, **dict.fromkeys(ASKED, no_accelerator)
+    "accelerator",
+    is_available=lambda: False,
+    device_count=lambda: 0,
+    current_accelerator=lambda check_available=False: None,
+    current_device_idx=no_accelerator,
+    current_device_index=no_accelerator,
+    current_stream=no_accelerator,
+    set_device_idx=no_accelerator,
+    set_device_index=no_accelerator,
+    synchronize=no_accelerator,
 )
-vars(accelerator).update(current_accelerator=lambda check_available=False: None)
 NO_CUDA = (
     "current_device", "current_stream", "get_device_capability", "get_device_name", "get_device_properties", "init",
     "ipc_collect", "mem_get_info", "reset_peak_memory_stats", "set_device", "synchronize",
 )  # fmt: skip
 NO_MEMORY = "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"
 cuda = module(
-    "cuda", is_available=lambda: False, device_count=lambda: 0, manual_seed=unseeded, manual_seed_all=unseeded
+    "cuda",
+    is_available=lambda: False,
+    is_initialized=lambda: False,
+    is_bf16_supported=lambda including_emulation=True: False,
+    device_count=lambda: 0,
+    empty_cache=lambda: None,
+    get_rng_state_all=list[Any],
+    manual_seed=unseeded,
+    manual_seed_all=unseeded,
+    **dict.fromkeys(NO_CUDA, lambda *_: check_device("cuda")),
+    **dict.fromkeys(NO_MEMORY, lambda device=None: 0),
 )
-vars(cuda).update(
-    dict.fromkeys(NO_CUDA, lambda *_: check_device("cuda")) | dict.fromkeys(NO_MEMORY, lambda device=None: 0)
+backends = module(
+    "backends",
+    cuda=module(
+        "backends.cuda",
+        is_built=lambda: False,
+        matmul=module("backends.cuda.matmul", allow_tf32=False),
+        **dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp"), lambda enabled: None),
+    ),
+    cudnn=module(
+        "backends.cudnn",
+        is_available=lambda: False,
+        version=lambda: None,
+        enabled=True,
+        deterministic=False,
+        benchmark=False,
+        allow_tf32=True,
+    ),
+    mps=module("backends.mps", is_available=lambda: False, is_built=lambda: False),
 )
-vars(cuda).update(is_initialized=lambda: False, empty_cache=lambda: None, get_rng_state_all=list[Any])
-vars(cuda).update(is_bf16_supported=lambda including_emulation=True: False)
-flags = {"enabled": True, "deterministic": False, "benchmark": False, "allow_tf32": True}
-cudnn = module("backends.cudnn", is_available=lambda: False, version=lambda: None, **flags)
-matmul = module("backends.cuda.matmul", allow_tf32=False)
-flash = dict.fromkeys(("enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp"), lambda enabled: None)
-mps = module("backends.mps", is_available=lambda: False, is_built=lambda: False)
-of_cuda = module("backends.cuda", is_built=lambda: False, matmul=matmul, **flash)
-backends = module("backends", cuda=of_cuda, cudnn=cudnn, mps=mps)

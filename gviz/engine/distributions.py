@@ -34,8 +34,10 @@ class Constraint(NamedTuple("Constraint", [("name", str), ("check", Any)])):
 
 def interval(low: Tensor | float, high: Tensor | float, whole: bool = False) -> Any:
     """Return the constraint to lie between two values, both included, and to be a whole number."""
-    text = f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})"
-    return Constraint(text, lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0))
+    return Constraint(
+        f"{'Integer' * whole}Interval(lower_bound={low}, upper_bound={high})",
+        lambda x: (low <= x) & (x <= high) & (not whole or x % 1 == 0),
+    )
 
 
 real = Constraint("Real()", lambda x: ~x.isnan())
@@ -63,7 +65,6 @@ class Distribution:
     _validate_args = __debug__
     arg_constraints: Any = None
     support: Any = None
-    variance: Any
     stddev: Any = property(lambda self: self.variance.sqrt())
 
     def __init__(
@@ -111,8 +112,11 @@ class Distribution:
             )
 
     def __repr__(self) -> str:
-        given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
-        shown = (f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given.items())
+        shown = (
+            f"{name}: {value if value.numel() == 1 else value.size()}"
+            for name in self.arg_constraints
+            if (value := vars(self).get(name)) is not None
+        )
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -318,24 +322,23 @@ def kl_uniform(p: Uniform, q: Uniform) -> Any:
     return result
 
 
+def bounded(terms: Any, infinite: Tensor, none: Tensor) -> Any:
+    """Return terms of a divergence: infinite where only the other value cannot be, zero where this one cannot."""
+    terms[infinite.expand_as(terms)] = math.inf
+    terms[none.expand_as(terms)] = 0
+    return terms
+
+
 def kl_bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
     """Return the divergence of Bernoulli distributions."""
     softplus = torch.nn.functional.softplus
-    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
-    ones[q.probs == 0] = math.inf
-    ones[p.probs == 0] = 0
-    zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
-    zeros[q.probs == 1] = math.inf
-    zeros[p.probs == 1] = 0
-    return ones + zeros
+    ones = bounded(p.probs * (softplus(-q.logits) - softplus(-p.logits)), q.probs == 0, p.probs == 0)
+    return ones + bounded((1 - p.probs) * (softplus(q.logits) - softplus(p.logits)), q.probs == 1, p.probs == 1)
 
 
 def kl_categorical(p: Categorical, q: Categorical) -> Any:
     """Return the divergence of categorical distributions."""
-    terms = p.probs * (p.logits - q.logits)
-    terms[(q.probs == 0).expand_as(terms)] = math.inf
-    terms[(p.probs == 0).expand_as(terms)] = 0
-    return terms.sum(-1)
+    return bounded(p.probs * (p.logits - q.logits), q.probs == 0, p.probs == 0).sum(-1)
 
 
 DIVERGENCES: dict[type, Callable[..., Tensor]] = {
@@ -351,8 +354,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     for kind, divergence in DIVERGENCES.items():
         if isinstance(p, kind) and isinstance(q, kind):
             return divergence(p, q)
-    names = f"p type {type(p).__name__} and q type {type(q).__name__}"
-    raise NotImplementedError(f"No KL(p || q) is implemented for {names}")
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+    )
 
 
 # where PyTorch has them: from torch.distributions.normal import Normal

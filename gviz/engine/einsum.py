@@ -29,9 +29,8 @@ def einsum(equation: str, *operands: object) -> Any:
     given = tensors(operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands)
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     parts = inputs.split(",")
-    if len(parts) != len(given):
-        more = "more" if len(parts) < len(given) else "fewer"
-        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    more = "more" if len(parts) < len(given) else "fewer"
+    refuse(len(parts) != len(given), f"einsum(): {more} operands were provided than specified in the equation")
     labels = [spelled(part, operand.ndim, i) for i, (part, operand) in enumerate(zip(parts, given, strict=True))]
     counts = Counter("".join(labels))
     dots = "".join(sorted(label for label in counts if label in UNNAMED))
@@ -48,8 +47,10 @@ def einsum(equation: str, *operands: object) -> Any:
     for axis, *sizes in zip(axes, *(operand.shape for operand in aligned), strict=True):
         first, *others = dict.fromkeys(size for size in sizes if size != 1) or [1]
         if others:
-            place = f"for operand {sizes.index(others[0])} which does not broadcast with previously seen size {first}"
-            raise RuntimeError(f"einsum(): subscript {axis} has size {others[0]} {place}")
+            raise RuntimeError(
+                f"einsum(): subscript {axis} has size {others[0]} for operand {sizes.index(others[0])} which does not "
+                f"broadcast with previously seen size {first}"
+            )
     return contract(aligned, len(result))
 
 
@@ -57,9 +58,11 @@ def spelled(part: str, rank: int, number: int) -> str:
     """Return a label for each dim of an operand, with digits for those that an ellipsis stands for: the last is 9."""
     named = part.replace("...", "")
     hidden = rank - len(named)
-    if hidden < 0 or (hidden and "..." not in part):
-        counted = f"({len(named)}) does not match the number of dimensions ({rank}) for operand {number}"
-        raise RuntimeError(f"einsum(): the number of subscripts in the equation {counted} and no ellipsis was given")
+    refuse(
+        hidden < 0 or (hidden and "..." not in part),
+        f"einsum(): the number of subscripts in the equation ({len(named)}) does not match the number of dimensions "
+        f"({rank}) for operand {number} and no ellipsis was given",
+    )
     return part.replace("...", UNNAMED[len(UNNAMED) - hidden :])
 
 
@@ -68,9 +71,12 @@ def align(operand: Tensor, labels: str, axes: str) -> Any:
     names = list(labels)
     for place in reversed(range(len(names))):
         if (first := names.index(names[place])) < place:
-            if (size := operand.shape[place]) != (other := operand.shape[first]):
-                fault = f"is repeated for operand 0 but the sizes don't match, {size} != {other}"
-                raise RuntimeError(f"einsum(): subscript {names[place]} {fault}")
+            size, other = operand.shape[place], operand.shape[first]
+            refuse(
+                size != other,
+                f"einsum(): subscript {names[place]} is repeated for operand 0 but the sizes don't match, "
+                f"{size} != {other}",
+            )
             operand = operand.diagonal(0, first, place).movedim(-1, first)
             del names[place]
     for axis in axes:
@@ -111,8 +117,8 @@ def sumproduct_pair(left: Tensor, right: Tensor, dims: list[int]) -> Any:
         left, right, rows, columns = right, left, columns, rows
     order = both + rows + dims + columns
     shape = [1 if i in dims else right.shape[i] if i in columns else left.shape[i] for i in order]
-    result = grouped(left, both, rows, dims + columns).bmm(grouped(right, both, dims, columns + rows))
-    return result.view(shape).permute([order.index(i) for i in range(len(order))])
+    product = grouped(left, both, rows, dims + columns).bmm(grouped(right, both, dims, columns + rows))
+    return product.view(shape).permute([order.index(i) for i in range(len(order))])
 
 
 def grouped(tensor: Tensor, *groups: Iterable[int]) -> Any:
@@ -125,13 +131,14 @@ def grouped(tensor: Tensor, *groups: Iterable[int]) -> Any:
 @named("torch.tensordot")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
     """Return the products summed over the last dims of one and the first of the other, or over pairs of dims."""
-    if isinstance(dims, float):
-        wanted = "int or tuple[list[int], list[int]] or list[list[int]] containing two lists"
-        raise RuntimeError(f"tensordot expects dims to be {wanted}, but got dims={dims}")  # noqa: TRY004
+    refuse(
+        isinstance(dims, float),
+        "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+        f"but got dims={dims}",
+    )
     if isinstance(dims, int):
-        if not 0 <= dims <= min(a.ndim, b.ndim):
-            wanted = "dims >= 0" if dims < 0 else "dims < ndim_a or ndim_b"
-            raise RuntimeError(f"tensordot expects {wanted}, but got dims={dims}")
+        refuse(dims < 0, f"tensordot expects dims >= 0, but got dims={dims}")
+        refuse(dims > min(a.ndim, b.ndim), f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = range(-dims, 0), range(dims)
     return over_pairs(a, b, *((dim,) if isinstance(dim, int) else dim for dim in dims))
 
@@ -141,9 +148,11 @@ def inner(input: Tensor, other: Tensor) -> Any:
     """Return the sums of products over the last dims."""
     if not input.ndim or not other.ndim:
         return call["mul"](input, other)
-    if input.shape[-1] != other.shape[-1]:
-        shapes = " and ".join(str(list(one.shape)) for one in (input, other))
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {shapes}")
+    refuse(
+        input.shape[-1] != other.shape[-1],
+        "inner() the last dimension must match on both input tensors but got shapes "
+        f"{list(input.shape)} and {list(other.shape)}",
+    )
     return over_pairs(input, other, (-1,), (-1,))
 
 
@@ -155,9 +164,10 @@ def over_pairs(left: Tensor, right: Tensor, dims1: Sequence[int], dims2: Sequenc
     check_one_dtype(left._array, right._array, "both inputs should have same dtype")
     for i, j in zip(dims1, dims2, strict=True):
         a, b = left.shape[i], right.shape[j]
-        if 1 not in (a, b) and a != b:
-            fault = f"first has size {a} in dim {i} and second has size {b} in dim {j}"
-            raise RuntimeError(f"contracted dimensions need to match, but {fault}")
+        refuse(
+            1 not in (a, b) and a != b,
+            f"contracted dimensions need to match, but first has size {a} in dim {i} and second has size {b} in dim {j}",
+        )
         left = left.sum(i, keepdim=True, dtype=left.dtype) if b == 1 != a else left
         right = right.sum(j, keepdim=True, dtype=right.dtype) if a == 1 != b else right
     rows = [i for i in range(left.ndim) if i not in {dim % left.ndim for dim in dims1}]

@@ -16,8 +16,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import deep, pickled, shallow
 from gviz.engine.device import CPU, STRIDED
 from gviz.engine.indexing import get_item, set_item
-from gviz.numbers import printing
-from gviz.numbers.shapes import steps_of, wrap_dim
+from gviz.numbers import printing, shapes
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse, warn_once
 from gviz.ops.shape import as_strided, permute, transpose
@@ -46,7 +45,7 @@ class Elements(Tensor):
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps between elements along each dim, or along one."""
-        steps = steps_of(self._array)
+        steps = shapes.steps_of(self._array)
         return steps if dim is None else steps[dim_of(self, dim)]
 
     dim = ndimension = asked("Return the number of dims.", lambda array: array.ndim)
@@ -184,9 +183,8 @@ class Elements(Tensor):
 
 def dim_of(tensor: Tensor, dim: int) -> int:
     """Return a dim counted from the first; refuse one of a tensor without dims."""
-    if not tensor._array.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(dim, tensor._array.ndim)
+    refuse(not tensor._array.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    return shapes.wrap_dim(dim, tensor._array.ndim)
 
 
 def number_of(tensor: Tensor, *, warned: bool = True) -> Any:

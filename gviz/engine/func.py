@@ -19,10 +19,6 @@ from gviz.numbers.words import absent, refuse
 __all__ = ["functional_call", "grad", "grad_and_value"]
 
 VALUE = "grad_and_value(f)(*args): "
-SCALAR = (
-    "{}Expected f(*args) to return a scalar Tensor, got tensor with {} dims. Maybe you wanted to use the vjp or "
-    "jacrev APIs instead?"
-)
 
 
 def mapped(function: Callable[..., Any], tree: Any) -> Any:
@@ -32,10 +28,11 @@ def mapped(function: Callable[..., Any], tree: Any) -> Any:
     return type(tree)(mapped(function, one) for one in tree) if type(tree) in (list, tuple) else function(tree)
 
 
-def begun(tensor: object, found: list[Any]) -> Any:
+def begun(tensor: Any, found: list[Any]) -> Any:
     """Return a tensor to differentiate by: a new leaf, or what stands for a tensor that has a graph behind it."""
-    if not isinstance(tensor, Tensor):
-        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")  # noqa: TRY004
+    refuse(
+        not isinstance(tensor, Tensor), f"Thing passed to transform API must be Tensor, got {type(tensor)}", ValueError
+    )
     found.append(tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_())
     return found[-1]
 
@@ -65,10 +62,15 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
                 given[place] = mapped(lambda one: begun(one, inputs), given[place])
             value, aux = func(*given, **kwargs) if has_aux else (func(*given, **kwargs), None)
             refuse(not isinstance(value, Tensor), f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")
-            refuse(value.dim(), SCALAR.format(VALUE, value.dim()))
+            refuse(
+                value.dim(),
+                f"{VALUE}Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you "
+                "wanted to use the vjp or jacrev APIs instead?",
+            )
             several = gradients(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
-        both = zip_longest(several, inputs)
-        left = iter([one.new_zeros(one.shape) if found is None else found for found, one in both])
+        left = iter(
+            [one.new_zeros(one.shape) if found is None else found for found, one in zip_longest(several, inputs)]
+        )
         found = tuple(mapped(lambda _: next(left), given[place]) for place in places)
         result = (found if isinstance(argnums, tuple) else found[0]), ((value, aux) if has_aux else value)
         return mapped(

@@ -10,13 +10,11 @@ import numpy as np
 from gviz.autograd.inplace import in_place
 from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.numbers import dtypes, unpack
 from gviz.numbers.classes import type_text
-from gviz.numbers.dtypes import number
-from gviz.numbers.unpack import infer
 from gviz.numbers.words import refuse, type_name, warn
 
 INT64_MAX = 2**63 - 1
-INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 SEQUENCE = (
     "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
     "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
@@ -39,7 +37,7 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | complex | np.integer):
             raise TypeError(f"can't assign a {type_text(value)} to a {type_name(tensor._array.dtype)}")
-        value = from_array(np.asarray(number(value, tensor._array.dtype)), None)
+        value = from_array(np.asarray(dtypes.number(value, tensor._array.dtype)), None)
     if key is False:  # writes nothing, and makes no node
         return
     part, indices = taken_apart(tensor, key, writing=True)
@@ -56,15 +54,14 @@ def set_item(tensor: Tensor, key: object, value: Any) -> None:
     in_place(call["copy_into"], part, value)
 
 
-def without_leading_ones(source: Tensor, *, always: bool) -> Tensor:
+def without_leading_ones(source: Tensor, *, always: bool) -> Any:
     """Return a view of a tensor without its first dimensions of size one.
 
     Itself if there are none, but for ``always``.
     """
     have = source._array.shape
     first = next((i for i, size in enumerate(have) if size != 1), len(have))
-    shorter: Tensor = call["view"](source, have[first:]) if first or always else source
-    return shorter
+    return call["view"](source, have[first:]) if first or always else source
 
 
 # ------------------------------------------------------------------ keys
@@ -111,14 +108,16 @@ def taken_apart(tensor: Tensor, key: Any, *, writing: bool = False) -> tuple[Ten
 
 def is_nested(key: object) -> bool:
     """Return whether a list stands for a tuple."""
-    if not isinstance(key, list) or len(key) >= LONGEST_TUPLE:
-        return False
-    return any(
-        one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key
+    return (
+        isinstance(key, list)
+        and len(key) < LONGEST_TUPLE
+        and any(
+            one is None or one is Ellipsis or isinstance(one, list | tuple | slice | Tensor | np.ndarray) for one in key
+        )
     )
 
 
-def as_index(part: object) -> Any:
+def as_index(part: Any) -> Any:
     """Return a part of a key as None, an ellipsis, a slice, an int, a truth value (0-d) or an index tensor."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
@@ -129,15 +128,20 @@ def as_index(part: object) -> Any:
         if array.dtype == np.uint8:
             warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             return from_array(array.astype(bool), None)
-        if array.dtype.kind not in "bi":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        refuse(
+            array.dtype.kind not in "bi", "tensors used as indices must be long, int, byte or bool tensors", IndexError
+        )
         return int(array) if not array.ndim and array.dtype.kind == "i" else part
     if isinstance(part, np.ndarray | list | tuple | range):
-        array = infer(part)
+        array = unpack.infer(part)
         return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
     refuse(isinstance(part, str), "new(): invalid data type 'str'", TypeError)
-    if not hasattr(part, "__index__"):
-        raise IndexError(INVALID.format(type_text(part)))
+    refuse(
+        not hasattr(part, "__index__"),
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type_text(part)})",
+        IndexError,
+    )
     return operator.index(part)
 
 
@@ -151,11 +155,12 @@ def indexed_dims(part: object) -> int:
 def selected(tensor: Tensor, dim: int, position: int, real_dim: int) -> Tensor:
     """Select one position of a dimension; refuse one that is out of range: the dimension is counted as in the key."""
     shape = tensor._array.shape
-    if not shape:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
-            "a 0-dim tensor to a number"
-        )
+    refuse(
+        not shape,
+        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+        "a 0-dim tensor to a number",
+        IndexError,
+    )
     size = shape[dim] if dim < len(shape) else 0  # a second ellipsis leads past the last dimension
     if not -size <= position < size:
         raise IndexError(f"index {position} is out of bounds for dimension {real_dim} with size {size}")
@@ -169,11 +174,9 @@ def sliced(tensor: Tensor, dim: int, part: slice, *, whole: bool) -> Tensor:
         default if bound is None else operator.index(bound)
         for bound, default in ((part.start, 0), (part.stop, INT64_MAX), (part.step, 1))
     )
-    if step < 0:
-        raise ValueError("step must be greater than zero")
+    refuse(step < 0, "step must be greater than zero", ValueError)
     shape = tensor._array.shape
-    if not shape:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    refuse(not shape, "slice() cannot be applied to a 0-dim tensor.", IndexError)
     if not whole and start == 0 and stop >= max(shape[dim : dim + 1], default=0) and step == 1:
         return tensor
     return call["slice_row"](tensor, dim, start, stop, step)

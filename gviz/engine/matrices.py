@@ -159,8 +159,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         free = free * 0
     centred = rows - mean.unsqueeze(1)
-    other = centred if weights is None else centred * weights
-    return (centred.mm(other.t()) / free).squeeze()
+    return (centred.mm((centred if weights is None else centred * weights).t()) / free).squeeze()
 
 
 @named("corrcoef")

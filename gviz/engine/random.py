@@ -11,7 +11,7 @@ from gviz.engine.creation import checked, creates
 from gviz.numbers import random
 from gviz.numbers.classes import type_text
 from gviz.numbers.random import Generator, default_generator
-from gviz.numbers.words import absent, type_name
+from gviz.numbers.words import absent, refuse, type_name
 
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -21,11 +21,10 @@ def get_state(self: Generator = default_generator) -> Tensor:
     return from_array(self.state, None)
 
 
-def set_state(self: Generator, new_state: object) -> Generator:
+def set_state(self: Generator, new_state: Any) -> Generator:
     """Go back to a state of :func:`get_state`, or of PyTorch's; return the generator itself."""
-    if not isinstance(new_state, Tensor) or new_state._array.dtype != np.uint8:
-        name = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type_text(new_state)
-        raise TypeError(f"expected a torch.ByteTensor, but got {name}")
+    name = type_name(new_state._array.dtype) if isinstance(new_state, Tensor) else type_text(new_state)
+    refuse(name != "torch.ByteTensor", f"expected a torch.ByteTensor, but got {name}", TypeError)
     self.state = new_state._array
     return self
 

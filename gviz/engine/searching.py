@@ -10,8 +10,7 @@ import numpy as np
 from gviz.autograd.call import plain_number
 from gviz.autograd.row import TENSORS, named
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.numbers import dtypes
-from gviz.numbers.printing import Size
+from gviz.numbers import dtypes, printing
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
@@ -73,12 +72,12 @@ def searchsorted(
 ) -> Any:
     """Return where each value would be put into sorted rows."""
     rows, values = sorted_sequence._array, np.asarray(array_of(self))
-    if rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1]:
-        text = (
-            f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
-        )
-        wanted = "should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor"
-        raise RuntimeError(f"torch.searchsorted(): boundaries tensor {wanted} {text}")
+    refuse(
+        rows.ndim != 1 and rows.shape[:-1] != values.shape[:-1],
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+        f"tensor and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input value "
+        f"tensor {list(values.shape)}",
+    )
     refuse(
         side not in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
     )
@@ -136,7 +135,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @named("torch.broadcast_shapes")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Any:
     """Return the shape that shapes have together."""
-    return Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
+    return printing.Size(broadcast_shape(*((shape,) if isinstance(shape, int) else shape for shape in shapes)))
 
 
 @named("torch.result_type")

@@ -8,7 +8,6 @@ Source: https://docs.pytorch.org/docs/2.13/notes/serialization.html
 from __future__ import annotations
 
 import io
-import math
 import os
 import pickle
 import zipfile
@@ -27,8 +26,7 @@ from gviz.engine.copying import Portable, made, parts
 from gviz.engine.device import Device
 from gviz.engine.nn.parameter import Parameter
 from gviz.errors import FileError
-from gviz.numbers import dtypes
-from gviz.numbers.printing import Size
+from gviz.numbers import dtypes, printing
 from gviz.numbers.types import Array, StrPath
 from gviz.numbers.words import absent, refuse
 
@@ -47,9 +45,8 @@ def rebuild(
 ) -> Tensor:
     """Return a tensor on a part of some memory. RuntimeError: it is not in there."""
     last = offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    needed = last if math.prod(size) else 0
     refuse(
-        min((offset, *size, *stride)) < 0 or needed > flat.size,
+        min((offset, *size, *stride)) < 0 or (0 not in size and last > flat.size),
         f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds for "
         f"storage of {flat.size} elements",
     )
@@ -71,7 +68,7 @@ STORAGES: dict[str, Any] = {
 
 PLAIN = (OrderedDict, Counter, set, complex, bytearray, __import__("_codecs").encode)
 KNOWN: dict[str, Any] = {f"torch.{name}": kind for name, kind in dtypes.NAMES.items()}
-for one in (rebuild, rebuild_parameter, Size, Device, *STORAGES.values(), *PLAIN):
+for one in (rebuild, rebuild_parameter, printing.Size, Device, *STORAGES.values(), *PLAIN):
     KNOWN[f"{one.__module__}.{one.__qualname__}"] = one
 """What a file may name, and what that is here."""
 
@@ -110,8 +107,8 @@ class Writer(pickle._Pickler):  # the one in C imports every function that it na
             storage = self.storages.setdefault(place, Storage(str(len(self.storages)), flat))
             strides = tuple(step // flat.itemsize for step in strides)
             return rebuild, (storage, offset, tuple(shape), strides, obj.requires_grad, OrderedDict())
-        if isinstance(obj, Size | Device):
-            return type(obj), (tuple(obj) if isinstance(obj, Size) else str(obj),)
+        if isinstance(obj, printing.Size | Device):
+            return type(obj), (tuple(obj) if isinstance(obj, printing.Size) else str(obj),)
         if isinstance(obj, Portable):
             reduced: Any = object.__reduce_ex__(obj, 2)
             make, kind, state, *rest = reduced
@@ -183,21 +180,25 @@ class Reader(pickle.Unpickler):
         path = f"{module}.{name}"
         if path in KNOWN:
             return KNOWN[path]
-        if self.weights_only:
-            raise pickle.UnpicklingError(
-                "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` "
-                "argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
-                "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got "
-                "the file from a trusted source.\n\tWeightsUnpickler error: Unsupported global: GLOBAL "
-                f"{path.removeprefix('builtins.')} was not an allowed global by default. To need no such trust, save "
-                "the model's state_dict() and load that."
-            )
+        refuse(
+            self.weights_only,
+            "Weights only load failed. In PyTorch 2.6, we changed the default value of the `weights_only` "
+            "argument in `torch.load` from `False` to `True`. Re-running `torch.load` with `weights_only` set to "
+            "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you got "
+            "the file from a trusted source.\n\tWeightsUnpickler error: Unsupported global: GLOBAL "
+            f"{path.removeprefix('builtins.')} was not an allowed global by default. To need no such trust, save "
+            "the model's state_dict() and load that.",
+            pickle.UnpicklingError,
+        )
         if not module.startswith("torch."):
             return super().find_class(module, name)
         home = import_module("gviz.engine.optim" if module.startswith("torch.optim.") else "gviz.engine.nn")
-        if not hasattr(home, name):
-            hint = "save the model's state_dict(), which holds tensors alone, and load that"
-            raise pickle.UnpicklingError(f"gviz's engine has no {path} to make what this file has: {hint}")
+        refuse(
+            not hasattr(home, name),
+            f"gviz's engine has no {path} to make what this file has: save the model's state_dict(), which holds "
+            "tensors alone, and load that",
+            pickle.UnpicklingError,
+        )
         return getattr(home, name)
 
     def persistent_load(self, pid: tuple[Any, ...]) -> Any:
@@ -206,12 +207,12 @@ class Reader(pickle.Unpickler):
         place = (
             self.place.get(location) if isinstance(self.place, dict) else "cpu" if callable(self.place) else self.place
         )
-        if Device(place or location).type != "cpu":
-            raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
-                "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to "
-                "map your storages to the CPU."
-            )
+        refuse(
+            Device(place or location).type != "cpu",
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you "
+            "are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to "
+            "map your storages to the CPU.",
+        )
         if key not in self.memory:
             self.memory[key] = np.frombuffer(bytearray(self.archive.read(f"{self.prefix}data/{key}")), np.uint8)
         return self.memory[key].view(storage.kind)
@@ -243,8 +244,10 @@ def load(
         prefix = next(name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl"))
         return Reader(archive, prefix, weights_only is not False, map_location).load()
     except (zipfile.BadZipFile, StopIteration):
-        hint = "gviz's engine reads the zip archives that torch.save writes since PyTorch 1.6, if they are whole"
-        raise pickle.UnpicklingError(f"{'this' if hasattr(f, 'read') else f} is not such a file: {hint}") from None
+        raise pickle.UnpicklingError(
+            f"{'this' if hasattr(f, 'read') else f} is not such a file: gviz's engine reads the zip archives that "
+            "torch.save writes since PyTorch 1.6, if they are whole"
+        ) from None
 
 
 __getattr__ = absent("torch.serialization")

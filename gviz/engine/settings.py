@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gviz.engine.creation import LegacyType
 from gviz.engine.device import CPU, Device, check_device
 from gviz.numbers.dtypes import ALL, set_default_dtype
@@ -21,9 +23,8 @@ def get_default_device() -> Device:
 def set_default_tensor_type(t: object) -> None:
     """Let tensors be of the dtype of ``torch.DoubleTensor`` or the like, or of that name."""
     kinds = {type_name(kind.np): kind for kind in ALL}
-    kind = kinds.get(t) if isinstance(t, str) else t.dtype if isinstance(t, LegacyType) else None
-    if kind is None:
-        raise TypeError(f"type {t} not available")
+    kind: Any = kinds.get(t) if isinstance(t, str) else t.dtype if isinstance(t, LegacyType) else None
+    refuse(kind is None, f"type {t} not available", TypeError)
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."

@@ -121,6 +121,7 @@ class Recorded(NamedTuple):
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
         is_written: whether it has written its result in place.
+        tensors: the names of what it saved that is a tensor, or several.
     """
 
     slots: int = 0
@@ -130,6 +131,12 @@ class Recorded(NamedTuple):
     seconds: float | None = None
     kept: int | None = None
     is_written: bool = False
+    tensors: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What it saved that is no tensor, as text, by its name."""
+        return {name: text for name, text in self.attrs if name not in self.tensors}
 
 
 class Flow(NamedTuple):
@@ -491,7 +498,10 @@ class Graph:
 
     def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
         """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
-        waiting = {node: sum(edge.kind in kinds for edge in edges) for node, edges in self.inputs.items()}
+        waiting = dict.fromkeys(self.by_id, 0)
+        for edge in self.edges:
+            if edge.kind in kinds:
+                waiting[edge.target] += 1
         ready = [node for node, count in waiting.items() if not count]
         for node in ready:  # grows while it is read
             for edge in self.uses[node]:

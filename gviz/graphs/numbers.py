@@ -199,3 +199,8 @@ def summary_of(items: list[float]) -> Summary:
     ends = (math.nan, math.nan) if nans else (float(min(items)), float(max(items)))
     norm = math.nan if nans else math.hypot(*items)
     return Summary(norm, *ends, sum(items) / len(items), sum(not item for item in items), nans, infs)
+
+
+def size_of(numbers: Numbers | None) -> tuple[int, ...]:
+    """Return the sizes of a tensor as far as they are known; those of a number for None."""
+    return tuple([size for size in (numbers.shape or ()) if isinstance(size, int)]) if numbers is not None else ()

@@ -25,7 +25,7 @@ _DIE_WITH_PARENT = 1
 
 
 def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes:
-    """Return the picture that :func:`gviz.layout.embedded.draw` makes.
+    """Return the picture that :func:`gviz.layout.embedded.draw_embedded` makes.
 
     Raises:
         OSError: no other process can be started.
@@ -34,14 +34,15 @@ def draw_in_child(dot: bytes, output: str, program: str, *, wide: bool) -> bytes
     """
     import subprocess
 
-    words = [output, program, "wide" if wide else ""]
     done = subprocess.run(  # noqa: S603 gviz itself, with three words of its own
         [
             sys.executable or "python3",
             "-P",
             "-c",
             "from gviz.layout.child import draw_for_parent; draw_for_parent()",
-            *words,
+            output,
+            program,
+            "wide" if wide else "",
         ],
         input=dot,
         capture_output=True,
@@ -72,16 +73,11 @@ def _breakdown(status: int, errors: str) -> DrawingError:
 def draw_for_parent() -> None:
     """Draw the DOT of standard input to standard output; the words after the program's name say how."""
     output, program, wide = sys.argv[1:]
-    _die_with_parent()
+    if sys.platform == "linux":  # it ends with its parent, which may have been interrupted
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     picture = draw_here(sys.stdin.buffer.read(), output, program, wide=bool(wide))
     if picture is None:
         sys.exit(_REFUSED)
     sys.stdout.buffer.write(picture)
-
-
-def _die_with_parent() -> None:
-    """End this process with the one that started it, which may have been interrupted; Linux alone can do so."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)

@@ -45,7 +45,7 @@ class _State:
     narrow = False
 
 
-def version() -> str:
+def embedded_version() -> str:
     """Return the engine's name and version, for people.
 
     Raises:
@@ -55,7 +55,7 @@ def version() -> str:
     return "embedded Graphviz " + ".".join(str(getattr(module, f"GRAPHVIZ_{part}_VERSION", "?")) for part in _VERSION)
 
 
-def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
+def draw_embedded(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
     """Lay out and draw, in memory.
 
     Args:
@@ -181,14 +181,11 @@ def _interruptible() -> Iterator[None]:
     Not in an interactive session, which would be lost with it, nor where Ctrl-C is ignored.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or hasattr(sys, "ps1"):
+    is_main = threading.current_thread() is threading.main_thread()  # Ctrl-C comes to no other
+    if not is_main or not callable(handler) or hasattr(sys, "ps1"):
         yield
         return
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    except ValueError:  # not the main thread, to which Ctrl-C does not come
-        yield
-        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
 """DOT text in, picture out: by Graphviz in this process, in another one, or by the system's ``dot`` if there is none.
 
-Both engines are modules with the same two functions: ``version()`` and ``draw(dot, output, program, wide=)``; each
+Both engines are modules with two functions of the same form, for their version and for a picture; each
 raises :class:`NoEngineError` if the engine is not here.
 """
 
@@ -59,17 +59,16 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
             if wide and output.partition(":")[0] in _INKED:
                 warn_of_missing(dot)
             return picture
-    reasons = "; ".join(reason.what for reason in missing)
     ways = "\nor ".join(dict.fromkeys(reason.hint for reason in missing if reason.hint))
     raise NoEngineError(
-        f"there is no Graphviz here that makes {output.partition(':')[0]}: {reasons}",
+        f"there is no Graphviz here that makes {output.partition(':')[0]}: {'; '.join(reason.what for reason in missing)}",
         hint=f"{ways}\n{_WITHOUT}" if ways else _WITHOUT,
     )
 
 
 def _draw_by(name: str, raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
     """Return the picture by the renderer that is asked for, else by whichever the engine has for this format."""
-    drawn = _by_embedded if name == "embedded" else system.draw
+    drawn = _by_embedded if name == "embedded" else system.draw_by_system
     plain = output.partition(":")[0]
     try:
         return drawn(raw, output, program, wide=wide)
@@ -93,13 +92,13 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
                     RenderWarning,
                     stacklevel=2,
                 )
-    return embedded.draw(raw, output, program, wide=wide)
+    return embedded.draw_embedded(raw, output, program, wide=wide)
 
 
 def engines() -> dict[str, str]:
     """Return the engines that are here, each with its name for people: ``{"embedded": "embedded Graphviz 14.1.5"}``."""
     names: dict[str, str] = {}
-    for name, module in (("embedded", embedded), ("system", system)):
+    for name, version in (("embedded", embedded.embedded_version), ("system", system.system_version)):
         with suppress(NoEngineError):
-            names[name] = module.version()
+            names[name] = version()
     return names

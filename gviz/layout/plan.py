@@ -9,6 +9,7 @@ square of the number of place holders, gets a limit (``nslimit``) that small gra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 _MOST_PLACES = 4_000
@@ -49,15 +50,11 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> LayoutP
     """
     lengths = rank_spans(nodes, edges)
     places = sum(span - 1 for span in lengths)
-    budget, kept = max(_MOST_PLACES, len(nodes)), 0
-    long: list[int] = []
-    if places > budget:
-        for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-            kept += lengths[index] - 1
-            if kept > budget:
-                long.append(index)
-        places = budget
-    size = len(nodes) + places
+    budget = max(_MOST_PLACES, len(nodes))
+    shortest = sorted(range(len(lengths)), key=lengths.__getitem__)  # first
+    totals = zip(shortest, accumulate(lengths[index] - 1 for index in shortest), strict=True)
+    long = [index for index, total in totals if total > budget]
+    size = len(nodes) + min(places, budget)
     limit = _SEARCH / max(size, 1) ** 2
     return LayoutPlan({"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}, frozenset(long), size > _SLOW)
 

@@ -29,7 +29,7 @@ def _package() -> Any:
     return graphviz
 
 
-def version() -> str:
+def system_version() -> str:
     """Return the engine's name and version, for people.
 
     Raises:
@@ -42,7 +42,7 @@ def version() -> str:
         raise NoEngineError("there is no dot program", hint=_INSTALL) from None
 
 
-def draw(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
+def draw_by_system(dot: bytes, output: str, program: str = "dot", *, wide: bool = False) -> bytes:
     """Lay out and draw.
 
     Args:

@@ -6,18 +6,18 @@ that needs no gradient, is a node of its own, as far as the expression of its op
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
+from gviz.formulas.expressions import constant_of, output_name, words_of
+from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
-from gviz.passes.expressions import constant_of, output_name, words_of
-from gviz.passes.formulas import UNKNOWN, read
 
 
-def dataflow(graph: Graph) -> Graph:
+def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
     """Return the graph of the values.
 
     >>> from gviz.graphs import Edge, Graph, Node, Recorded
@@ -27,14 +27,18 @@ def dataflow(graph: Graph) -> Graph:
     >>> edges = Edge("n1", "n0"), Edge("n2", "n1", 1), Edge("n3", "n2")
     >>> [(node.kind, node.label, node.name) for node in dataflow(Graph(nodes, edges, ("n0",))).nodes]
     [('operation', 'MulBackward0', 'y'), ('constant', '', '2'), ('leaf', '', 'x')]
+
+    Args:
+        graph: one of operations and AccumulateGrad nodes.
+        has_constants: whether to read what operations compute, and the constants in it; this takes longest.
     """
     nodes = graph.by_id
-    words, rows = words_of(graph), {row.name: row for row in graph.tensors}
+    words, rows = words_of(graph) if has_constants else {}, {row.name: row for row in graph.tensors}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     data = [edge for edge in graph.edges if edge.kind == "data"]
     aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}
     results = {e.source: nodes[e.target] for e in data if nodes[e.target].kind == "output" and e.source not in aside}
-    known = {(edge.target, edge.slot) for edge in graph.edges}
+    known = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
     made: list[Node] = []
     edges: list[Edge] = []
     merged = {result.id for result in results.values()}
@@ -44,7 +48,7 @@ def dataflow(graph: Graph) -> Graph:
         row = rows.get(text)
         name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         numbers, _, later = row.at_backward() if row is not None else (None, None, None)
-        state = outside(row) if row is not None else ""
+        state = why_outside(row) if row is not None else ""
         if numbers is not None:
             numbers = numbers._replace(
                 dtype=""
@@ -58,9 +62,14 @@ def dataflow(graph: Graph) -> Graph:
         if node.kind != "operation":
             made.append(node._replace(kind="leaf") if node.kind == "output" else node)
             continue
-        told, result = words[node.id], results.get(node.id, node)
-        grad = result.grad._replace(arrived=node.grad.arrived)
-        tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
+        told, result = words.get(node.id), results.get(node.id, node)
+        tensor = node
+        if result is not node:
+            grad = result.grad._replace(arrived=node.grad.arrived)
+            tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
+        if told is None:
+            made.append(tensor)
+            continue
         made.append(tensor._replace(expression=told.expression))
         for slot, operand in enumerate(told.operands):
             if operand != UNKNOWN and (node.id, slot) not in known:
@@ -69,15 +78,19 @@ def dataflow(graph: Graph) -> Graph:
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
             add_constant(constant.text, node, 1 - constant.is_left)
-    kept = {node.id for node in made}
-    for edge in graph.edges:
-        source = stands_for.get(edge.source, edge.source)
-        if edge.kind == "data" and source in kept and edge.target in kept:
-            edges.append(edge._replace(source=source, slot=edge.slot + shifted.get(edge.target, 0)))
+    ends = {node.id for node in made}
+    edges += (moved(edge, stands_for, shifted) for edge in data if edge.target in ends)
+    edges = [edge for edge in edges if edge.source in ends]
     made_by = {result.id: node for node, result in results.items()}
     return replace(
         graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
     )
+
+
+def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> Edge:
+    """Return an edge from what stands in place of its source, to the slot that is its own beside a constant."""
+    source, slot = sources.get(edge.source, edge.source), edge.slot + shifts.get(edge.target, 0)
+    return edge if source == edge.source and slot == edge.slot else edge._replace(source=source, slot=slot)
 
 
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
@@ -121,14 +134,14 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
     return found
 
 
-def outside(row: TensorRow) -> str:
+def why_outside(row: TensorRow) -> str:
     """Return why a tensor has no gradient, and where, as far as the lines of the program are known.
 
     >>> from gviz.graphs import TensorRow
     >>> from gviz.graphs import GraphBreak, Place
     >>> facts = {"requires_grad": False, "is_leaf": True, "retains_grad": False, "grad_fn": None}
     >>> broken = GraphBreak(Place(3), "detach", "detached", source="h")
-    >>> outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
+    >>> why_outside(TensorRow("d", Numbers.of(1.0), **facts, place=Place(3), broken=broken))
     'detached from h, line 3'
     """
     broken = row.broken
@@ -146,5 +159,5 @@ def has_names(text: str) -> bool:
     >>> has_names("h.detach()"), has_names("8 ** 0.5"), has_names("1e-5")
     (True, False, False)
     """
-    tree = read(text)
-    return tree is not None and any(isinstance(part, ast.Name) for part in ast.walk(tree))
+    formula = Formula.read(text)
+    return formula is not None and not formula.is_number

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from gviz.graphs.numbers import Element, Numbers, elements_of
+from gviz.graphs.numbers import Element, Numbers, elements_of, size_of
 
 if TYPE_CHECKING:
     import numpy as np  # it is loaded where numbers are computed with, and not to draw a graph
@@ -36,11 +36,6 @@ def array_of(numbers: Numbers | None) -> np.ndarray | None:
 def numbers_of(array: np.ndarray, dtype: str = "") -> Numbers:
     """Return the numbers of an array."""
     return Numbers(array.shape, dtype, elements_of(array.ravel().tolist()))
-
-
-def size_of(numbers: Numbers | None) -> tuple[int, ...]:
-    """Return the sizes of a tensor as far as they are known; those of a number for None."""
-    return tuple([size for size in (numbers.shape or ()) if isinstance(size, int)]) if numbers is not None else ()
 
 
 def is_scalar(numbers: Numbers | None) -> bool:
@@ -165,10 +160,10 @@ def agree(left: Numbers | None, right: Numbers | None, scale: float = 0.0) -> bo
     return bool((is_near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
 
 
-def largest(value: Numbers | None) -> float:
+def magnitude(value: Numbers | None) -> float:
     """Return the size of the number that is farthest from 0, among those that are finite.
 
-    >>> largest(Numbers.of([1.0, -3.0, "nan"]))
+    >>> magnitude(Numbers.of([1.0, -3.0, "nan"]))
     3.0
     """
     if value is None or value.elements is None:

@@ -6,24 +6,17 @@ there are several. ``d = w3*b + w4*c`` is one node then, with the derivative w3 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, plus, times
-from gviz.passes.formulas import UNKNOWN, product, read, replaced, total, written
-
-HOLE = "_unknown"
-"""What stands for an operand that is not known where a formula is taken apart, since □ is no name."""
 
 LONGEST = 100
 """Characters of a formula: a longer one is none any more."""
-
-GRAD = "grad"
-"""The gradient that arrives, in a derivative that is not a factor: ``grad @ x.T``."""
 
 
 class Part(NamedTuple):
@@ -36,7 +29,7 @@ class Part(NamedTuple):
         handed: the gradient that goes there.
     """
 
-    symbol: ast.expr | None
+    symbol: Formula | None
     is_factor: bool
     local: Numbers | None
     handed: Numbers | None
@@ -60,13 +53,13 @@ def by_statement(graph: Graph) -> Graph:
     owner = owners(order, graph.uses, graph.roots)
     inner = {node.id for node in order if owner[node.id] != node.id}
     formulas = formulas_of(order, inner)
-    parts = {node.id: Part(ast.Constant(1), True, ONE, node.grad.arrived) for node in order if node.id not in inner}
+    parts = {node.id: Part(Formula.named("1"), True, ONE, node.grad.arrived) for node in order if node.id not in inner}
     found: dict[tuple[str, int, str], Part] = {}
     position = {node.id: number for number, node in enumerate(graph.nodes)}
     places: dict[tuple[str, int, str], tuple[int, int]] = {}
     for node in reversed(order):
         for edge in graph.inputs[node.id]:
-            part = along(parts[node.id], edge)
+            part = through_edge(parts[node.id], edge)
             if edge.source in inner:
                 parts[edge.source] = part if edge.source not in parts else added(parts[edge.source], part)
             else:
@@ -79,7 +72,9 @@ def by_statement(graph: Graph) -> Graph:
     for key in sorted(found, key=places.__getitem__):  # inputs in the order in which the statement names them
         source, output, target = key
         slots[target] = slots.get(target, -1) + 1
-        edges.append(edge_of(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas))
+        edges.append(
+            composed_edge(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas)
+        )
     kept = tuple(whole(node, formulas) for node in graph.nodes if node.id not in inner)
     return replace(graph, nodes=kept, edges=tuple(edges))
 
@@ -96,31 +91,31 @@ def owners(order: list[Node], users: Mapping[str, list[Edge]], roots: tuple[str,
     return owner
 
 
-def formulas_of(order: list[Node], inner: set[str]) -> dict[str, ast.expr]:
+def formulas_of(order: list[Node], inner: set[str]) -> dict[str, Formula]:
     """Return what the letters inside of statements stand for, in names of the program."""
-    formulas: dict[str, ast.expr] = {}
+    formulas: dict[str, Formula] = {}
     for node in order:
         if node.id in inner and node.name:
-            formula = read_with_hole(node.expression)
-            formulas[node.name] = (limited(replaced(formula, formulas)) if formula else None) or ast.Name(HOLE)
+            formula = Formula.read(node.expression)
+            formulas[node.name] = (limited(formula.replaced(formulas)) if formula else None) or Formula.named(UNKNOWN)
     return formulas
 
 
-def along(part: Part, edge: Edge) -> Part:
+def through_edge(part: Part, edge: Edge) -> Part:
     """Return the derivative for an input of an operation from that for the operation."""
-    symbol, is_factor = read_with_hole(edge.flow.symbol), edge.flow.local is not None or GRAD not in edge.flow.symbol
+    symbol, is_factor = Formula.read(edge.flow.symbol), edge.flow.local is not None or GRAD not in edge.flow.symbol
     handed = edge.flow.handed
     if symbol is None or part.symbol is None:
         return Part(None, is_factor, times(part.local, edge.flow.local), handed)
     if is_factor:
-        return Part(limited(product(part.symbol, symbol)), part.is_factor, times(part.local, edge.flow.local), handed)
-    return Part(limited(replaced(symbol, {GRAD: of_gradient(part)})), False, None, handed)
+        return Part(limited(part.symbol.times(symbol)), part.is_factor, times(part.local, edge.flow.local), handed)
+    return Part(limited(symbol.replaced({GRAD: as_gradient(part)})), False, None, handed)
 
 
-def of_gradient(part: Part) -> ast.expr:
+def as_gradient(part: Part) -> Formula:
     """Return what a part makes of the gradient that arrives at the statement."""
-    symbol = part.symbol or ast.Name(HOLE)
-    return product(ast.Name(GRAD), symbol) if part.is_factor else symbol
+    symbol = part.symbol or Formula.named(UNKNOWN)
+    return Formula.named(GRAD).times(symbol) if part.is_factor else symbol
 
 
 def added(one: Part, other: Part) -> Part:
@@ -129,35 +124,30 @@ def added(one: Part, other: Part) -> Part:
     is_factor = one.is_factor and other.is_factor
     if one.symbol is None or other.symbol is None:
         return Part(None, is_factor, local, handed)
-    parts = (one.symbol, other.symbol) if is_factor else (of_gradient(one), of_gradient(other))
-    return Part(limited(total(*parts)), is_factor, local, handed)
+    first, second = (one.symbol, other.symbol) if is_factor else (as_gradient(one), as_gradient(other))
+    return Part(limited(first.plus(second)), is_factor, local, handed)
 
 
-def limited(formula: ast.expr) -> ast.expr | None:
+def limited(formula: Formula) -> Formula | None:
     """Return a formula that can be read, None for a longer one."""
-    return formula if len(ast.unparse(formula)) <= LONGEST else None
+    return formula if len(formula.python) <= LONGEST else None
 
 
-def edge_of(edge: Edge, target: Node, part: Part, formulas: Mapping[str, ast.expr]) -> Edge:
+def composed_edge(edge: Edge, target: Node, part: Part, formulas: Mapping[str, Formula]) -> Edge:
     """Return an edge with its derivative; the number is left out where the engine's gradient is another.
 
     Several operands that are not known may be different ones: such a formula would say less than none.
     """
-    text = "" if part.symbol is None else written(replaced(part.symbol, formulas)).replace(HOLE, UNKNOWN)
+    text = "" if part.symbol is None else str(part.symbol.replaced(formulas))
     is_checked = target.grad.arrived is None or agree(times(target.grad.arrived, part.local), part.handed)
     symbol = "" if len(text) > LONGEST or text.count(UNKNOWN) > 1 else text
     return edge._replace(flow=Flow(symbol, part.local if is_checked else None, part.handed))
 
 
-def whole(node: Node, formulas: Mapping[str, ast.expr]) -> Node:
+def whole(node: Node, formulas: Mapping[str, Formula]) -> Node:
     """Return an operation with the whole of its statement as its expression."""
-    formula = read_with_hole(node.expression) if node.kind == "operation" and node.expression else None
+    formula = Formula.read(node.expression) if node.kind == "operation" and node.expression else None
     if formula is None:
         return node
-    text = ast.unparse(replaced(formula, formulas)).replace(HOLE, UNKNOWN)
+    text = formula.replaced(formulas).python
     return node._replace(expression=text if len(text) <= LONGEST else node.expression)
-
-
-def read_with_hole(text: str) -> ast.expr | None:
-    """Return the syntax of a formula in which an operand may be unknown."""
-    return read(text.replace(UNKNOWN, HOLE))

@@ -88,6 +88,6 @@ def with_derivatives(graph: Graph) -> Graph:
         warnings.warn(f"there are symbols but no numbers on the lines: {why}", RenderWarning, stacklevel=2)
     if any(edge.flow.symbol for edge in graph.edges):
         return graph
-    from gviz.explain.local import with_formula
+    from gviz.formulas.local import with_formula
 
     return with_formula(graph)

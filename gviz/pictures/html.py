@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Stop
-from gviz.passes.formulas import UNKNOWN
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Statement

@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from gviz.formulas.expressions import output_name, words_of
+from gviz.formulas.operands import input_names, signed
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Element, Numbers, Sizes
-from gviz.passes.elements import is_finite, plus, size_of, times
-from gviz.passes.expressions import output_name, words_of
-from gviz.passes.operands import inputs_of, signed
+from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
+from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
@@ -44,8 +44,6 @@ MINUS_ONE = Numbers((), "float32", (-1.0,))
 
 _FIRST = ("self", "input")
 """What an operation keeps under these names comes first."""
-
-_NOT_SHOWN = "[saved tensor"
 
 
 # ------------------------------------------------------------------ numbers
@@ -434,7 +432,7 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     rows = [
         (key, signed(text))
         for key, text in node.recorded.attrs
-        if not text.startswith(_NOT_SHOWN) and not (text == node.state == "freed")
+        if key not in node.recorded.tensors and not (text == node.state == "freed")
     ]
     width = max((len(key) for key, _ in rows), default=0) if table else 0
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
@@ -444,7 +442,7 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
 
 def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     """Return what an operation keeps for backward: tensors by their names, options by their values."""
-    keys = inputs_of(node.label)
+    keys = input_names(node.label)
     only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
     names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
     results = {
@@ -455,7 +453,7 @@ def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
     for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in _FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
-        is_tensor = text == "freed" or text.startswith(_NOT_SHOWN)
+        is_tensor = text == "freed" or key in node.recorded.tensors
         name = results.get(key) or (names.get(keys.index(key), "") if key in keys else "")
         parts.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
     return ", ".join(parts)

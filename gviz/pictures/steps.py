@@ -16,10 +16,10 @@ from math import isclose
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
+from gviz.formulas.expressions import call_text, operator_of
 from gviz.graphs import Edge, Gradient, Graph, Node, Place as SourcePlace
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import is_finite, plus, scalar_of, size_of, sum_of, times
-from gviz.passes.expressions import called, operator_of
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
 from gviz.pictures.labels import (
     BEFORE,
     MINUS_ONE,
@@ -258,7 +258,7 @@ class StepBuilder:
         if node.expression and all(_word(name).search(node.expression) for name in names):
             return node.expression
         sign = operator_of(node.label)
-        return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else called(node, names)
+        return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else call_text(node, names)
 
     def with_numbers(self, node: Node) -> str:
         """Return an expression with numbers in place of names; "" if one is not known, or is much rounded."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Node
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import agree, plus, size_of, sum_of, sum_to, times
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import agree, plus, sum_of, sum_to, times
 from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, value_text
 
 ROUNDED = 1e-3

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gviz.explain.paths import MOST, Chain, Path, find_paths
+from gviz.derivations.paths import MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, size_of
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import ONE, agree
 from gviz.pictures.labels import decimal, in_brackets, is_small, norm, short, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
@@ -89,7 +89,7 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
     """
     if not names:
         return None
-    chains = tuple(find_paths(graph, name) for name in dict.fromkeys(names))
+    chains = find_chains(graph, names)
     taken: list[tuple[int, int]] = []
     for turn in range(MOST):
         taken += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
@@ -99,9 +99,9 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
         for edge in path.edges:
             key = edge.target, edge.slot
             through[key] = (*through.get(key, ()), number)
-    edges = frozenset().union(*(chain.edges for chain in chains))
-    nodes = {chain.node.id for chain in chains} | {target for target, _ in edges}
-    return Trails(chains, listed, through, edges, frozenset(nodes))
+    nodes = frozenset(above(graph, [chain.node.id for chain in chains]))
+    edges = frozenset((edge.target, edge.slot) for edge in graph.edges if edge.source in nodes)
+    return Trails(chains, listed, through, edges, nodes)
 
 
 def heading(trails: Trails) -> str:

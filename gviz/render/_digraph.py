@@ -105,9 +105,9 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         try:
             super()._view(filepath, format=format, quiet=quiet)
         except OSError as error:
-            viewer = error.filename or error.strerror
             warnings.warn(
-                f"{os.fspath(filepath)} is written, but there is no program to view it ({viewer})",
+                f"{os.fspath(filepath)} is written, but there is no program to view it "
+                f"({error.filename or error.strerror})",
                 RenderWarning,
                 stacklevel=2,
             )
@@ -136,8 +136,7 @@ def _draw(
 
 def _draw_as_planned(lines: Sequence[str], output: str) -> bytes:
     """Return the picture as ``dot`` lays it out, with the limits and the straight arrows that large graphs need."""
-    matches = ((place, _ARROW.fullmatch(line)) for place, line in enumerate(lines))
-    arrows = {place: (arrow[1], arrow[2]) for place, arrow in matches if arrow}
+    arrows = {i: (arrow[1], arrow[2]) for i, line in enumerate(lines) if (arrow := _ARROW.fullmatch(line))}
     boxes = {box[1]: None for box in map(_BOX.fullmatch, lines) if box and box[1] not in _DEFAULTS}
     names = list(dict.fromkeys([*boxes, *(end for ends in arrows.values() for end in ends)]))
     plan = make_plan(names, list(arrows.values()))

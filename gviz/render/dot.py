@@ -77,11 +77,7 @@ def dot_lines(listed: Iterable[Statement]) -> list[str]:
             text = looks.get(id(look)) or looks.write(look)
         if isinstance(one, Arrow):
             start, end, _, tail, head = one
-            if tail or head:
-                start, end = names[start] + (tail and f":{tail}"), names[end] + (head and f":{head}")
-                written.append(f"{indent}{start} -> {end}{text}")
-            else:
-                written.append(f"{indent}{names[start]} -> {names[end]}{text}")
+            written.append(f"{indent}{names[start]}{tail and ':' + tail} -> {names[end]}{head and ':' + head}{text}")
         elif isinstance(one, Shape):
             written.append(f"{indent}{names[one.id]}{text}")
         elif one.path:
@@ -121,8 +117,7 @@ class _Looks(dict[int, str]):
 
 def _attributes(attributes: Mapping[str, str]) -> str:
     """Return attributes as they stand in brackets; words, numbers and HTML-like labels are bare, plain labels never."""
-    written = []
-    for key, value in attributes.items():
-        is_bare = isinstance(value, Html) or (key != "label" and _WORD.fullmatch(value))
-        written.append(f"{key}={value if is_bare else quote(value)}")
-    return " ".join(written)
+    bare = {
+        k for k, value in attributes.items() if isinstance(value, Html) or (k != "label" and _WORD.fullmatch(value))
+    }
+    return " ".join(f"{key}={value if key in bare else quote(value)}" for key, value in attributes.items())

@@ -142,8 +142,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
             "--caption has room for more"
         )
     title = html.escaped(shorten(title, most, mark=" …"))
-    caption = [*picture.caption, *typed]
-    texts: dict[str, Any] = {"title": title, "caption": caption, "legend": legend}
+    texts: dict[str, Any] = {"title": title, "caption": [*picture.caption, *typed], "legend": legend}
     ways = (
         "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
     )
@@ -152,8 +151,9 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:
     """Return a graph as Graphviz has placed it, with further arrows, which the layout ``nop2`` then draws straight."""
-    text = placed.decode("utf-8", "replace").rstrip().removesuffix("}")
-    return "\n".join([text, "graph [splines=line]", *arrows, "}"])
+    return "\n".join(
+        [placed.decode("utf-8", "replace").rstrip().removesuffix("}"), "graph [splines=line]", *arrows, "}"]
+    )
 
 
 def warn_of_size(boxes: int, straight: int, at_once: str) -> None:

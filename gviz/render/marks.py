@@ -47,9 +47,8 @@ def has_mark(data: bytes) -> bool:
     >>> has_mark(b'digraph "y" {\n    // made by gviz\n}\n'), has_mark(b"%PDF-1.4 three years of work")
     (True, False)
     """
-    if any(data.startswith(start) and sign in data for start, sign in _SIGNS):
-        return True
-    return any(remark in data and data == mark(data.replace(remark, b"")) for remark, _ in _MARKS.values())
+    has_sign = any(data.startswith(start) and sign in data for start, sign in _SIGNS)
+    return has_sign or any(remark in data and data == mark(data.replace(remark, b"")) for remark, _ in _MARKS.values())
 
 
 def is_by_gviz(path: str | os.PathLike[str]) -> bool:

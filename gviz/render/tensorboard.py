@@ -8,8 +8,7 @@ from itertools import count
 
 from gviz import events
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Sizes
-from gviz.passes.elements import size_of
+from gviz.graphs.numbers import Sizes, size_of
 from gviz.passes.modules import parts_of, with_modules
 from gviz.pictures.labels import is_small, value_text
 from gviz.pictures.options import LOOKS, RenderOptions
@@ -48,7 +47,8 @@ def event_operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
     if graph.kind == "static":  # its operations have TensorFlow's names already
         names = {node.id: node.name or node.id for node in graph.nodes}
     else:
-        names = _names([nodes[node_id] for node_id in _in_order(graph)], into)
+        order = dict.fromkeys([*(node.id for node in graph.inputs_first()), *nodes])  # a saved graph's cycle comes last
+        names = _names([nodes[node_id] for node_id in order], into)
     ops = []
     for node_id, name in names.items():
         node, edges, outputs = nodes[node_id], into[node_id], used[node_id] or {0}
@@ -69,9 +69,8 @@ def event_operations(graph: Graph, options: RenderOptions) -> list[events.Op]:
 
 def _input(edge: Edge, source: str) -> str:
     """Return the start of an edge, as the operation that it leads to lists it."""
-    if edge.kind != "data":
-        return f"^{source}"
-    return f"{source}:{edge.output}" if edge.output else source
+    output = f":{edge.output}" if edge.output else ""
+    return f"{source}{output}" if edge.kind == "data" else f"^{source}"
 
 
 def _attrs(node: Node, options: RenderOptions) -> dict[str, bytes]:
@@ -96,11 +95,6 @@ def lengths(shape: Sizes | None) -> list[int | None] | None:
     return None if shape is None else [size if isinstance(size, int) else None for size in shape]
 
 
-def _in_order(graph: Graph) -> list[str]:
-    """Return the ids of the nodes, each behind those that it uses; a cycle of a saved graph comes last."""
-    return list(dict.fromkeys([*(node.id for node in graph.inputs_first()), *graph.by_id]))
-
-
 def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
     """Return each node's name by its id: unique, and with slashes that make boxes.
 
@@ -118,19 +112,14 @@ def _names(nodes: list[Node], into: dict[str, list[Edge]]) -> dict[str, str]:
         elif node.kind == "accumulate" and into[node.id]:
             scope, last = names.get(into[node.id][0].source, ""), node.label
         else:
-            scope, last = _path(node)
+            *path, last = map(_part, parts_of(node.name or node.label or node.kind))
+            scope = "/".join(path)
         wanted = name = f"{scope}/{last}" if scope else last
         while name in taken:
             name = f"{wanted}_{next(numbers[wanted])}"
         taken.add(name)
         names[node.id] = name
     return names
-
-
-def _path(node: Node) -> tuple[str, str]:
-    """Return a tensor's name as the modules that it is in and the rest."""
-    *path, last = map(_part, parts_of(node.name or node.label or node.kind))
-    return "/".join(path), last
 
 
 def _part(text: str) -> str:

@@ -140,7 +140,8 @@ def _operation_text(node: Node, max_chars: int) -> str:
     """Return the name of an operation above an aligned table of what it saved; of a tensor only that it is there."""
     if not node.recorded.attrs:
         return node.label
-    rows = [(key, "[saved tensor]" if text.startswith("[saved tensor]") else text) for key, text in node.recorded.attrs]
+    kinds = node.recorded.tensors  # of these the sizes are left out
+    rows = [(key, f"{text.partition(']')[0]}]" if key in kinds else text) for key, text in node.recorded.attrs]
     rows = [(key, f"[{FREED}]" if text == FREED else text) for key, text in rows]
     left = max(len(key) for key, _ in rows)
     right = min(max(len(text) for _, text in rows), max_chars)

@@ -23,11 +23,9 @@ def integer(value: object) -> Any:
     """Take one whole number."""
     if value.__class__ is int:
         return value
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        return NO_VALUE
-    if isinstance(value, Tensor) and (value._array.ndim or value._array.dtype.kind not in "iu"):
-        return NO_VALUE
-    return index(value)
+    if isinstance(value, Tensor):
+        return NO_VALUE if value._array.ndim or value._array.dtype.kind not in "iu" else index(value)
+    return NO_VALUE if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__") else index(value)
 
 
 def integers(value: object) -> Any:

@@ -102,17 +102,9 @@ class CallForm:
                     f"{function.__qualname__}(): {name} is not a kind of argument; there are {', '.join(ARG_TYPES)}"
                 )
             default = NO_VALUE if one.default is one.empty else one.default
-            type_name = name or usual_type(call, place, one.name, default)
-            keyword_only = one.kind is one.KEYWORD_ONLY
+            kind, optional = name or usual_type(call, place, one.name, default), bool(none) or default is None
             self.parameters.append(
-                Parameter(
-                    one.name,
-                    type_name,
-                    bool(none) or default is None,
-                    default,
-                    keyword_only,
-                    ARG_TYPES[type_name].take,
-                )
+                Parameter(one.name, kind, optional, default, one.kind is one.KEYWORD_ONLY, ARG_TYPES[kind].take)
             )
         self.places = sum(not parameter.keyword_only for parameter in self.parameters)
         self.min_args = sum(parameter.default is NO_VALUE for parameter in self.parameters)
@@ -164,9 +156,9 @@ class CallForm:
             if (placed := i < len(args)) or parameter.name in words:
                 if parameter.take(args[i] if placed else words[parameter.name]) is NO_VALUE:
                     value = type_text(given[i] if placed else words[parameter.name])
-                    place = f" (position {i + 1 - own})" if placed else ""
-                    wanted = f"must be {ARG_TYPES[parameter.type].text}, not {value}"
-                    return surplus if has_surplus else f"(): argument '{parameter.public_name}'{place} {wanted}"
+                    name = f"'{parameter.public_name}'" + f" (position {i + 1 - own})" * placed
+                    wrong = f"(): argument {name} must be {ARG_TYPES[parameter.type].text}, not {value}"
+                    return surplus if has_surplus else wrong
             elif parameter.default is NO_VALUE:
                 missing = [f'"{p.public_name}"' for p in self.parameters[i:] if p.default is NO_VALUE]
                 plural = "s" * (len(missing) == 1)  # as PyTorch has it

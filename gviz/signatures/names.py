@@ -23,7 +23,7 @@ from gviz.autograd.inplace import in_place, reshape_in_place
 from gviz.autograd.row import NAMED, Row
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
-from gviz.numbers.words import warn_once
+from gviz.numbers.words import refuse, warn_once
 from gviz.signatures.forms import CallForm, FormSignature
 from gviz.signatures.out import write_out
 from gviz.signatures.sentences import SENTENCES
@@ -35,8 +35,6 @@ NATIVE_FUNCTIONS = frozenset({
     "scaled_dot_product_attention", "softplus", "softshrink",
 })  # fmt: skip
 """The functions of nn.functional that are C++ in PyTorch: its parser refuses a wrong call of theirs, not Python."""
-IN_PLACE = "The result is written into the tensor itself."
-DEPRECATED = "This overload of {} is deprecated:\n\t{}\nConsider using one of the following signatures instead:\n\t{}"
 
 
 def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
@@ -45,9 +43,8 @@ def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
     own = (function.__doc__ or "").partition("\n")[0] or SENTENCES.get(name) or SENTENCES.get(key) or f"Compute {key}."
     if not isinstance(call, Row) or (call.node is not None and not call.texts):
         return own
-    if call.node is None:
-        return f"{own} It has no gradient."
-    return f"{own} Gradient of {'; of '.join([f'{name}: {formula}' for name, formula in call.texts.items()])}."
+    texts = "; of ".join([f"{name}: {formula}" for name, formula in call.texts.items()])
+    return f"{own} It has no gradient." if call.node is None else f"{own} Gradient of {texts}."
 
 
 class Name:
@@ -67,10 +64,14 @@ class Name:
     def forms(self) -> list[CallForm]:
         """The forms of its rows."""
         inplace = self.space == "F" and not self.base.endswith("_")
-        follow = self.space != "torch" or bool(self.method)
         return [
-            CallForm(f, call, inplace=inplace and getattr(call, "inplace", False), sizes_follow_a_tensor=follow)
-            for f, call in self.declared
+            CallForm(
+                function,
+                call,
+                inplace=inplace and getattr(call, "inplace", False),
+                sizes_follow_a_tensor=self.space != "torch" or bool(self.method),
+            )
+            for function, call in self.declared
         ]
 
     @cached_property
@@ -120,7 +121,7 @@ class Name:
             codes = [function.__code__ for function, _ in self.declared]
             forms = [", ".join(c.co_varnames[: c.co_argcount + c.co_kwonlyargcount]) for c in codes]
             sentences = [f"{self.base}({form}): {text}" for form, text in zip(forms, sentences, strict=True)]
-        return "\n".join([*sentences, *[IN_PLACE] * self.writes])
+        return "\n".join([*sentences, *["The result is written into the tensor itself."] * self.writes])
 
     @property
     def writes(self) -> bool:
@@ -132,8 +133,11 @@ class Name:
         for form in self.forms:
             if (values := form.bind(args, kwargs)) is not None:
                 if form.deprecated:
-                    forms = (f"{self.base}{one.text(own, not own)}" for one in (form, self.forms[0]))
-                    warn_once(DEPRECATED.format(self.base, *forms))
+                    old, new = (f"{self.base}{one.text(own, not own)}" for one in (form, self.forms[0]))
+                    warn_once(
+                        f"This overload of {self.base} is deprecated:\n\t{old}\n"
+                        f"Consider using one of the following signatures instead:\n\t{new}"
+                    )
                 return form.call, values
         raise TypeError(self.refusal(args, kwargs, own))
 
@@ -189,8 +193,7 @@ def as_operator(name: Name) -> Any:
 
     def operate(self: Tensor, other: object) -> Any:
         if not isinstance(other, OPERANDS):
-            if is_pytorchs(type(other)):
-                raise TypeError(MIXED)
+            refuse(is_pytorchs(type(other)), MIXED, TypeError)
             if name.operator != "__eq__" or not isinstance(other, np.ndarray) or other.dtype.kind not in "biufc":
                 return NotImplemented
             other = from_array(other, None)  # the one sign for which PyTorch takes an array
@@ -213,8 +216,7 @@ def install(spaces: dict[str, dict[str, Any]]) -> None:
             vars(name).pop("forms", None)
     for spec, name in NAMES.items():
         if name.method and "as_method" not in vars(name):
-            is_sign = name.operator and spec not in UNARY
-            setattr(Tensor, name.method, as_operator(name) if is_sign else name.as_method)
+            setattr(Tensor, name.method, as_operator(name) if name.operator and spec not in UNARY else name.as_method)
         if name.space in spaces and not name.bound:
             name.bound = True
             spaces[name.space][name.base] = name.function

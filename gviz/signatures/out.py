@@ -12,7 +12,7 @@ from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor
 from gviz.autograd.words import RESIZED
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 
 
 def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable[Any]) -> Any:
@@ -26,11 +26,11 @@ def write_out(name: str, out: Any, operation: Callable[..., Any], args: Iterable
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_text(wrong[0])}")
     flat = [one for value in (*args, *outs) for one in (value if isinstance(value, list) else [value])]
     recorded = mode.recording and getattr(operation, "node", "") is not None
-    if recorded and any(isinstance(value, Tensor) and value.requires_grad for value in flat):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
-        )
+    refuse(
+        recorded and any(isinstance(value, Tensor) and value.requires_grad for value in flat),
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad.",
+    )
     results = operation(*args)
     for target, result in zip(outs, [results] if isinstance(results, Tensor) else results, strict=True):
         refuse_write(target)
@@ -52,7 +52,11 @@ def refuse_dtype(operation: Any, args: list[Any], result: Tensor, out: Tensor) -
     have, want, parameters = result.dtype, out.dtype, getattr(operation, "parameters", None)
     if have is want or parameters is None or operation.promote:
         return
-    if operation.node is None and "keepdim" in parameters:
-        raise RuntimeError(f"Expected out tensor to have dtype {have.c_name}, but got {want.c_name} instead")
-    if operation.node is not None and parameters == ("self",) and result.shape == args[0].shape:
-        raise RuntimeError(f"Found dtype {want.scalar_name} but expected {have.scalar_name}")
+    refuse(
+        operation.node is None and "keepdim" in parameters,
+        f"Expected out tensor to have dtype {have.c_name}, but got {want.c_name} instead",
+    )
+    refuse(
+        operation.node is not None and parameters == ("self",) and result.shape == args[0].shape,
+        f"Found dtype {want.scalar_name} but expected {have.scalar_name}",
+    )

@@ -47,6 +47,7 @@ class Lines:
     ) -> None:
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
         self.kept: Mapping[Any, int] = {}
+        self.places: dict[Place, Place] = {}  # those of code, as people see them
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
     def of(self, node: Any) -> Origin | None:
@@ -56,7 +57,7 @@ class Lines:
         if noted is None:
             return Origin(None, kept=kept) if self.keeps else None
         is_written = noted.call.writes and not noted.call.is_view
-        place = self.place(noted.call.place)._replace(run=noted.run)
+        place = Place(*self.place(noted.call.place)[:4], noted.run)
         return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers)
 
     def rows(
@@ -116,7 +117,9 @@ class Lines:
 
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""
-        place = self.seen_as(where)
+        if where in self.places:
+            return self.places[where]
+        place = self.places[where] = self.seen_as(where)
         if place.file and place.anywhen not in self.codes:
             self.codes[place.anywhen] = linecache.getline(where.file, where.line).strip()
         self.named(place)

@@ -38,9 +38,7 @@ def derivatives(
     found: dict[str, Any] = {}
     lacking: list[str] = []
     for name, root in roots.items():
-        firsts = _grad(
-            name, root, list(wanted.values()), options
-        )  # all at once: what they have in common is there once
+        firsts = _grad(name, root, list(wanted.values()), options)  # at once: what they have in common is there once
         for (by, tensor), first in zip(wanted.items(), firsts, strict=True):
             grad, order = first, 1
             if grad is None and not options.wrt:

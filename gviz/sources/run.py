@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Module, Moment, Place, TensorRow
 from gviz.sources.options import Note, SourceOptions
-from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk
+from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk, without_collecting
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
@@ -74,6 +74,7 @@ class Run:
     error: str = ""
 
 
+@without_collecting()
 def graph_of(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
     about, moments = run.about, run.about.moments
@@ -95,10 +96,10 @@ def graph_of(run: Run, options: SourceOptions) -> Graph:
         moments=moments,
         module_of=module_of(run) if run.modules else None,
     )
-    if options.flow:
-        from gviz.explain.local import with_formula
+    if options.flow and not options.diagnose:
+        from gviz.formulas.local import MOST_DERIVED, with_formula
 
-        graph = with_formula(graph)
+        graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
     listed = names if run.listed is None else run.listed
     known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
 

@@ -32,15 +32,14 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from gviz.static import dtypes, errors, functions, variables
+from gviz.static import errors, functions, types as dtypes, variables
 from gviz.static.build import constant, convert
 from gviz.static.control import cond, while_loop
-from gviz.static.dtypes import DType, as_dtype
 from gviz.static.gradients import gradients
 from gviz.static.graph import Graph, Operation, Tensor, get_default_graph, reset_default_graph
 from gviz.static.out import FileWriter
 from gviz.static.session import InteractiveSession, Session, function, get_default_session
-from gviz.static.shapes import TensorShape
+from gviz.static.types import DType, TensorShape, as_dtype
 from gviz.static.variables import Variable
 
 ACCEPTED = ("eager_execution", "resource_variables", "control_flow_v2", "v2_behavior", "v2_tensorshape")

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gviz.static.dtypes import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import leaves
 from gviz.static.table import infer_outputs
+from gviz.static.types import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32, leaves
 
 
 def is_symbolic(value: object) -> bool:
@@ -19,14 +18,11 @@ def is_symbolic(value: object) -> bool:
     return isinstance(getattr(value, "_read", value), Tensor)
 
 
-def graph_of(*values: object) -> Graph:
+def common_graph(*values: object) -> Graph:
     """Return the graph that an operation on these belongs to: the first tensor's, else the default one."""
-    for value in values:
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            graph = getattr(item, "graph", None)
-            if isinstance(graph, Graph):
-                return graph
-    return get_default_graph()
+    items = (item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,)))
+    graphs = (getattr(item, "graph", None) for item in items)
+    return next((graph for graph in graphs if isinstance(graph, Graph)), None) or get_default_graph()
 
 
 @contextmanager
@@ -73,7 +69,7 @@ def add_operation(
 
 def make(type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Tensor:
     """Add an operation and return its first output."""
-    return add_operation(graph_of(*inputs), type, inputs, attrs, name).outputs[0]
+    return add_operation(common_graph(*inputs), type, inputs, attrs, name).outputs[0]
 
 
 def constant(
@@ -92,8 +88,7 @@ def constant(
             raise ValueError(f"Too many elements provided. Takes at most {most}, but got {array.size}.")
         array = np.pad(array.ravel(), (0, most - array.size), "edge").reshape(size)
     own = as_dtype(array.dtype if array.dtype.kind != "O" else str)
-    attrs = {"value": array.copy() if array is value else array, "dtype": own}
-    return add_operation(get_default_graph(), "Const", (), attrs, name).outputs[0]
+    return make("Const", (), name, value=array.copy() if array is value else array, dtype=own)
 
 
 def convert(
@@ -117,9 +112,9 @@ def convert(
     if isinstance(whole, (list, tuple)):
         inner = next(filter(is_symbolic, leaves(whole)), None)
         if inner is not None:
-            shared = dtype or inner.dtype.base_dtype
-            with operation_scope(graph_of(*whole), name, "packed") as scope:
-                return make("Pack", [convert(part, shared, str(i)) for i, part in enumerate(whole)], scope, axis=0)
+            with operation_scope(common_graph(*whole), name, "packed") as scope:
+                parts = [convert(part, dtype or inner.dtype.base_dtype, str(i)) for i, part in enumerate(whole)]
+                return make("Pack", parts, scope, axis=0)
     if hint is not None:
         with suppress(TypeError, ValueError):  # it has a dtype of its own
             return constant(whole, hint, name=name or "Const")
@@ -145,7 +140,7 @@ def apply(
         default: its name if none is given; None for the type.
         attrs: fixed parameters.
     """
-    graph = graph_of(*values)
+    graph = common_graph(*values)
     with operation_scope(graph, name, default or type) as scope:
         shared: dict[str, DType] = {}  # the first input that has a say, and its dtype
         tensors = []
@@ -200,6 +195,6 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype)
     if is_symbolic(x) and convert(x).dtype.base_dtype == wanted:
         return convert(x)
-    with operation_scope(graph_of(x), name, "Cast") as scope:
+    with operation_scope(common_graph(x), name, "Cast") as scope:
         tensor = convert(x, name="x")
         return tensor if tensor.dtype.base_dtype == wanted else make("Cast", [tensor], scope, DstT=wanted)

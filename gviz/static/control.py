@@ -9,17 +9,15 @@ operation is: plans and gradients treat it so (:func:`unit_of`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any
 
 from gviz.static.build import add_operation, constant, convert, make, of_dtype
-from gviz.static.dtypes import bool_, int32
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import Dims, TensorShape, as_shape, common_dims, fill_structure, leaves, nesting
+from gviz.static.types import Dims, TensorShape, as_shape, bool_, common_dims, fill_structure, int32, leaves, nesting
 
 
 class Context:
@@ -48,14 +46,13 @@ class Context:
         if tensor not in self.captures:
             at_door = tensor if self.outer is None else self.outer.bring_in(tensor, name)
             beside = [] if self.predicate is None else [self.predicate]
-            op = self.add(self.gate, [at_door, *beside], f"{name}/{self.gate}")
-            self.captures[tensor] = op.outputs[self.side]
+            self.captures[tensor] = self.add(self.gate, [at_door, *beside], f"{name}/{self.gate}").outputs[self.side]
         return self.captures[tensor]
 
     def add(self, type: str, inputs: Sequence[Tensor], name: str | None = None, **attrs: object) -> Operation:
         """Add an operation of the loop's or branch's own machinery: nothing is brought in for it."""
         scope = self.graph.scope if name is None or "/" not in name else ""
-        with build_inside(self.graph, None), self.graph.name_scope(scope):
+        with self.graph.with_open(context=None), self.graph.name_scope(scope):
             op = add_operation(self.graph, type, inputs, attrs, name)
         op.context = self
         return op
@@ -71,16 +68,6 @@ class Context:
         for merge, result in zip(merges, brought, strict=True):
             merge.inputs = (merge.inputs[0], self.add("NextIteration", [result]).outputs[0])
         return brought
-
-
-@contextmanager
-def build_inside(graph: Graph, context: Context | None) -> Iterator[None]:
-    """Have what is built belong to the inside of a loop or branch, or to none."""
-    before, graph.context = graph.context, context
-    try:
-        yield
-    finally:
-        graph.context = before
 
 
 class Unit:
@@ -211,14 +198,14 @@ def build_loop(
         starts = [inside.outer.bring_in(t, loop.name) for t in starts]
     loop.starts, loop.merges = starts, inside.begin(starts, shapes)
     variables = [merge.outputs[0] for merge in loop.merges]
-    with build_inside(graph, inside):
+    with graph.with_open(context=inside):
         loop.condition = make(
             "LoopCond", [of_dtype("LoopCond", "input", cond(*fill_structure(form, iter(variables))), bool_)]
         )
     loop.switches = [inside.add("Switch", [v, loop.condition]) for v in variables]
     loop.bodies = [inside.add("Identity", [s.outputs[1]]).outputs[0] for s in loop.switches]
     inside.pivot = loop.bodies[0].op
-    with build_inside(graph, inside):
+    with graph.with_open(context=inside):
         given = in_form(form, body(*fill_structure(form, iter(loop.bodies))))
         if nesting(given) != nesting(form):
             raise ValueError(
@@ -300,14 +287,14 @@ def cond(pred: TensorLike, true_fn: object, false_fn: object, strict: bool = Fal
         given: dict[int, object] = {}
         for side in (1, 0):
             sides[side].pivot = pivots[1 - side]
-            with build_inside(graph, sides[side]):
+            with graph.with_open(context=sides[side]):
                 given[side] = (false_fn, true_fn)[side]()
                 tensors = [branch_result(value, sides[side], inner) for value in leaves(given[side])]
             unit.results[side].extend(sides[side].bring_in(t, unit.name) for t in tensors)
         check_results(given, unit)
-        pairs = zip(*unit.results, strict=True)
         merges = [
-            sides[0].add("Merge", [one, other], shape=common_dims(one._dims, other._dims)) for one, other in pairs
+            sides[0].add("Merge", [one, other], shape=common_dims(one._dims, other._dims))
+            for one, other in zip(*unit.results, strict=True)
         ]
     if merges:
         unit.close(merges, [predicate, inner, *sides[0].captures, *sides[1].captures])

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-
-class HasType(Protocol):
-    """An operation, as far as a message names it."""
-
-    name: str
-    type: str
+from typing import Any
 
 
 class OpError(Exception):
-    """Something that went wrong while operations ran, with the operation if it is known."""
+    """Something that went wrong while operations ran.
 
-    def __init__(self, message: str, op: HasType | None = None) -> None:
-        where = "" if op is None else f"\n\t [[node {op.name} ({op.type})]]"
-        super().__init__(message + where)
-        self.message = message
-        self.op = op
+    Args:
+        message: what went wrong.
+        op: the operation (:class:`gviz.static.graph.Operation`), if it is known.
+    """
+
+    def __init__(self, message: str, op: Any = None) -> None:
+        super().__init__(message if op is None else f"{message}\n\t [[node {op.name} ({op.type})]]")
+        self.message, self.op = message, op
 
 
 class InvalidArgumentError(OpError):

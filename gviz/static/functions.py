@@ -17,17 +17,16 @@ from gviz.static.build import (
     alike,
     apply,
     cast,
+    common_graph,
     constant,
     convert,
-    graph_of,
     is_symbolic,
     make,
     operation_scope,
 )
-from gviz.static.dtypes import ArrayLike, DTypeLike, as_dtype, float32, int32
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
-from gviz.static.shapes import ShapeLike, TensorShape, as_shape, leaves
 from gviz.static.table import REDUCTIONS
+from gviz.static.types import ArrayLike, DTypeLike, ShapeLike, TensorShape, as_dtype, as_shape, float32, int32, leaves
 
 DECLARED = {
     "x": "log exp sqrt rsqrt square negative:Neg abs sign floor ceil rint sin cos tan asin acos atan sinh cosh tanh "
@@ -55,34 +54,29 @@ and ``label=number`` if it may be left out.
 
 def declare_functions(table: dict[str, str]) -> dict[str, Callable[..., Tensor]]:
     """Return the functions that a table declares."""
-    functions = {}
-    for spec, names in table.items():
-        for entry in names.split():
-            name, _, rest = entry.partition(":")
-            type, _, default = (rest or "".join(part.capitalize() for part in name.split("_"))).partition(":")
-            functions[name] = generate_function(name, type, spec, default or type)
-    return functions
+    entries = ((entry, spec) for spec, names in table.items() for entry in names.split())
+    return {entry.partition(":")[0]: generate_function(entry, spec) for entry, spec in entries}
 
 
-def generate_function(function: str, type: str, spec: str, default: str) -> Callable[..., Tensor]:
-    """Return the function of one operation."""
+def generate_function(names: str, spec: str) -> Callable[..., Tensor]:
+    """Return the function of one operation, by its entry in the table and its parameters."""
+    function, _, rest = names.partition(":")
+    type, _, default = (rest or "".join(part.capitalize() for part in function.split("_"))).partition(":")
     entries = [entry.partition("=") for entry in spec.split()]
     defaults = {re.sub("^.*/|[:~].*", "", entry): number for entry, _, number in entries}
     others = {entry.partition("/")[0]: name for (entry, *_), name in zip(entries, defaults, strict=True)}
     labels = re.sub("/[a-z]+|=[0-9]+", "", spec)
 
     def build(*args: object, **kwargs: object) -> Tensor:
-        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number}
         placed = dict(zip([*defaults, "name"], args, strict=False))
         worded = {others.get(name, name): value for name, value in kwargs.items()}
-        values |= placed | worded
-        is_known = values.keys() <= {*defaults, "name"} and not placed.keys() & worded
-        if defaults.keys() - values or not is_known or len(args) > len(defaults) + 1:
+        values: dict[str, Any] = {name: int(number) for name, number in defaults.items() if number} | placed | worded
+        if values.keys() - {"name"} != defaults.keys() or placed.keys() & worded or len(args) > len(defaults) + 1:
             raise TypeError(
                 f"tf.{function}() takes {', '.join(defaults)} and name, "
                 f"got {len(args)} by position and {sorted(kwargs)}"
             )
-        return apply(type, labels, [values[name] for name in defaults], values.get("name"), default)
+        return apply(type, labels, [values[name] for name in defaults], values.get("name"), default or type)
 
     return build
 
@@ -108,7 +102,7 @@ def _filled(
 ) -> Tensor:
     """Return ``zeros`` or ``ones``: a constant if the shape is known and small."""
     dims: Any = getattr(shape, "dims", shape)
-    with operation_scope(graph_of(shape), name, default) as scope:
+    with operation_scope(common_graph(shape), name, default) as scope:
         if any(map(is_symbolic, leaves(dims))):
             size = convert(shape, int32)
         elif np.prod(dims) < LARGE:
@@ -127,7 +121,7 @@ def like(
     optimize: bool = True,
 ) -> Tensor:
     """Return ``zeros_like`` or ``ones_like``: a constant if zeros are asked for, and the shape is known."""
-    with operation_scope(graph_of(tensor), name, default) as scope:
+    with operation_scope(common_graph(tensor), name, default) as scope:
         x = convert(tensor, name="tensor")
         own, is_known = x.dtype.base_dtype, fill is zeros and x.shape.is_fully_defined()
         if fill is zeros and dtype in (None, own) and not is_known:
@@ -150,7 +144,7 @@ def range_(
 ) -> Tensor:
     """Return numbers from start to limit, limit not among them."""
     ends = (0, start, delta) if limit is None else (start, limit, delta)
-    with operation_scope(graph_of(*ends), name, "range") as scope:
+    with operation_scope(common_graph(*ends), name, "range") as scope:
         tensors = [convert(v, dtype, label) for v, label in zip(ends, ("start", "limit", "delta"), strict=True)]
         widths = ("int32", "int64", "float16", "float32", "float64")
         widest = max((t.dtype.base_dtype for t in tensors), key=lambda own: widths.index(own.name))
@@ -166,7 +160,7 @@ def random_normal(
     name: str | None = None,
 ) -> Tensor:
     """Return normally distributed numbers, drawn anew each run (numpy's: TensorFlow's seed gives others)."""
-    with operation_scope(graph_of(shape), name, "random_normal") as scope:
+    with operation_scope(common_graph(shape), name, "random_normal") as scope:
         size = convert(shape, None, "shape", int32)
         centre, width = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
         numbers = make("RandomStandardNormal", [size], dtype=as_dtype(dtype), seed=seed)
@@ -185,7 +179,7 @@ def random_uniform(
     dtype = as_dtype(dtype)
     if maxval is None and dtype.is_integer:
         raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-    with operation_scope(graph_of(shape), name, "random_uniform") as scope:
+    with operation_scope(common_graph(shape), name, "random_uniform") as scope:
         size = convert(shape, None, "shape", int32)
         low, high = convert(minval, dtype, "min"), convert(1 if maxval is None else maxval, dtype, "max")
         if dtype.is_integer:
@@ -199,7 +193,7 @@ def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str | None = None, conjugate: bool = False
 ) -> Tensor:
     """Return a tensor with its dimensions in another order, reversed if none is given."""
-    with operation_scope(graph_of(a), name, "transpose") as scope:
+    with operation_scope(common_graph(a), name, "transpose") as scope:
         x = convert(a, name="a")
         if perm is None and x.shape.rank is None:
             perm = range_(make("Rank", [x]) - 1, -1, -1, name="Range")
@@ -210,7 +204,7 @@ def transpose(
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
     """Return tensors one after the other along an axis; of one tensor, itself below the operation's name."""
     parts = list(values) if isinstance(values, (list, tuple)) else [values]
-    with operation_scope(graph_of(*parts), name, "concat") as scope:
+    with operation_scope(common_graph(*parts), name, "concat") as scope:
         if len(parts) == 1:
             convert(axis, int32, "concat_dim")
             return make("Identity", [convert(parts[0], name="input")], "concat")
@@ -236,7 +230,7 @@ def stack(values: Sequence[TensorLike], axis: int = 0, name: str | None = None) 
     name = name or "stack"
     if axis == 0 and not any(isinstance(v, Tensor) and v.dtype != convert(values[0]).dtype for v in values):
         return convert(list(values), name=name)
-    with operation_scope(graph_of(*values), name, "stack") as scope:
+    with operation_scope(common_graph(*values), name, "stack") as scope:
         tensors = list_of("Pack", values)
         check_axis(axis, tensors[0].shape.rank and tensors[0].shape.rank + 1)
         return make("Pack", tensors, scope, axis=axis)
@@ -260,7 +254,7 @@ def fact(
     out_type: DTypeLike = int32,
 ) -> Tensor:
     """Return ``shape``, ``rank`` or ``size``: a constant if it is known while building."""
-    with operation_scope(graph_of(input), name, type) as scope:
+    with operation_scope(common_graph(input), name, type) as scope:
         x, dtype = convert(input), as_dtype(out_type)
         value = known(x.shape)
         return make(type, [x], scope, out_type=dtype) if value is None else constant(value, dtype, name=scope)
@@ -273,35 +267,28 @@ size = partial(fact, "Size", lambda dims: dims.num_elements())
 
 def getitem(self: TensorLike, index: object) -> Tensor:
     """Return ``x[...]``: for numbers, integer tensors, slices, None and ``...``; TypeError for anything else."""
-    x = convert(self)
-    kinds: list[Any] = []
-    rows: list[Any] = []
-    for entry in index if isinstance(index, (tuple, list)) else (index,):
-        if isinstance(entry, slice):
-            parts = (entry.start, entry.stop, entry.step)
-            kinds.append(tuple(part is not None for part in parts))
-            rows.append([default if part is None else part for part, default in zip(parts, (0, 0, 1), strict=True)])
-        elif entry is None or entry is Ellipsis:
-            kinds.append(entry)
-            rows.append((0, 0, 1))
-        elif is_index(entry):
-            kinds.append(0)
-            rows.append((entry, entry + 1, 1))
-        else:
-            raise TypeError(
-                "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
-                f"tensors are valid indices, got {entry!r}"
-            )
+    x, entries = convert(self), [index_entry(e) for e in (index if isinstance(index, (tuple, list)) else (index,))]
     with operation_scope(x.graph, None, "strided_slice") as scope:
-        ends = [convert([row[i] for row in rows], int32, n) for i, n in enumerate(("stack", "stack_1", "stack_2"))]
-        return make("StridedSlice", [x, *ends], scope, kinds=tuple(kinds))
+        labels = enumerate(("stack", "stack_1", "stack_2"))
+        ends = [convert([row[i] for _, row in entries], int32, label) for i, label in labels]
+        return make("StridedSlice", [x, *ends], scope, kinds=tuple(kind for kind, _ in entries))
 
 
-def is_index(entry: TensorLike) -> bool:
-    """Return whether it picks one element: an integer or an integer tensor."""
-    if isinstance(entry, (int, np.integer)):
-        return not isinstance(entry, bool)
-    return is_symbolic(entry) and convert(entry).dtype.is_integer and convert(entry).shape.rank in (0, None)
+def index_entry(entry: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the kind of one entry of an index, and its begin, end and step; TypeError for what is none."""
+    if isinstance(entry, slice):
+        parts = (entry.start, entry.stop, entry.step)
+        row = [default if part is None else part for part, default in zip(parts, (0, 0, 1), strict=True)]
+        return tuple(part is not None for part in parts), row
+    if entry is None or entry is Ellipsis:
+        return entry, (0, 0, 1)
+    is_integer = isinstance(entry, (int, np.integer)) and not isinstance(entry, bool)
+    if is_integer or (is_symbolic(entry) and convert(entry).dtype.is_integer and not convert(entry).shape.rank):
+        return 0, (entry, entry + 1, 1)
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 "
+        f"tensors are valid indices, got {entry!r}"
+    )
 
 
 # ------------------------------------------------------------------ numbers
@@ -316,7 +303,7 @@ def _reduction(
 ) -> Tensor:
     """Return a reduction over some axes, or over all."""
     along = reduction_indices if axis is None else axis
-    with graph_of(input_tensor).as_default():
+    with common_graph(input_tensor).as_default():
         if along is None:
             known = convert(input_tensor).shape.rank if is_symbolic(input_tensor) else None
             along = constant(np.arange(known, dtype=np.int32)) if known else range_(0, rank(input_tensor))
@@ -333,7 +320,7 @@ def matmul(
     **_: object,
 ) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
-    with operation_scope(graph_of(a, b), name, "MatMul") as scope:
+    with operation_scope(common_graph(a, b), name, "MatMul") as scope:
         left = convert(a, name="a")
         right = convert(b, None, "b", left.dtype.base_dtype)
         type = "BatchMatMulV2" if any(t.shape.rank is None or t.shape.rank > 2 for t in (left, right)) else "MatMul"
@@ -346,7 +333,7 @@ QUOTIENTS = dict.fromkeys(("uint8", "int8", "int16"), "float32") | dict.fromkeys
 
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return ``x / y``; integers become floating. TypeError if the dtypes differ."""
-    with operation_scope(graph_of(x, y), name, "truediv") as scope:
+    with operation_scope(common_graph(x, y), name, "truediv") as scope:
         one = convert(x, name="x")
         two = convert(y, None, "y", one.dtype.base_dtype)
         own, other = one.dtype.base_dtype, two.dtype.base_dtype
@@ -373,7 +360,7 @@ def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
     """Return values kept between two bounds."""
-    with operation_scope(graph_of(t), name, "clip_by_value") as scope:
+    with operation_scope(common_graph(t), name, "clip_by_value") as scope:
         kept = FUNCTIONS["minimum"](convert(t, name="t"), clip_value_max)
         return apply("Maximum", "x y", [kept, clip_value_min], scope)
 
@@ -399,17 +386,16 @@ def group(*inputs: object, name: str | None = None) -> Operation:
                 f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'."
             )
         before[op] = None
-    return add_operation(graph_of(*before), "NoOp", name=name or "group_deps", control=list(before))
+    return add_operation(common_graph(*before), "NoOp", name=name or "group_deps", control=list(before))
 
 
-HERE = (
-    placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
-    clip_by_value, add_n, cast, group,
-)  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **declare_functions(DECLARED),
     **{f"reduce_{type.lower()}": partial(_reduction, type) for type in REDUCTIONS},
-    **{function.__name__: function for function in HERE},
+    **{function.__name__: function for function in (
+        placeholder, random_normal, random_uniform, transpose, concat, stack, unstack, matmul, truediv,
+        clip_by_value, add_n, cast, group,
+    )},
     "zeros": zeros, "ones": ones, "zeros_like": zeros_like, "ones_like": partial(like, "ones_like", ones),
     "shape": shape, "rank": rank, "size": size, "range": range_,
     "placeholder_with_default": lambda input, shape, name=None: (
@@ -446,7 +432,10 @@ OPERATORS = {
     "add": "AddV2", "sub": "Sub", "mul": "Mul", "truediv": "RealDiv", "floordiv": "FloorDiv", "mod": "FloorMod", "pow": "Pow",
     "matmul": "MatMul", "and": "LogicalAnd", "or": "LogicalOr", "xor": "LogicalXor",
 }  # fmt: skip
-ORDER = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+NAMED = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "neg": "negative", "abs": "abs", "invert": "logical_not",
+}  # fmt: skip
 OWN_RULES: dict[str, Callable[..., Tensor]] = {"RealDiv": truediv, "MatMul": matmul}
 
 
@@ -465,9 +454,8 @@ def install_operators(cls: Any) -> None:
     for python, type in OPERATORS.items():
         setattr(cls, f"__{python}__", partialmethod(apply_operator, type, python, False))
         setattr(cls, f"__r{python}__", partialmethod(apply_operator, type, python, True))
-    for python, name in ORDER.items():
+    for python, name in NAMED.items():
         setattr(cls, f"__{python}__", FUNCTIONS[name])
-    cls.__neg__, cls.__abs__, cls.__invert__ = (FUNCTIONS[name] for name in ("negative", "abs", "logical_not"))
     cls.__getitem__ = getitem
 
 

@@ -20,11 +20,11 @@ from gviz.autograd.formulas import bind, inputs_of, parameters
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add_operation, cast, convert, make
-from gviz.static.control import Branches, Context, Loop, Unit, build_inside, cond, unit_of
+from gviz.static.control import Branches, Context, Loop, Unit, cond, unit_of
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, replace_tensors, symbolic_tensors
 from gviz.static.kernels import KERNELS, array_function
-from gviz.static.shapes import TensorShape
 from gviz.static.table import FAMILY, FLAT, call_of, type_of
+from gviz.static.types import TensorShape
 
 Axes: TypeAlias = "tuple[int, ...] | None"
 
@@ -110,8 +110,8 @@ def carry_back(
         if not any(out in parts for out in unit.outputs):
             continue
         with graph.name_scope(unit.name.split("/")[-1] + "_grad" if not graph.scope else f"{unit.name}_grad"):
-            given = [total(out) for out in unit.outputs]
-            for tensor, grad in OF_UNITS.get(type(unit), of_operation)(unit, given):
+            carry = OF_UNITS.get(type(unit), of_operation)
+            for tensor, grad in carry(unit, [total(out) for out in unit.outputs]):
                 if grad is not None and tensor.dtype.is_floating:
                     parts.setdefault(tensor, []).append(grad)
     return [total(x) for x in xs]
@@ -190,8 +190,8 @@ WRITTEN_OUT = ("div_backward_other", "maybe_multiply", "pow_backward", "sum_back
 @cache
 def symbols() -> dict[str, Any]:
     """Return the namespace in which a formula's names add operations; made at the first derivative."""
-    names: dict[str, Any] = {key: partial(add_call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
-    names |= {"__builtins__": builtins, "__name__": "gviz.static.symbols"}
+    calls = {key: partial(add_call, key) for key, f in (ARRAYS | KERNELS).items() if callable(f)}
+    names: dict[str, Any] = {**calls, "__builtins__": builtins, "__name__": "gviz.static.symbols"}
     names |= {key: bind(ARRAYS[key], names) for key in WRITTEN_OUT} | IN_OPERATIONS
     return names
 
@@ -301,13 +301,15 @@ def of_loop(loop: Loop, grads: Sequence[Tensor | None]) -> Iterator[tuple[Tensor
         inner: t for t, inner in loop.context.captures.items()
     }
 
-    with build_inside(graph, inside):
+    with graph.with_open(context=inside):
         copies = copies_of([loop.results[i] for i in real], loop.context, given)
         wanted = [*(back.variables[i] for i in real), *outside]
         parts = carry_back(graph, copies, wanted, running[: len(real)], wanted)
-        before = fill_with_zeros(parts[: len(real)], wanted[: len(real)])
         sums = zip(running[len(real) :], parts[len(real) :], strict=True)
-        results = [*before, *(t if g is None else make("AddV2", [t, g]) for t, g in sums)]
+        results = [
+            *fill_with_zeros(parts[: len(real)], wanted[: len(real)]),
+            *(t if g is None else make("AddV2", [t, g]) for t, g in sums),
+        ]
     back.results = inside.turn(back.merges, results, back.name)
     exits = [inside.add("Exit", [m.outputs[0]]) for m in back.merges]
     if exits:

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from gviz.static.dtypes import ArrayLike, DType
 from gviz.static.errors import OperatorNotAllowedInGraphError
-from gviz.static.shapes import Dims, TensorShape, as_shape, fill_structure, leaves, merge_dims
+from gviz.static.types import ArrayLike, Dims, DType, TensorShape, as_shape, fill_structure, leaves, merge_dims
 
 
 class HasTensor(Protocol):
@@ -59,8 +58,7 @@ class Tensor:
 
     def __init__(self, op: Operation, index: int, dtype: DType, dims: Dims) -> None:
         self.op, self.graph, self.value_index = op, op.graph, index
-        self.dtype: DType = dtype
-        self._dims: Dims = dims
+        self.dtype, self._dims = dtype, dims
 
     @property
     def name(self) -> str:
@@ -161,6 +159,16 @@ class Graph:
         ] = {}  # each name in use, in small letters: the number to try if it is asked for again
 
     # -------------------------------------------------------------- building
+    @contextmanager
+    def with_open(self, **state: object) -> Iterator[None]:
+        """Have another scope, context or control while the block builds."""
+        before = {name: getattr(self, name) for name in state}
+        vars(self).update(state)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
+
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return a name that is free: with the open scope in front, and counted up if it is taken."""
         free, number = self.scope + name, 0
@@ -187,27 +195,18 @@ class Graph:
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Put a scope in front of all names made inside, and give it (``'outer/'``); None is no scope."""
-        before = self.scope
-        self.scope = f"{self.new_name(name)}/" if name else ""
-        try:
+        with self.with_open(scope=f"{self.new_name(name)}/" if name else ""):
             yield self.scope
-        finally:
-            self.scope = before
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[GraphElement] | None) -> Iterator[None]:
         """Have operations made inside run after these; None forgets those that are asked for outside."""
-        before, context = self.control, self.context
-        if control_inputs is None:
-            self.control, self.context = [], None
-        else:
-            parts = [self.as_graph_element(c) for c in control_inputs]
-            wanted = list(dict.fromkeys(p.op if isinstance(p, Tensor) else p for p in parts))
-            self.control = [*before, (wanted, set())]
-        try:
+        parts = [self.as_graph_element(c) for c in control_inputs or ()]
+        wanted = list(dict.fromkeys(p.op if isinstance(p, Tensor) else p for p in parts))
+        forgets = control_inputs is None
+        control = [] if forgets else [*self.control, (wanted, set[Operation]())]
+        with self.with_open(control=control, context=None if forgets else self.context):
             yield
-        finally:
-            self.control, self.context = before, context
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
@@ -262,8 +261,8 @@ class Graph:
     def as_graph_element(self, obj: GraphElement | str, *, allow_operation: bool = True) -> Tensor | Operation:
         """Return the tensor or operation that an object or a name means; KeyError, ValueError or TypeError for none."""
         if isinstance(obj, str):
-            is_tensors = ":" in obj or not allow_operation
-            return self.get_tensor_by_name(obj) if is_tensors else self.get_operation_by_name(obj)
+            by_name = self.get_tensor_by_name if ":" in obj or not allow_operation else self.get_operation_by_name
+            return by_name(obj)
         part, noun = getattr(obj, "_ref", obj), type(obj).__name__  # a variable stands for its own tensor
         if not isinstance(part, (Tensor, Operation) if allow_operation else Tensor):
             raise TypeError(f"Can not convert a {noun} into a Tensor{' or Operation' if allow_operation else ''}.")

@@ -12,8 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from gviz.autograd.row import Row
 from gviz.ops import ARRAYS, ROWS
-from gviz.static.dtypes import Array
-from gviz.static.shapes import dims_text
+from gviz.static.types import Array, dims_text
 
 Index: TypeAlias = "tuple[Any, ...]"
 
@@ -245,7 +244,5 @@ NUMPYS: dict[str, np.ufunc] = {
 
 def array_function(key: str) -> Callable[..., Any]:
     """Return the function of that key on arrays: the row's, or numpy's if the row only calls that."""
-    if key in NUMPYS:
-        return NUMPYS[key]
-    function: Callable[..., Any] = KERNELS[key].forward if key in KERNELS else ARRAYS[key]
+    function: Any = NUMPYS.get(key) or (KERNELS[key].forward if key in KERNELS else ARRAYS[key])
     return getattr(function, "ufunc", function)

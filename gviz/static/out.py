@@ -13,8 +13,8 @@ from gviz import events
 from gviz.events import write_events
 from gviz.graphs import Edge, Graph as Picture, Module, Node, Recorded
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.static.dtypes import DType, Value
 from gviz.static.graph import Graph, Operation, Tensor
+from gviz.static.types import DType, Value
 
 MOST_VALUES = 1_000
 KINDS = {

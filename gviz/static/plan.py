@@ -16,13 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gviz.static.control import Branches, Loop, Unit, refuse_endless, unit_of
-from gviz.static.dtypes import Value
 from gviz.static.errors import InvalidArgumentError
 from gviz.static.gradients import BackLoop
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
-from gviz.static.shapes import dims_text
 from gviz.static.table import call_of
+from gviz.static.types import Value, dims_text
 
 INFIX = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}  # three times as fast on numbers
 FOLDED_SIZE = 1_000_000
@@ -215,13 +214,9 @@ class Plan:
         if isinstance(value, (tuple, list)):
             inner = ", ".join(self._text(v) for v in value)
             return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-        if (
-            value is None
-            or value.__class__ in (int, bool, str, slice)
-            or (value.__class__ is float and math.isfinite(value))
-        ):
-            return repr(value)
-        return self._bind(value)
+        is_finite = value.__class__ is float and math.isfinite(value)
+        is_plain = value is None or value.__class__ in (int, bool, str, slice) or is_finite
+        return repr(value) if is_plain else self._bind(value)
 
     def _write(
         self, op: Operation, text: str, function: object = None, args: Sequence[str] = (), *, shared: bool = False
@@ -273,8 +268,8 @@ class Plan:
     def _by_text(self, op: Operation) -> None:
         """Write an operation that has to do with the state or with random numbers; keep a variable's new value."""
         args = [self._text(t) for t in op.inputs if not t.dtype.is_ref]
-        names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op)}
-        names["dtype"] = self._bind(op.outputs[0].dtype.base_dtype.as_numpy_dtype)
+        dtype = op.outputs[0].dtype.base_dtype.as_numpy_dtype
+        names = {"op": self._bind(op), "variable": self._bind(op.inputs[0].op), "dtype": self._bind(dtype)}
         name = self._write(op, TEXTS[op.type].format(*args, **names), args=args)
         if op.type in STORED:
             self._outside.add(name)

@@ -3,7 +3,7 @@
 An operation that a function computes shows them itself (:func:`by_example`): the function is called with small arrays,
 and the result's lengths tell where each comes from. A rule is there only for an operation whose result's shape is in
 its values. A rule takes an operation and returns a dtype and a shape for each output, or the shape of its only output,
-which has the first input's dtype. It raises :class:`~gviz.static.shapes.ClashError` for inputs that cannot go together.
+which has the first input's dtype. It raises :class:`~gviz.static.types.ClashError` for inputs that cannot go together.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gviz.static.dtypes import DType, as_dtype
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
-from gviz.static.shapes import ClashError, Dims, common_dims, dims_text
+from gviz.static.types import ClashError, Dims, DType, as_dtype, common_dims, dims_text
 
 Outputs: TypeAlias = "list[tuple[DType, Dims]] | Dims"
 Rule: TypeAlias = "Callable[[Operation], Outputs]"
@@ -76,11 +75,9 @@ def unequal(op: Operation, operands: Iterable[Tensor]) -> str:
     if is_product:
         turned = [op.attrs["transpose_a"], not op.attrs["transpose_b"]]
         sides = [(dims[-2 if turn else -1],) for dims, turn in zip(sides, turned, strict=True) if len(dims) > 1]
-    for one, other in combinations(sides, 2):
-        for a, b in zip(reversed(one), reversed(other), strict=False):
-            if a != b and None not in (a, b) and (is_product or 1 not in (a, b)):
-                return f"Dimensions must be equal, but are {a} and {b}"
-    return ""
+    pairs = (pair for one, other in combinations(sides, 2) for pair in zip(one[::-1], other[::-1], strict=False))
+    differing = ((a, b) for a, b in pairs if a != b and None not in (a, b) and (is_product or 1 not in (a, b)))
+    return next((f"Dimensions must be equal, but are {a} and {b}" for a, b in differing), "")
 
 
 # ------------------------------------------------------------------ by example
@@ -209,7 +206,7 @@ def sliced(op: Operation) -> Outputs:
 def sized(op: Operation) -> Outputs:
     """The shape is a value, the dtype an attribute or that of the value that fills it."""
     wanted = integers_in(op.inputs[0])
-    dtype = op.attrs["dtype"] if "dtype" in op.attrs else op.inputs[1].dtype.base_dtype
+    dtype = op.attrs.get("dtype") or op.inputs[1].dtype.base_dtype
     return [(dtype, None if wanted is None else tuple(wanted))]
 
 

@@ -12,13 +12,12 @@ from typing import Any, NoReturn, Self, TypeAlias, cast
 import numpy as np
 
 from gviz.static.build import convert
-from gviz.static.dtypes import Value, as_dtype, is_array
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
 from gviz.static.graph import Graph, GraphElement, Operation, Tensor, get_default_graph
 from gviz.static.plan import Plan
 from gviz.static.rules import constant_value
-from gviz.static.shapes import TensorShape, dims_text, fill_structure, fits, leaves
+from gviz.static.types import TensorShape, Value, as_dtype, dims_text, fill_structure, fits, is_array, leaves
 
 Fetches: TypeAlias = "GraphElement | str | Sequence[Fetches] | Mapping[str, Fetches]"
 Feeds: TypeAlias = "Mapping[Any, object]"
@@ -243,8 +242,8 @@ def failure(plan: Plan, error: Exception) -> InvalidArgumentError:
         known = constant_value(op.inputs[1])
         shape = values[1] if known is None else known
         needs = "requires a multiple of" if -1 in shape else "has"
-        message = f"Input to reshape is a tensor with {np.size(values[0])} values, but the requested shape {needs} "
-        message += str(np.prod(shape[shape != -1]))
+        size, wanted = np.size(values[0]), np.prod(shape[shape != -1])
+        message = f"Input to reshape is a tensor with {size} values, but the requested shape {needs} {wanted}"
     elif "ZeroDivision" in message:
         message = "Integer division by zero"
     elif len(shapes) == 2 and op.type in ("MatMul", "BatchMatMulV2"):

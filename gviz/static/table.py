@@ -16,11 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gviz.static import rules as rule
-from gviz.static.dtypes import DTYPES, DType, bool_, int32
 from gviz.static.graph import Operation
 from gviz.static.kernels import index_of
 from gviz.static.rules import axes_of, constant_value
-from gviz.static.shapes import ClashError, Dims, merge_dims
+from gviz.static.types import DTYPES, ClashError, Dims, DType, bool_, int32, merge_dims
 
 Call: TypeAlias = "tuple[str, tuple[Any, ...]]"
 
@@ -64,9 +63,8 @@ def _by_shape(known: str, unknown: str, op: Operation) -> Call:
 def _slice(op: Operation) -> Call:
     """By an index that may be known while building."""
     ends, kinds = [constant_value(t) for t in op.inputs[1:]], op.attrs["kinds"]
-    if any(e is None for e in ends):
-        return "slice_by", (*op.inputs, kinds)
-    return "getitem", (op.inputs[0], index_of(kinds, *ends))
+    is_known = all(e is not None for e in ends)
+    return ("getitem", (op.inputs[0], index_of(kinds, *ends))) if is_known else ("slice_by", (*op.inputs, kinds))
 
 
 def axis_of(op: Operation) -> int:

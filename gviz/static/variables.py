@@ -8,11 +8,11 @@ from typing import Any
 
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
-from gviz.static.dtypes import ArrayLike, DTypeLike
 from gviz.static.functions import group, install_operators
 from gviz.static.gradients import gradients
 from gviz.static.graph import Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.session import Session
+from gviz.static.types import ArrayLike, DTypeLike
 
 GLOBAL, TRAINABLE = "variables", "trainable_variables"
 
@@ -43,8 +43,8 @@ class Variable:
             self._initial = convert(
                 initial_value() if callable(initial_value) else initial_value, dtype, "initial_value"
             )
-            own = self._initial.dtype.base_dtype
-            self._ref = make("VariableV2", (), scope, dtype=own, shape=self._initial.shape.dims)
+            first = self._initial
+            self._ref = make("VariableV2", (), scope, dtype=first.dtype.base_dtype, shape=first.shape.dims)
             self.initializer = make("Assign", [self._ref, self._initial], "Assign").op
             self._read = make("Identity", [self._ref], "read")
         for collection in (GLOBAL, TRAINABLE) if trainable else (GLOBAL,):
@@ -65,8 +65,7 @@ class Variable:
 
     def initialized_value(self) -> Tensor:
         """Return what it holds, or its first value if it was not initialised."""
-        ready = make("IsVariableInitialized", [self._ref])
-        value: Tensor = cond(ready, self.read_value, lambda: self._initial)
+        value: Tensor = cond(make("IsVariableInitialized", [self._ref]), self.read_value, lambda: self._initial)
         return value
 
     def eval(self, session: Session | None = None) -> Any:

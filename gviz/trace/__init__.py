@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 from weakref import ref
 
 from gviz.graphs import Place
-from gviz.graphs.numbers import Numbers
+from gviz.graphs.numbers import Numbers, elements_of
 from gviz.trace.gradients import Gradients, Known, recall, remember
 from gviz.walk import numbers
 
@@ -426,6 +426,8 @@ class Trace:
 
     def value_of(self, result: Any) -> Numbers | None:
         """Return the numbers of a small result, and of a large one that is not finite; None for any other."""
+        if result.shape == ():
+            return Numbers((), str(result.dtype).rpartition(".")[2], elements_of((result.tolist(),)))
         is_few = result.numel() <= FEW
         if not is_few and (not result.is_floating_point() or bool(self.engine.isfinite(result).all())):
             return None

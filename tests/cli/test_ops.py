@@ -10,7 +10,7 @@ from program import SAMPLES, Program
 
 from gviz import engine
 from gviz.autograd.row import ROWS
-from gviz.explain.catalogue import MOST_NAMED, matching, operations
+from gviz.reference.catalogue import MOST_NAMED, matching, operations
 from gviz.sources.script.missing import of_module, pytorch_names
 
 SCRIPT = """import numpy as np

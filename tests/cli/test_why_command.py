@@ -6,8 +6,8 @@ import json
 
 from program import Program
 
+from gviz.causes.diagnosis import Cause
 from gviz.cli.why import answer
-from gviz.explain.case import Cause
 
 LOOP = """\
 import torch

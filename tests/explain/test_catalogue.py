@@ -12,19 +12,19 @@ from program import ROOT
 
 from gviz import engine
 from gviz.autograd.row import COMPOSITES, ROWS
-from gviz.explain import symbols
-from gviz.explain.catalogue import Operation, matching, operations
+from gviz.formulas import symbols
+from gviz.reference.catalogue import TableOperation, matching, operations
 from gviz.sources.script.missing import pytorch_names
 
 
 @pytest.fixture(scope="module")
-def listed() -> dict[str, Operation]:
+def listed() -> dict[str, TableOperation]:
     return {operation.key: operation for operation in operations()}
 
 
 # ------------------------------------------------------------------ the list
 @pytest.mark.parametrize("key", sorted(ROWS))
-def test_every_row_is_listed_with_what_it_saves_and_its_formulas(listed: dict[str, Operation], key: str) -> None:
+def test_every_row_is_listed_with_what_it_saves_and_its_formulas(listed: dict[str, TableOperation], key: str) -> None:
     row, operation = ROWS[key], listed[key]
     assert operation.grad_fn == row.node
     assert operation.saved == tuple(name for name in dir(row.cls) if name.startswith("_saved_"))
@@ -43,7 +43,7 @@ def test_every_row_can_be_found_by_its_names() -> None:
             assert operation in matching(name), name
 
 
-def test_every_form_is_a_name_of_pytorchs(listed: dict[str, Operation]) -> None:
+def test_every_form_is_a_name_of_pytorchs(listed: dict[str, TableOperation]) -> None:
     names = pytorch_names()
     for operation in listed.values():
         for form in (*operation.forms, *operation.part_of):
@@ -82,7 +82,7 @@ def test_a_form_makes_the_node_that_it_is_listed_with(form: str, run: Callable[[
     assert made in {operation.grad_fn for operation in operations() if form in operation.forms}
 
 
-def test_an_option_that_is_called_like_a_row_makes_no_function_part_of_it(listed: dict[str, Operation]) -> None:
+def test_an_option_that_is_called_like_a_row_makes_no_function_part_of_it(listed: dict[str, TableOperation]) -> None:
     assert "torch.quantile" not in listed["addmm"].part_of  # interpolation="linear" is no linear layer
     assert "nn.functional.linear" in listed["addmm"].part_of
 
@@ -142,11 +142,11 @@ def test_what_is_asked_for_comes_first(pattern: str, first: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["torch.conv2d", "nn.Conv2d", "nn.functional.conv2d"])
-def test_call_forms_that_torch_has_of_functional_are_listed(listed: dict[str, Operation], call: str) -> None:
+def test_call_forms_that_torch_has_of_functional_are_listed(listed: dict[str, TableOperation], call: str) -> None:
     assert call in listed["convolution"].part_of
 
 
-def test_the_line_of_a_row_is_given(listed: dict[str, Operation]) -> None:
+def test_the_line_of_a_row_is_given(listed: dict[str, TableOperation]) -> None:
     for operation in listed.values():
         file, _, line = operation.source.partition(":")
         text = (ROOT / file).read_text(encoding="utf-8").split("\n", int(line) - 1)[-1]
@@ -154,7 +154,7 @@ def test_the_line_of_a_row_is_given(listed: dict[str, Operation]) -> None:
         assert loop or re.match(r'@op\(|\w+\(\s*"', text), (operation, text[:80])
 
 
-def test_the_arguments_of_a_row_are_given(listed: dict[str, Operation]) -> None:
+def test_the_arguments_of_a_row_are_given(listed: dict[str, TableOperation]) -> None:
     assert listed["mul"].takes == ("(Tensor input, Tensor other)",)
     assert "(Tensor input, Tensor other, *, Number alpha = 1)" in listed["add"].takes
     assert "torch.max" in listed["maximum"].forms

@@ -6,9 +6,9 @@ import pytest
 from scripts import nested
 
 from gviz import SourceOptions, engine as torch, read
+from gviz.derivations.paths import Chain, find_chains
 from gviz.errors import SourceError
-from gviz.explain.local import with_formula
-from gviz.explain.paths import Chain, find_paths
+from gviz.formulas.local import with_formula
 from gviz.graphs import Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.statements import by_statement
@@ -26,7 +26,7 @@ def values(source: str, **more: object) -> Graph:
 
 
 def chain(source: str, name: str, **more: object) -> Chain:
-    return find_paths(dataflow(values(source, **more)), name)
+    return find_chains(dataflow(values(source, **more)), [name])[0]
 
 
 def test_each_path_has_its_names_symbols_factors_and_product() -> None:
@@ -86,20 +86,20 @@ def test_the_product_for_a_number_that_was_spread_over_a_tensor_is_a_sum() -> No
 
 def test_no_numbers_are_claimed_where_backward_did_not_run() -> None:
     graph = read(ARTICLE, SourceOptions(values={"x": 2, "w": 1}, flow=True, backward=False), say=lambda _: None).graph
-    found = find_paths(dataflow(graph), "w")
+    found = find_chains(dataflow(graph), ["w"])[0]
     assert (found.count, found.sum, found.grad) == (2, None, None)
 
 
 def test_what_backward_starts_from_is_part_of_each_product() -> None:
     options = SourceOptions(values={"x": 2, "w": 1}, flow=True, grad_output="10")
-    found = find_paths(dataflow(read(ARTICLE, options, say=lambda _: None).graph), "w")
+    found = find_chains(dataflow(read(ARTICLE, options, say=lambda _: None).graph), ["w"])[0]
     assert (nested(found.start), [nested(path.product) for path in found.paths]) == (10.0, [20.0, 30.0])
     assert nested(found.sum) == 50.0
 
 
 def test_paths_of_several_roots_are_added() -> None:
     options = SourceOptions(values={"x": 2, "w": 3}, flow=True, roots=("p", "q"))
-    found = find_paths(dataflow(read("p=x*w; q=p+w", options, say=lambda _: None).graph), "w")
+    found = find_chains(dataflow(read("p=x*w; q=p+w", options, say=lambda _: None).graph), ["w"])[0]
     assert [path.names for path in found.paths] == [("p", "w"), ("q", "p", "w"), ("q", "w")]
     assert nested(found.sum) == nested(found.grad) == 5.0
 
@@ -145,4 +145,4 @@ def test_a_statement_with_an_operand_that_is_not_known_keeps_its_formula_with_a_
 
 def test_a_part_of_a_statement_has_no_path_by_statement() -> None:
     with pytest.raises(SourceError, match=r"no path from y to a: it stands for x \+ w within a statement"):
-        find_paths(by_statement(dataflow(values(ARTICLE))), "a")
+        find_chains(by_statement(dataflow(values(ARTICLE))), ["a"])[0]

@@ -12,11 +12,15 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 import gviz
+from gviz import engine as torch
 from gviz.answers import Explanation, explain
+from gviz.derivations.derivation import Derivation, derive, single
+from gviz.derivations.paths import ENDS, GAP
 from gviz.errors import SourceError
-from gviz.explain.derivation import Derivation, single
+from gviz.graphs import Graph
 from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions
+from gviz.walk import walk
 
 ARTICLE = "y=(x+w)*(w+1)"
 NAMES = ("x", "w", "v")
@@ -369,18 +373,7 @@ def test_ten_thousand_paths_are_listed_in_the_time_that_their_lines_take(tmp_pat
     text = "x = torch.tensor(1.0, requires_grad=True)\ny = x\nfor _ in range({}):\n    y = y * 0.5 + y * 0.5\ny.backward()\n"
     (tmp_path / "net.py").write_text("import torch\n" + text.format(60))
     found = explain(str(tmp_path / "net.py"), max_paths=200, say=lambda _: None)
-    calls = 0
-
-    def count(_: Any, event: str, __: Any) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(count)
-    try:
-        found.text()
-    finally:
-        sys.setprofile(None)
-    assert calls < 200 * 2000  # of each path 120 factors, of which a line shows 20
+    assert calls_of(found.text) < 200 * 2000  # of each path 120 factors, of which a line shows 20
 
 
 @pytest.mark.parametrize(
@@ -414,3 +407,55 @@ def test_python_has_the_same_as_a_function() -> None:
     assert found.as_dict()["wrt"][0]["sum"] == 5
     assert "∂y/∂w = 2 + 3 = 5 = w.grad" in str(found)
     assert "**∂y/∂w = 2 + 3 = 5 = w.grad**" in found._repr_markdown_()
+
+
+def calls_of(function: Any) -> int:
+    """Return how many functions of Python are called."""
+    calls = 0
+
+    def count(_: Any, event: str, __: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def product_of(count: int) -> Graph:
+    """Return the graph of x0·x1·..., of which each factor is a leaf."""
+    leaves = {f"x{number}": torch.tensor(1.0 + 1 / (number + 2), requires_grad=True) for number in range(count)}
+    y = leaves["x0"]
+    for leaf in list(leaves.values())[1:]:
+        y = y * leaf
+    return walk({"y": y}, leaves)
+
+
+def test_twice_as_many_leaves_take_twice_as_many_calls() -> None:
+    few, many = (product_of(count) for count in (1000, 2000))
+    assert calls_of(lambda: derive(many)) < 2.5 * calls_of(lambda: derive(few))
+
+
+def test_of_very_many_steps_those_at_the_ends_of_each_path_are_listed() -> None:
+    derivation = derive(product_of(600))
+    path = next(chain.paths[0] for chain in derivation.chains if chain.wrt == "x0")
+    assert (len(path.edges), path.skipped) == (2 * ENDS + 1, 599 - 2 * ENDS)
+    assert path.names[0] == "y"
+    assert path.names[-1] == "x0"
+    assert path.symbols[ENDS] == GAP
+    assert derivation.as_dict()["wrt"][0]["paths"][0]["skipped"] == path.skipped
+    for form in ("text", "markdown", "latex"):
+        text = Explanation("source", derivation).text(form)
+        assert f"of a long path the first and the last {ENDS} steps are listed" in text.replace("\n", " ")
+
+
+def test_a_large_graph_has_the_symbols_of_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = derive(product_of(100))
+    monkeypatch.setattr("gviz.derivations.derivation.MOST_DERIVED", 10)
+    part = derive(product_of(100))
+    assert part.as_dict() == whole.as_dict()
+    assert part.computed[:40] == whole.computed[:40]
+    assert Explanation("source", part).text() == Explanation("source", whole).text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from contextlib import nullcontext
@@ -18,11 +17,11 @@ from table_samples import sample
 import gviz
 from gviz import engine as torch
 from gviz.autograd.row import ROWS
-from gviz.explain.local import Local, local_derivative, with_formula, with_symbols
 from gviz.flow import flow_of
+from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.local import Local, local_derivative, with_formula, with_symbols
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph
-from gviz.passes.formulas import read as formula, written
-from gviz.passes.operands import rows
 from gviz.sources import SourceOptions
 from gviz.walk import walk
 
@@ -153,8 +152,7 @@ def test_an_operation_that_the_table_lacks_has_no_symbol() -> None:
 
 def test_powers_and_products_are_written_as_mathematics_does() -> None:
     shown = {
-        text: written(ast.parse(text, mode="eval").body)
-        for text in ("3 * x ** 2", "x ** 3 / y", "x ** (w - 1)", "x ** 25", "x ** 3.5")
+        text: str(Formula.named(text)) for text in ("3 * x ** 2", "x ** 3 / y", "x ** (w - 1)", "x ** 25", "x ** 3.5")
     }
     assert shown == {
         "3 * x ** 2": "3·x²",
@@ -168,15 +166,15 @@ def test_powers_and_products_are_written_as_mathematics_does() -> None:
 SAMPLED = [key for key, row in ROWS.items() if row.node not in (None, "NotImplemented")]
 
 
-def locals_of(label: str, attributes: dict[str, str]) -> list[Local | None]:
+def locals_of(label: str, attributes: dict[str, str], held: dict[str, str] | None = None) -> list[Local | None]:
     """Return the local derivatives of an operation whose inputs are a, b ..., and whose result is y, one for each input."""
-    count = len(rows()[label].edges)
-    return [local_derivative(label, slot, "abcdefgh"[:count], "y", attributes) for slot in range(count)]
+    count = len(rows_by_label()[label].edges)
+    return [local_derivative(label, slot, "abcdefgh"[:count], "y", attributes, held=held) for slot in range(count)]
 
 
 def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:
     lines = []
-    for label, row in sorted(rows().items()):
+    for label, row in sorted(rows_by_label().items()):
         options = {f"{name}_sym_sizes": "(2, 3)" for name in row.parameters} | {"dim": "0", "keepdim": "False"}
         symbols = locals_of(label, options)
         texts = [f"{'' if one.is_factor else 'not a factor: '}{one.symbol}" if one else "none" for one in symbols]
@@ -184,11 +182,11 @@ def test_the_symbols_of_all_rows_are_those_in_the_file() -> None:
     assert_gold("symbols.txt", "".join(lines))
 
 
-@pytest.mark.parametrize("label", sorted(label for label, row in rows().items() if not row.listed))
+@pytest.mark.parametrize("label", sorted(label for label, row in rows_by_label().items() if not row.listed))
 def test_what_is_saved_without_a_name_or_freed_changes_no_symbol_into_another(label: str) -> None:
-    names = rows()[label].parameters
-    for one in locals_of(label, dict.fromkeys(names, "[saved tensor] (2, 3)")):
-        assert one is None or formula(one.symbol) is not None
+    names = rows_by_label()[label].parameters
+    for one in locals_of(label, {}, dict.fromkeys(names, UNKNOWN)):
+        assert one is None or Formula.read(one.symbol) is not None
     for plain, freed in zip(locals_of(label, {}), locals_of(label, dict.fromkeys(names, "freed")), strict=True):
         assert freed in (None, plain)
 
@@ -212,4 +210,4 @@ def test_the_derivative_of_every_operation_that_runs_is_a_formula_or_none(key: s
     ]
     graph = with_formula(walk({"y": results[0]}, {}, flow=flow_of(results[0]))) if results else Graph()
     for edge in graph.edges:
-        assert not edge.flow.symbol or formula(edge.flow.symbol) is not None, edge
+        assert not edge.flow.symbol or Formula.read(edge.flow.symbol) is not None, edge

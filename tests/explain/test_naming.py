@@ -8,8 +8,8 @@ import pytest
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.explain.catalogue import operations
-from gviz.explain.naming import labels, named
+from gviz.reference.catalogue import operations
+from gviz.reference.naming import named, operations_by_label
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_name_is_found(name: str, label: str) -> None:
 
 
 def test_nodes_of_the_table_are_explained_by_its_own_name_and_none_is_said_to_be_older() -> None:
-    for label in [*labels()][::5]:
+    for label in [*operations_by_label()][::5]:
         (found,) = named(label)
         assert found.operation.grad_fn == label
         assert not any("older" in remark for remark in found.remarks)
@@ -70,7 +70,7 @@ def test_the_example_of_an_operation_makes_its_node() -> None:
     x, y, v = (engine.full(size, 0.5).requires_grad_() for size in ((2, 2), (2, 2), (2,)))
     seen = 0
     for operation in operations()[::5]:
-        if operation.grad_fn is None or operation.grad_fn not in labels():
+        if operation.grad_fn is None or operation.grad_fn not in operations_by_label():
             continue
         for found in named(operation.grad_fn):
             if found.example:

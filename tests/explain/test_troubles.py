@@ -12,18 +12,18 @@ import pytest
 
 from gviz.autograd import words
 from gviz.errors import SourceError
-from gviz.explain.troubles import TROUBLES, explained, looks_like_an_error, trouble_in
+from gviz.reference.error_help import ERRORS, help_for, help_in, looks_like_an_error
 
 torch: Any = import_module("gviz.engine")
 
-TEXTS = [(text, trouble) for trouble in TROUBLES for text in trouble.texts]
+TEXTS = [(text, trouble) for trouble in ERRORS for text in trouble.texts]
 
 
 @pytest.mark.parametrize(("text", "trouble"), TEXTS, ids=[text[:40] for text, _ in TEXTS])
 def test_each_wording_is_known_as_its_own_error(text: str, trouble: Any) -> None:
     whole = text.replace("...", "[2, 3] of Foo0")
-    assert trouble_in(whole) is trouble
-    assert trouble_in(f"RuntimeError: {whole}\n") is trouble
+    assert help_in(whole) is trouble
+    assert help_in(f"RuntimeError: {whole}\n") is trouble
     assert looks_like_an_error(whole)
 
 
@@ -31,9 +31,9 @@ def test_each_wording_is_known_as_its_own_error(text: str, trouble: Any) -> None
 def test_line_breaks_colours_and_what_pytest_prints_change_nothing(text: str, trouble: Any) -> None:
     whole = text.replace("...", "0")
     half = len(whole) // 2
-    assert trouble_in(f"{whole[:half]}\n{whole[half:]}") is trouble
-    assert trouble_in(f"E       RuntimeError: {whole[:half]}\nE       {whole[half:]}") is trouble
-    assert trouble_in(f"\x1b[31mRuntimeError\x1b[0m: {whole.upper()}") is trouble
+    assert help_in(f"{whole[:half]}\n{whole[half:]}") is trouble
+    assert help_in(f"E       RuntimeError: {whole[:half]}\nE       {whole[half:]}") is trouble
+    assert help_in(f"\x1b[31mRuntimeError\x1b[0m: {whole.upper()}") is trouble
 
 
 def leaf(*sizes: int) -> Any:
@@ -111,14 +111,14 @@ def test_what_the_engine_raises_is_explained(case: str) -> None:
     with warnings.catch_warnings(action="ignore"), pytest.raises((RuntimeError, TypeError)) as raised:
         raise_it()
     traceback = 'Traceback (most recent call last):\n  File "net.py", line 3, in <module>\n    loss.backward()\n'
-    assert meaning in explained(f"{traceback}{raised.typename}: {raised.value}").meaning
+    assert meaning in help_for(f"{traceback}{raised.typename}: {raised.value}").meaning
 
 
 @pytest.mark.parametrize(
     "name", [name for name in vars(words) if name.isupper() and isinstance(getattr(words, name), str)]
 )
 def test_the_engine_s_long_sentences_are_explained(name: str) -> None:
-    known = trouble_in(getattr(words, name).replace("{}", "[2]"))
+    known = help_in(getattr(words, name).replace("{}", "[2]"))
     assert (known is None) == (name in {"COMPLEX", "ONE_DTYPE", "USE_DETACH", "RESIZED", "VIEW_OF_BLOCK"})
 
 
@@ -129,14 +129,14 @@ def test_the_last_error_of_a_traceback_with_two_is_the_one_that_is_meant() -> No
     )
     between = "During handling of the above exception, another exception occurred:"
     text = f"RuntimeError: {first}\n\n{between}\n\nRuntimeError: {second}"
-    assert "several elements" in explained(text).meaning
+    assert "several elements" in help_for(text).meaning
 
 
 def test_an_unknown_error_is_named_and_one_that_is_near_is_offered() -> None:
     with pytest.raises(SourceError, match="gviz does not know this error: ValueError: no such thing as that"):
-        explained('Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no such thing as that\n')
+        help_for('Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no such thing as that\n')
     with pytest.raises(SourceError) as refused:
-        explained("RuntimeError: grad can be implicitly created for scalars")
+        help_for("RuntimeError: grad can be implicitly created for scalars")
     assert "did you mean this one? grad can be implicitly created only for scalar outputs" in str(refused.value)
 
 

@@ -11,9 +11,9 @@ from program import Program
 
 import gviz as package
 from gviz import SourceOptions
+from gviz.causes.diagnosis import Cause
+from gviz.causes.why import why, why_all
 from gviz.errors import SourceError
-from gviz.explain.case import Cause
-from gviz.explain.why import why, why_all
 
 ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
 

@@ -7,7 +7,7 @@ import sys
 
 DRAW = """
 import sys
-from gviz.layout.embedded import draw
+from gviz.layout.embedded import draw_embedded as draw
 for label in sys.argv[1:]:
     dot = 'digraph {' + ''.join('n%d [label=%s fontname=monospace]' % (i, label) for i in range(12)) + '}'
     for _ in range(3):
@@ -15,7 +15,7 @@ for label in sys.argv[1:]:
 """
 
 TWICE = """
-from gviz.layout.embedded import draw
+from gviz.layout.embedded import draw_embedded as draw
 pictures = [draw(b"digraph {a -> b}", "xdot") for _ in range(3)]
 assert pictures[0] == pictures[1] == pictures[2], pictures
 """

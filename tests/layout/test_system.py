@@ -34,7 +34,7 @@ def test_what_the_library_writes_is_heard_and_python_s_own_text_stays(state: str
 
 def test_the_system_s_dot_has_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphviz, "version", lambda: (2, 43, 0))
-    assert system.version() == "system dot 2.43.0"
+    assert system.system_version() == "system dot 2.43.0"
 
 
 @pytest.mark.parametrize("error", [graphviz.ExecutableNotFound(["dot"]), RuntimeError("no version"), OSError()])
@@ -44,5 +44,5 @@ def test_a_system_without_dot_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(graphviz, "version", version)
     with pytest.raises(NoEngineError, match="there is no dot program") as caught:
-        system.version()
+        system.system_version()
     assert caught.value.hint

@@ -9,9 +9,9 @@ import pytest
 
 import gviz
 from gviz import engine as torch
+from gviz.formulas.expressions import letters, operator_of, with_letters, words_of
+from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Edge, Graph, Node, Recorded
-from gviz.passes.expressions import letters, operator_of, with_letters, words_of
-from gviz.passes.formulas import UNKNOWN
 from gviz.walk import walk
 
 

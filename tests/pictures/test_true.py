@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gviz
-from gviz.explain.local import local_derivative
+from gviz.formulas.local import local_derivative
 from gviz.passes.dataflow import dataflow
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import lines_at, steps_of

@@ -12,7 +12,7 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.gradcheck import gradcheck, gradgradcheck
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import absent
+from gviz.numbers.words import absent, refuse
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode",
@@ -30,10 +30,9 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """What old programs wrap tensors in: a call gives a leaf on the same memory."""
 
-    def __new__(cls, data: object, requires_grad: bool = False, volatile: bool = False) -> Any:
+    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return the leaf, which wants a gradient if it is asked for."""
-        if not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type_text(data)}")
+        refuse(not isinstance(data, Tensor), f"Variable data has to be a tensor, but got {type_text(data)}", TypeError)
         return data.detach().requires_grad_(requires_grad)
 
 

@@ -83,8 +83,10 @@ class BackwardCFunction(FunctionCtx, Node):
     def apply(self, grads: list[Any], mask: object = None) -> tuple[Any, ...]:
         """Run the user's backward; refuse another number of gradients than forward has inputs."""
         if self.materialize_grads:
-            facts = zip(grads, self._outputs, strict=True)
-            grads = [from_array(np.zeros(*fact), None) if g is None and fact[1] is not None else g for g, fact in facts]
+            grads = [
+                from_array(np.zeros(*fact), None) if g is None and fact[1] is not None else g
+                for g, fact in zip(grads, self._outputs, strict=True)
+            ]
         before, mode.formula = mode.formula, False
         try:
             result = self._function.written()(self, *grads)
@@ -102,13 +104,12 @@ class BackwardCFunction(FunctionCtx, Node):
             f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})",
         )
         for i, one in enumerate(results):
-            if one is not None and i not in self._input_places:
-                raise RuntimeError(
-                    f"function {name} returned a gradient different than None at position {i + 1}, but the "
-                    "corresponding forward input was not a Variable"
-                )
-            if one is not None and not isinstance(one, Tensor):
-                raise RuntimeError(f"expected Variable or None (got {type_text(one)})")
+            refuse(
+                one is not None and i not in self._input_places,
+                f"function {name} returned a gradient different than None at position {i + 1}, but the "
+                "corresponding forward input was not a Variable",
+            )
+            refuse(one is not None and not isinstance(one, Tensor), f"expected Variable or None (got {type_text(one)})")
         return tuple(results[place] for place in self._input_places)
 
     def release(self) -> None:
@@ -123,15 +124,6 @@ class BackwardCFunction(FunctionCtx, Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
-WRITTEN_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
-    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
-    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
-    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
-)
-
-
 class Function:
     """Base of the user's operations.
 
@@ -144,8 +136,11 @@ class Function:
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        body = {"__slots__": (), "_function": cls, "__module__": "torch.autograd.function"}
-        cls._backward_cls = type(f"{cls.__name__}Backward", (BackwardCFunction,), body)
+        cls._backward_cls = type(
+            f"{cls.__name__}Backward",
+            (BackwardCFunction,),
+            {"__slots__": (), "_function": cls, "__module__": "torch.autograd.function"},
+        )
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         warnings.warn(
@@ -175,7 +170,7 @@ class Function:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: FunctionCtx, *grads: Tensor | None) -> Any:
+    def backward(*args: Any, **kwargs: Any) -> Any:
         """To be written by the user, also under the name ``vjp``."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -188,9 +183,11 @@ class Function:
     def written(cls) -> Any:
         """Return the user's backward, or vjp."""
         both = [one for one in (cls.vjp, cls.backward) if one is not Function.backward]
-        if len(both) == 2:
-            told = "is not allowed. You should only implement one of them."
-            raise RuntimeError(f"Implementing both 'backward' and 'vjp' for a custom Function {told}")
+        refuse(
+            len(both) == 2,
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+            "one of them.",
+        )
         return both[0] if both else Function.backward
 
     @classmethod
@@ -210,8 +207,7 @@ class Function:
             output = cls.forward(*args) if apart else cls.forward(node, *args)
             if apart:
                 cls.setup_context(node, args, output)
-        outputs = output if isinstance(output, tuple) else (output,)
-        made = tuple(wrapped(node, args, outputs, wanted=wanted))
+        made = tuple(wrapped(node, args, output if isinstance(output, tuple) else (output,), wanted=wanted))
         return made if isinstance(output, tuple) else made[0]
 
 
@@ -235,8 +231,12 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
         )
     made: list[Any] = []
     for i, one in enumerate(outputs):
-        flows = wanted and isinstance(one, Tensor) and one._array.dtype.kind in "fc"
-        flows = flows and all(one is not p for p in node.non_differentiable)
+        flows = (
+            wanted
+            and isinstance(one, Tensor)
+            and one._array.dtype.kind in "fc"
+            and all(one is not other for other in node.non_differentiable)
+        )
         given = any(one is a for a in args)
         if given and not flows and isinstance(one, Tensor) and one.requires_grad:
             one = one.detach()  # noqa: PLW2901
@@ -265,8 +265,11 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
 
 def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
     """Return an input as itself, an output as its array and number (a tensor would be a cycle), with their version."""
-    if one is not None and not isinstance(one, Tensor):
-        raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
+    refuse(
+        one is not None and not isinstance(one, Tensor),
+        f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}",
+        TypeError,
+    )
     for i, (output, result) in enumerate(zip(outputs, made, strict=True)):
         own = one is result or all(one is not a for a in args)
         if one is output and one is not None and result._edge is not None and own:
@@ -295,7 +298,15 @@ def refuse_written(one: Tensor, outputs: tuple[Any, ...]) -> None:
         "a leaf Variable that requires grad has been used in an in-place operation.",
     )
     if one._is_view():
-        refuse(len(outputs) > 1, WRITTEN_VIEW)
+        refuse(
+            len(outputs) > 1,
+            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+            "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+            "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+            "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
+            "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+            "need help to do this change.",
+        )
         refuse_view(one)
 
 
@@ -309,9 +320,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Any:
         if not mode.recording or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return found
         several = found if isinstance(found, tuple) else (found,)
-        twice = "trying to differentiate twice a function that was marked with @once_differentiable"
         again = TENSORS["delayed_error"](
-            [None if one is None else one.detach().requires_grad_() for one in several], twice
+            [None if one is None else one.detach().requires_grad_() for one in several],
+            "trying to differentiate twice a function that was marked with @once_differentiable",
         )
         return again if isinstance(found, tuple) else again[0]
 

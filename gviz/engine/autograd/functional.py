@@ -41,10 +41,13 @@ def as_tuple(value: object, what: str, name: str) -> tuple[bool, tuple[Any, ...]
     """Return whether it was a tuple, and it as one; refuse what is not a tensor."""
     given = value if isinstance(value, tuple) else (value,)
     for i, one in enumerate(given):
-        if not isinstance(one, Tensor):
-            which = f"value at index {i}" if isinstance(value, tuple) else f"given {what}"
-            wanted = f"The {what} given to {name} must be either a Tensor or a tuple of Tensors"
-            raise TypeError(f"{wanted} but the {which} has type {type(one)}.")
+        which = f"value at index {i}" if isinstance(value, tuple) else f"given {what}"
+        refuse(
+            not isinstance(one, Tensor),
+            f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type "
+            f"{type(one)}.",
+            TypeError,
+        )
     return isinstance(value, tuple), given
 
 
@@ -53,8 +56,7 @@ def fresh(tensors: tuple[Any, ...], *, create: bool, needed: bool = True) -> tup
 
     With ``create`` views of them.
     """
-    views = [create and one.requires_grad for one in tensors]
-    pairs = zip(tensors, views, strict=True)
+    pairs = zip(tensors, [create and one.requires_grad for one in tensors], strict=True)
     return tuple(
         call["view"](one, one._array.shape) if view else one.detach().requires_grad_(needed) for one, view in pairs
     )
@@ -98,8 +100,9 @@ def gradients(
 def refuse_independent(values: tuple[Any, ...], step: str, *, strict: bool) -> None:
     """Refuse, in strict mode, what does not depend on the inputs."""
     for i, one in enumerate(values if strict else ()):
-        if one is None or not one.requires_grad:
-            raise RuntimeError(WORDS["vjp" if one is None else step].format(i, output="The output"))
+        refuse(
+            one is None or not one.requires_grad, WORDS["vjp" if one is None else step].format(i, output="The output")
+        )
 
 
 def filled(
@@ -110,10 +113,11 @@ def filled(
     In strict mode such are refused, and with ``create`` those without a graph too.
     """
     for i, one in enumerate(found if strict else ()):
-        if one is None:
-            raise RuntimeError(WORDS[step].format(i, output=output))
-        if create and not one.requires_grad:
-            raise RuntimeError(WORDS["fixed"].format("hessian" if step in ("vhp", "hvp") else "jacobian", i))
+        refuse(one is None, WORDS[step].format(i, output=output))
+        refuse(
+            create and not one.requires_grad,
+            WORDS["fixed"].format("hessian" if step in ("vhp", "hvp") else "jacobian", i),
+        )
     return tuple(call["zeros_like"](ref) if one is None else one for one, ref in zip(found, like, strict=True))
 
 
@@ -126,18 +130,24 @@ def finish(values: tuple[Any, ...], *, several: bool, create: bool) -> Any:
 def directions(v: object, like: tuple[Any, ...], name: str, *, several: bool, create: bool) -> Any:
     """Return the vector to multiply with; None, which stands for a one, if there is one element only."""
     if v is None:
-        if len(like) != 1 or like[0]._array.size != 1:
-            what = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
-            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
+        what = "user-provided function returns" if name == "vjp" else "input to the user-provided function is"
+        refuse(
+            len(like) != 1 or like[0]._array.size != 1,
+            f"The vector v can only be None if the {what} a single Tensor with a single element.",
+        )
         return None
     given = fresh(as_tuple(v, "v", name)[1], create=create, needed=False)
-    if len(given) != len(like):
-        long = f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
-        raise RuntimeError(long if several else "The given v should contain a single Tensor.")
+    refuse(
+        len(given) != len(like),
+        f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+        if several
+        else "The given v should contain a single Tensor.",
+    )
     for i, (one, other) in enumerate(zip(given, like, strict=True)):
-        if one._array.shape != other._array.shape:
-            entry = f"Entry {i} in " if several else ""
-            raise RuntimeError(f"{entry}v has invalid size: should be {other.shape} but got {one.shape}.")
+        refuse(
+            one._array.shape != other._array.shape,
+            f"Entry {i} in " * several + f"v has invalid size: should be {other.shape} but got {one.shape}.",
+        )
     return given
 
 
@@ -164,9 +174,11 @@ def jacobian(
     with enable_grad():
         leaves = fresh(given, create=create_graph)
         several_out, outputs = run(func, leaves, "jacobian", strict=strict)
-        if vectorize and strict:
-            told = "are not supported together. Please either set `strict=False` or `vectorize=False`."
-            raise RuntimeError(f"torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` {told}")
+        refuse(
+            vectorize and strict,
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`.",
+        )
         for i, out in enumerate(outputs):
             elements = [out.reshape(-1)[j] for j in range(out._array.size)]
             found = [gradients([one], leaves, create=create_graph, keep=True) for one in elements]
@@ -239,8 +251,10 @@ def product(name: str, meaning: str) -> Callable[..., Any]:
         return finish(outputs, several=several_out, create=create_graph), result
 
     run_product.__name__ = run_product.__qualname__ = name
-    page = f"https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.{name}.html"
-    run_product.__doc__ = f"Return (outputs, {meaning}).\n\nSource: {page}"
+    run_product.__doc__ = (
+        f"Return (outputs, {meaning}).\n\n"
+        f"Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.{name}.html"
+    )
     return run_product
 
 

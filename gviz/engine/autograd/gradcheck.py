@@ -163,9 +163,13 @@ def differences(
         array[place] = kept
         for slope, low, high in zip(slopes, *sides, strict=False):
             for fact in ("shape", "dtype"):
-                if (a := getattr(low, fact)) != (b := getattr(high, fact)):
-                    told = f"when inputs are perturbed on index {place} by {eps}, but got: {fact}s {a} and {b}."
-                    raise AssertionError(f"Expected `func` to return outputs with the same {fact} {told}")
+                a, b = getattr(low, fact), getattr(high, fact)
+                refuse(
+                    a != b,
+                    f"Expected `func` to return outputs with the same {fact} when inputs are perturbed on index "
+                    f"{place} by {eps}, but got: {fact}s {a} and {b}.",
+                    AssertionError,
+                )
             slope[row] = TENSORS["expand"](((high - low) / (2 * eps)).reshape(-1), slope.shape[1:])._array
     return slopes
 
@@ -206,9 +210,11 @@ def check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: l
             found = grad(outputs, wanted, zeros, allow_unused=True) if outputs else ()
         except RuntimeError as error:
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {notes}") from error
-        if any(one is not None and one._array.any() for one in found):
-            told = "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
-            raise GradcheckError(f"{told} {notes}")
+        refuse(
+            any(one is not None and one._array.any() for one in found),
+            "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + notes,
+            GradcheckError,
+        )
 
 
 def gradgradcheck(

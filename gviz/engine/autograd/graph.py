@@ -37,9 +37,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         not tensor.requires_grad,
         "It is not possible to get the gradient edge for a Tensor that does not require gradients",
     )
-    edge = edge_of(tensor)
-    if edge is None:  # a view that was made where nothing is recorded
-        raise AssertionError("Expected gradient function to be set")
+    edge: Any = edge_of(tensor)  # None of a view that was made where nothing is recorded
+    refuse(edge is None, "Expected gradient function to be set", AssertionError)
     return GradientEdge(*target_of(edge))
 
 
@@ -55,8 +54,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Note that a tensor's memory was written, or that of each of several; inference tensors have no version."""
-    tensors: Any = (tensor,) if isinstance(tensor, Tensor) else tensor
-    for one in tensors:
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not one.is_inference():
             one.version_cell().count += 1
 

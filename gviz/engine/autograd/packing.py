@@ -90,14 +90,15 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self.original[handle] = tensor
         return handle
 
-    def unpack(self, handle: Handle) -> Tensor:
+    def unpack(self, handle: Handle) -> Any:
         """Return the tensor with the values that it was saved with."""
         tensor = self.cloned.get(handle, self.original.get(handle))
-        if tensor is None:
-            raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
-                "originally recorded."
-            )
+        refuse(
+            tensor is None,
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+            "originally recorded.",
+            AssertionError,
+        )
         return tensor
 
     def copy(self, written: Tensor) -> None:
@@ -146,10 +147,10 @@ class SavedTensor:
     @value.setter
     def value(self, value: object) -> None:
         kept = list(self.node._saved)
-        if self.part is None:
-            kept[self.position] = value
-        else:
-            kept[self.position] = [value if i == self.part else one for i, one in enumerate(kept[self.position])]
+        whole = self.part is None
+        kept[self.position] = (
+            value if whole else [value if i == self.part else one for i, one in enumerate(kept[self.position])]
+        )
         self.node._saved = kept
 
     def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
@@ -159,12 +160,16 @@ class SavedTensor:
             RuntimeError: there is no tensor (any more), or hooks have packed it already.
         """
         value = self.value
-        if value.__class__ is Packed:
-            already = "whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
-            raise RuntimeError(f"Calling register_hooks on a saved tensor {already}")
-        if value is GONE:
-            reason = FREED.partition(". ")[2].replace("saved tensors", "saved variables")
-            raise RuntimeError(f"Calling register_hooks on a saved tensor after it has been freed. {reason}")
+        refuse(
+            value.__class__ is Packed,
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+            "is allowed at a time.",
+        )
+        refuse(
+            value is GONE,
+            "Calling register_hooks on a saved tensor after it has been freed. "
+            + FREED.partition(". ")[2].replace("saved tensors", "saved variables"),
+        )
         refuse(value is None, "Calling register_hooks on a saved tensor with value None is forbidden")
         self.pack(pack_hook, unpack_hook, bare=True)
 

@@ -32,19 +32,20 @@ class Holder(Module):
         return getattr(self, self._home)
 
     def __setitem__(self, name: Any, value: object) -> None:
-        made = Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
-        self.admit(self._home, name, made)
+        self.admit(
+            self._home, name, Parameter(value) if self._home == "_parameters" and type(value) is Tensor else value
+        )
 
     __len__, __getitem__, __delitem__, clear = map(of_held, (len, dict.__getitem__, dict.__delitem__, dict.clear))
 
     def extra_repr(self) -> str:
         """Return a line for each parameter that is held."""
         held = {} if self._home == "_modules" else self.held
-        kinds = (
-            (k, v.dtype if isinstance(self, Numbered) else type_name(v._array.dtype), v.shape) for k, v in held.items()
-        )
         return "\n".join(
-            f"  ({k}): Parameter containing: [{kind} of size {'x'.join(map(str, n))}]" for k, kind, n in kinds
+            f"  ({name}): Parameter containing: "
+            f"[{one.dtype if isinstance(self, Numbered) else type_name(one._array.dtype)} "
+            f"of size {'x'.join(map(str, one.shape))}]"
+            for name, one in held.items()
         )
 
     def pop(self, key: str) -> Any:

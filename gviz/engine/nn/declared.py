@@ -61,7 +61,6 @@ declare("activation", "LogSoftmax", "log_softmax", "dim=None")
 declare("activation", "Softmin", "softmin", "dim=None")
 
 # ------------------------------------------------------------------ dropouts
-CHANCE = {"dropout probability has to be between 0 and 1, but got {p}": lambda p, **_: not 0 <= p <= 1}
 for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
     declare(
         "dropout",
@@ -70,7 +69,7 @@ for name in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"):
         "p=0.5, inplace=False",
         "p={p}, inplace={inplace}",
         more="training",
-        refused=CHANCE,
+        refused={"dropout probability has to be between 0 and 1, but got {p}": lambda p, **_: not 0 <= p <= 1},
     )
 
 

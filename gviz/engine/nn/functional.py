@@ -178,8 +178,11 @@ def batch_norm(
 ):
     """Return channels brought to mean 0 and variance 1 over the batch, or by running statistics."""
     channels = input.shape[1]
-    if training and input.numel() == channels:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    refuse(
+        training and input.numel() == channels,
+        f"Expected more than 1 value per channel when training, got input size {input.shape}",
+        ValueError,
+    )
     for name, given in {
         "running_mean": running_mean,
         "running_var": running_var,
@@ -208,10 +211,12 @@ def instance_norm(
 ):
     """Return the :func:`batch_norm` of each example on its own: the examples become channels."""
     count, channels, *space = input.shape
-    if use_input_stats and math.prod(space) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    own = (weight, bias, running_mean, running_var)
-    *wide, mean, var = (None if one is None else one.repeat(count) for one in own)
+    refuse(
+        use_input_stats and math.prod(space) == 1,
+        f"Expected more than 1 spatial element when training, got input size {input.shape}",
+        ValueError,
+    )
+    *wide, mean, var = (None if one is None else one.repeat(count) for one in (weight, bias, running_mean, running_var))
     flat = input.contiguous().view(1, count * channels, *space)
     result = call["native_batch_norm"](flat, *wide, mean, var, use_input_stats, momentum, eps)
     with no_grad():
@@ -230,17 +235,21 @@ def group_norm(input, num_groups: int, weight=None, bias=None, eps: float = 1e-0
         "Expected number of channels in input to be divisible by num_groups, but got input of shape "
         f"{list(input.shape)} and num_groups={num_groups}",
     )
-    if math.prod(input.shape) == num_groups:
-        sizes = [count * channels // num_groups, num_groups, *space]
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
+    refuse(
+        math.prod(input.shape) == num_groups,
+        "Expected more than 1 value per channel when training, got input size "
+        f"{[count * channels // num_groups, num_groups, *space]}",
+        ValueError,
+    )
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and value.shape != (channels,):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
                 f"{name} of shape {list(value.shape)} and input of shape {list(input.shape)}"
             )
-    facts = (count, channels, math.prod(space), num_groups, eps)
-    return call["native_group_norm"](input.contiguous(), weight, bias, *facts)[0]
+    return call["native_group_norm"](
+        input.contiguous(), weight, bias, count, channels, math.prod(space), num_groups, eps
+    )[0]
 
 
 @named("F.local_response_norm")
@@ -288,8 +297,7 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
     soft = ((logits + -noise.exponential_().log()) / tau).softmax(dim)
     if not hard:
         return soft
-    one = noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0)
-    return one - soft.detach() + soft
+    return noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0) - soft.detach() + soft
 
 
 @named("F.scaled_dot_product_attention")
@@ -316,8 +324,11 @@ def scaled_dot_product_attention(
     q, k, v = (t._array for t in (query, key, value))
     if attn_mask is not None and attn_mask._array.dtype.kind == "b":
         attn_mask = from_array(np.where(attn_mask._array, 0, -np.inf).astype(q.dtype), None)
-    alike = q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[-1] == k.shape[-1] == v.shape[-1]
-    alike = alike and all(array.strides[-1] == array.itemsize for array in (q, k, v))
+    alike = (
+        q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and q.shape[-1] == k.shape[-1] == v.shape[-1]
+        and all(array.strides[-1] == array.itemsize for array in (q, k, v))
+    )
     if q.ndim == 4 and alike and not dropout_p and not (attn_mask is not None and attn_mask.requires_grad):
         return call["flash_attention"](query, key, value, dropout_p, is_causal, attn_mask, scale)
     if is_causal:
@@ -325,8 +336,7 @@ def scaled_dot_product_attention(
     factor = (1 / q.shape[-1] ** 0.5 if scale is None else scale) ** 0.5
     query = query * factor
     fit = query @ (key.transpose(-2, -1) * factor)
-    shares = call["safe_softmax"](fit if attn_mask is None else fit + attn_mask, -1)
-    return dropout(shares, dropout_p) @ value
+    return dropout(call["safe_softmax"](fit if attn_mask is None else fit + attn_mask, -1), dropout_p) @ value
 
 
 # ------------------------------------------------------------------ dropout
@@ -364,8 +374,7 @@ def dropped(input, p: float, training: bool, inplace: object, shape: Sequence[in
     order = sorted(range(input.ndim), key=lambda axis: -steps[axis])  # noise falls as the input lies in memory
     order = order if 0 not in steps and shape == input.shape else list(range(len(shape)))
     drawn = np.zeros((), dtype) if p == 1 else random.bernoulli(1 - p, [shape[axis] for axis in order], dtype)
-    noise = drawn if p == 1 else drawn.transpose(np.argsort(order))
-    factor = from_array(noise / dtype.type(1 - p or 1), None)
+    factor = from_array((drawn if p == 1 else drawn.transpose(np.argsort(order))) / dtype.type(1 - p or 1), None)
     return input.mul_(factor) if inplace else input * factor
 
 
@@ -419,7 +428,6 @@ def pad(input, pad: Size, mode: str = "constant", value: float | None = None):
         f"Padding size {len(sizes)} is not supported for {rank}D input tensor.",
         NotImplementedError,
     )
-    refuse(value, f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode == "circular":
         return around(input, sizes)
     return call[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"](input, sizes)

@@ -20,11 +20,9 @@ NO_INPUTS = (
     "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
     "#torch.nn.Module.register_full_backward_hook for more details."
 )
-NOT_ARGUMENTS = "must return None or a tuple of (new_args, new_kwargs)"
 NO_GRADIENT = (
     "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
 )
-NOT_TENSORS = "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
 
 
 class Hooks:
@@ -86,7 +84,9 @@ class Hooks:
         for hook in tuple(self._forward_pre_hooks):
             if (new := hook(self, args, kwargs)) is not None:
                 if not isinstance(new, tuple) or len(new) != 2:
-                    raise RuntimeError(f"forward pre-hook {NOT_ARGUMENTS}, but got {new}.")
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {new}."
+                    )
                 args, kwargs = new
         backward = BackwardHook(self, args) if self._backward_hooks or self._backward_pre_hooks else None
         args = backward.args if backward else args
@@ -128,7 +128,10 @@ class BackwardHook:
         if isinstance(result, tuple):
             return marked(result, self.before)
         if not isinstance(result, Tensor):
-            warn(f"{NOT_TENSORS}{type(result)}")
+            warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}"
+            )
         return marked((result,), self.before)[0]
 
     def before(self, grads: tuple[Tensor | None, ...]) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers import random
-from gviz.numbers.random import Generator
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
@@ -36,12 +35,12 @@ def write(tensor: Tensor, values: object) -> Tensor:
         return tensor.copy_(from_array(np.asarray(values), None))
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: random.Generator | None = None) -> Tensor:
     """Write numbers uniform between a and b."""
     return write(tensor, random.uniform(tensor._array.shape, a, b, tensor._array.dtype, generator))
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: random.Generator | None = None) -> Tensor:
     """Write normal numbers of that mean and standard deviation."""
     return write(tensor, random.normal(tensor._array.shape, mean, std, tensor._array.dtype, generator))
 
@@ -102,17 +101,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     )
 
 
-def even(tensor: Tensor, std: float, generator: Generator | None) -> Tensor:
+def even(tensor: Tensor, std: float, generator: random.Generator | None) -> Tensor:
     """Write uniform numbers of mean 0 and that standard deviation."""
     return uniform_(tensor, -math.sqrt(3.0) * std, math.sqrt(3.0) * std, generator)
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: random.Generator | None = None) -> Tensor:
     """Write Glorot's uniform values."""
     return even(tensor, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: random.Generator | None = None) -> Tensor:
     """Write Glorot's normal values."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
@@ -130,7 +129,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
+    generator: random.Generator | None = None,
 ) -> Tensor:
     """Write He's uniform values."""
     return even(tensor, kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -141,7 +140,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Generator | None = None,
+    generator: random.Generator | None = None,
 ) -> Tensor:
     """Write He's normal values."""
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -153,7 +152,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Generator | None = None,
+    generator: random.Generator | None = None,
 ) -> Tensor:
     """Write normal values between a and b: those outside are drawn anew."""
     low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
@@ -169,7 +168,7 @@ def trunc_normal_(
     return write(tensor, values)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: random.Generator | None = None) -> Tensor:
     """Write rows, or columns if there are fewer, that are perpendicular and of length ``gain``."""
     shape = tensor._array.shape
     flat = random.normal((shape[0], math.prod(shape[1:])), 0.0, 1.0, tensor._array.dtype, generator)

@@ -157,7 +157,6 @@ class EmbeddingBag(
         return f"{self.num_embeddings}, {self.embedding_dim}{usual}, mode={self.mode!r}{padding}"
 
 
-BORDERS = ("zeros", "reflect", "replicate", "circular")
 CANNOT = {
     "groups must be a positive integer": lambda groups, **_: groups <= 0,
     "in_channels must be divisible by groups": lambda in_channels, groups, **_: in_channels % groups,
@@ -169,7 +168,9 @@ CANNOT = {
         padding == "same" and set(each(stride, 1)) != {1}
     ),
     "padding_mode must be one of {{'zeros', 'reflect', 'replicate', 'circular'}}, "
-    "but got padding_mode={padding_mode!r}": (lambda padding_mode, **_: padding_mode not in BORDERS),
+    "but got padding_mode={padding_mode!r}": (
+        lambda padding_mode, **_: padding_mode not in ("zeros", "reflect", "replicate", "circular")
+    ),
 }
 
 
@@ -211,14 +212,15 @@ class Convolution(Layer, refused=CANNOT):
         return shown + ", bias=False" * (self.bias is None) + self.unusual({"padding_mode": "zeros"})
 
 
-BORDERED = {
-    'Only "zeros" padding mode is supported for {self.__class__.__name__}': lambda padding_mode, **_: (
-        padding_mode != "zeros"
-    )
-}
-
-
-class Transposed(Convolution, refused=CANNOT | BORDERED):
+class Transposed(
+    Convolution,
+    refused=CANNOT
+    | {
+        'Only "zeros" padding mode is supported for {self.__class__.__name__}': (
+            lambda padding_mode, **_: padding_mode != "zeros"
+        )
+    },
+):
     """Base of the transposed convolutions."""
 
     transposed = True
@@ -226,20 +228,20 @@ class Transposed(Convolution, refused=CANNOT | BORDERED):
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Any:
         """Return the transpose of a convolution, of the wanted size."""
         more = self.output_padding if output_size is None else self.room(input.shape, output_size)
-        options = (self.stride, self.padding, more, self.groups, self.dilation)
-        return self.function(input, self.weight, self.bias, *options)
+        return self.function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def room(self, sizes: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
         """Return the output padding that makes the output so large."""
         options = zip(sizes[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in options]
         room = tuple(n - low for n, low in zip(wanted[-self.dims :], least, strict=True))
-        if not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)):
-            raise ValueError(
-                f"requested an output size of {wanted[-self.dims :]}, but valid sizes range from {least} to "
-                f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
-                f"(for an input of {sizes[-self.dims :]})"
-            )
+        refuse(
+            not all(0 <= more < s for more, s in zip(room, self.stride, strict=True)),
+            f"requested an output size of {wanted[-self.dims :]}, but valid sizes range from {least} to "
+            f"{[n + s - 1 for n, s in zip(least, self.stride, strict=True)]} "
+            f"(for an input of {sizes[-self.dims :]})",
+            ValueError,
+        )
         return room
 
 

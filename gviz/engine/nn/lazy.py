@@ -16,12 +16,6 @@ from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import refuse
 from gviz.signatures.names import NAMES
 
-UNUSABLE = (
-    "Attempted to use an uninitialized parameter in <method '{}' of 'torch._C.TensorBase' objects>. This error "
-    "happens when you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When "
-    "using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
-)
-
 
 class UninitializedParameter(Parameter):
     """A parameter of a type, but without a shape and numbers so far."""
@@ -64,7 +58,12 @@ def refused(name: str) -> Any:
     """Return a method that a tensor without a shape does not have."""
 
     def method(self: object, *_: object, **__: object) -> Any:
-        raise ValueError(UNUSABLE.format(name, type(self).__name__))
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in <method '{name}' of 'torch._C.TensorBase' objects>. This "
+            "error happens when you are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call `forward` with a dummy "
+            "batch to initialize the parameters before calling torch functions"
+        )
 
     return method
 

@@ -36,8 +36,7 @@ def told_of_old(reduction: str, size_average: object = None, reduce: object = No
 def reduction_number(*options: Any) -> int:
     """Return the number by which rows know a reduction; refuses one that does not exist."""
     reduction = told_of_old(*options)
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    refuse(reduction not in REDUCTIONS, f"{reduction} is not a valid value for reduction", ValueError)
     return REDUCTIONS[reduction]
 
 
@@ -102,9 +101,8 @@ def mse_loss(
     input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", weight=None
 ):
     """Return the squared differences."""
-    if weight is not None:
-        return reduced((input - target) ** 2, reduction, weight)
-    return call["mse_loss"](input, target, reduction)
+    plain = weight is None
+    return call["mse_loss"](input, target, reduction) if plain else reduced((input - target) ** 2, reduction, weight)
 
 
 @difference
@@ -118,9 +116,8 @@ def smooth_l1_loss(
     input, target, size_average: object = None, reduce: object = None, reduction: object = "mean", beta: float = 1.0
 ):
     """Return squared differences below ``beta``, absolute ones above."""
-    if beta == 0:
-        return l1_loss(input, target, reduction=reduction)
-    return call["smooth_l1_loss"](input, target, reduction, float(beta))
+    smooth = call["smooth_l1_loss"]
+    return smooth(input, target, reduction, float(beta)) if beta else l1_loss(input, target, reduction=reduction)
 
 
 @difference
@@ -160,11 +157,12 @@ def binary_cross_entropy(
     input, target, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
 ):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
-    if target.shape != input.shape:
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
-            "deprecated. Please ensure they have the same size."
-        )
+    refuse(
+        target.shape != input.shape,
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+        "deprecated. Please ensure they have the same size.",
+        ValueError,
+    )
     check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
     refuse(((target._array < 0) | (target._array > 1)).any(), "all elements of target should be between 0 and 1")
@@ -185,8 +183,11 @@ def binary_cross_entropy_with_logits(
 ):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    if target.shape != input.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    refuse(
+        target.shape != input.shape,
+        f"Target size ({target.shape}) must be the same as input size ({input.shape})",
+        ValueError,
+    )
     refuse(
         not target.is_floating_point(),
         f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}",
@@ -219,15 +220,17 @@ def check_classes(input, target, weight) -> None:
     """Refuse targets that are not a class for each example, and weights that are not one for each class."""
     sizes, given, dtype = input._array.shape, target._array.shape, target._array.dtype
     flat, wanted = len(sizes) <= 2, (*sizes[:1], *sizes[2:])
-    if len(sizes) > 1 and sizes[:1] != given[:1]:
-        have = given[0] if given else 0
-        raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({have}).")
-    if flat and len(given) > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if not flat and given != wanted:
-        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
-    if (dtype.kind, dtype.itemsize) not in (("i", 8), ("u", 1)):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
+    refuse(
+        len(sizes) > 1 and sizes[:1] != given[:1],
+        f"Expected input batch_size ({[*sizes, 0][0]}) to match target batch_size ({[*given, 0][0]}).",
+        ValueError,
+    )
+    refuse(flat and len(given) > 1, "0D or 1D target tensor expected, multi-target not supported")
+    refuse(not flat and given != wanted, f"Expected target size {list(wanted)}, got {list(given)}")
+    refuse(
+        (dtype.kind, dtype.itemsize) not in (("i", 8), ("u", 1)),
+        f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
+    )
     if weight is not None and weight.shape != (classes := sizes[-1 if flat else 1],):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -318,8 +321,10 @@ def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8):
     """Return the cosine of the angle between vectors."""
     dtype = dtypes.of(dtypes.result_type(x1._array, x2._array))
-    told = f"expected common dtype to be floating point, yet common dtype is {dtype.scalar_name}"
-    refuse(not dtype.is_floating_point, told)
+    refuse(
+        not dtype.is_floating_point,
+        f"expected common dtype to be floating point, yet common dtype is {dtype.scalar_name}",
+    )
     x1, x2 = (x if x.is_floating_point() else x.to(dtype) for x in (x1, x2))
     if x1.shape != x2.shape:
         shape = broadcast_shape(x1.shape, x2.shape)
@@ -352,9 +357,11 @@ def margin_ranking_loss(
     reduction: object = "mean",
 ):
     """Return how far the first falls short of being more than the second (target 1), or less (-1)."""
-    if not input1.ndim == input2.ndim == target.ndim:
-        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
-        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes}")
+    refuse(
+        not input1.ndim == input2.ndim == target.ndim,
+        "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+        f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} ",
+    )
     more = input1 - input2
     return reduced((-target * more + margin).clamp_min_(0), reduction)
 

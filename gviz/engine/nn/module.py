@@ -51,7 +51,6 @@ class Module(Portable, Hooks):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
     __module__, _importable = "torch.nn.modules.module", "gviz.engine.nn"
-    training: bool
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,11 +105,9 @@ class Module(Portable, Hooks):
             for old, new in WHERE_REGISTERED if registered else ():
                 other = other.replace(old, new)
             raise TypeError(other.format(typename(value), name))
-        if hasattr(self, name) and name not in self.__dict__[home]:
-            raise KeyError(f"attribute '{name}' already exists")
-        if "." in name or not name:
-            got = f", got: {name}" * (what == "module")
-            raise KeyError(f"{what} name can't " + (f'contain "."{got}' if name else 'be empty string ""'))
+        refuse(hasattr(self, name) and name not in self.__dict__[home], f"attribute '{name}' already exists", KeyError)
+        refuse(not name, f'{what} name can\'t be empty string ""', KeyError)
+        refuse("." in name, f'{what} name can\'t contain "."' + f", got: {name}" * (what == "module"), KeyError)
         self.__dict__[home][name] = value
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
@@ -188,8 +185,11 @@ class Module(Portable, Hooks):
         own, uncounted = self.state_dict(keep_vars=True), not hasattr(state_dict, "_metadata")
         missing = [k for k in own if k not in state_dict and not (uncounted and k.endswith("num_batches_tracked"))]
         unexpected = [key for key in state_dict if key not in own]
-        wrong = (("Missing", missing), ("Unexpected", unexpected)) if strict else ()
-        errors = [f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"') for what, keys in wrong if keys]
+        errors = [
+            f"{what} key(s) in state_dict: {str(keys)[1:-1]}. ".replace("'", '"')
+            for what, keys in (("Missing", missing), ("Unexpected", unexpected))
+            if strict and keys
+        ]
         errors += [
             e for key, t in own.items() if key in state_dict and (e := load(self, key, t, state_dict[key], assign))
         ]
@@ -255,16 +255,18 @@ class Module(Portable, Hooks):
 
     def __repr__(self) -> str:
         """Return the module as PyTorch prints it: one child per line, indented."""
-        children = [(key, repr(module)) for key, module in self._modules.items()]
-        return bracketed(self._get_name(), self.extra_repr().splitlines(), children)
+        return bracketed(
+            self._get_name(),
+            self.extra_repr().splitlines(),
+            [(key, repr(module)) for key, module in self._modules.items()],
+        )
 
 
 def bracketed(name: str, extra: list[str], children: list[tuple[str, str]]) -> str:
     """Return ``Name(...)`` with what is inside, as PyTorch breaks and indents it."""
     lines = [f"({key}): " + text.replace("\n", "\n  ") for key, text in children]
-    if not lines and len(extra) <= 1:
-        return f"{name}({''.join(extra)})"
-    return f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
+    is_short = not lines and len(extra) <= 1
+    return f"{name}({''.join(extra)})" if is_short else f"{name}(\n  " + "\n  ".join(extra + lines) + "\n)"
 
 
 def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) -> str:
@@ -279,8 +281,10 @@ def load(module: Module, key: str, tensor: Tensor, given: object, assign: bool) 
             return ""
         tensor.materialize(given.shape)
     if given.shape != tensor.shape:
-        shapes = f"a param with shape {given.shape} from checkpoint, the shape in current model is {tensor.shape}."
-        return f"size mismatch for {key}: copying {shapes}"
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
+            f"model is {tensor.shape}."
+        )
     if not assign:
         with no_grad():
             tensor.copy_(given)

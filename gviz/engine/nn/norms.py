@@ -27,11 +27,6 @@ class Norm(Layer):
 SCALED = ("weight", "bias")
 SHAPED = "normalized_shape, eps={}, elementwise_affine=True"
 NORMED = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
-UNEVEN = {
-    "num_channels ({num_channels}) must be divisible by num_groups ({num_groups})": (
-        lambda num_channels, num_groups, **_: num_channels % num_groups
-    )
-}
 
 
 class LayerNorm(
@@ -66,7 +61,11 @@ class GroupNorm(
     home="normalization",
     function=F.group_norm,
     less="affine",
-    refused=UNEVEN,
+    refused={
+        "num_channels ({num_channels}) must be divisible by num_groups ({num_groups})": (
+            lambda num_channels, num_groups, **_: num_channels % num_groups
+        )
+    },
     takes=f"num_groups, num_channels, eps=1e-05, affine=True, {MADE}, *, bias=True",
     shapes=dict.fromkeys(SCALED, "num_channels"),
     shown="{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}",
@@ -74,13 +73,12 @@ class GroupNorm(
     """Groups of channels brought to mean 0 and variance 1."""
 
 
-TRACKED = (
-    "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
-    "track_running_stats={track_running_stats}"
-)
-
-
-class Tracking(Norm, shapes=dict.fromkeys(SCALED, "num_features"), shown=TRACKED):
+class Tracking(
+    Norm,
+    shapes=dict.fromkeys(SCALED, "num_features"),
+    shown="{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
+    "track_running_stats={track_running_stats}",
+):
     """Base of the norms that may keep running statistics: batch norms, and instance norms with other defaults."""
 
     ranks: ClassVar[tuple[int, ...]]

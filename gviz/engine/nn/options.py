@@ -47,7 +47,6 @@ class Layer(Module):
     _usual: ClassVar[dict[str, Any]] = {}
     _tuples: ClassVar[dict[str, int]] = {}
     _refused: ClassVar[dict[str, Any]] = {}
-    bias: Any
 
     def __init_subclass__(
         cls,
@@ -83,8 +82,9 @@ class Layer(Module):
             cls.__module__ = f"torch.nn.modules.{home}"
             LAYERS[cls.__name__] = cls
             if "__init__" not in vars(cls):
-                begun = "Module.__init__(self) or self._take(locals())"
-                cls._options = method(cls, "__init__", cls._takes, begun, Module=Module)
+                cls._options = method(
+                    cls, "__init__", cls._takes, "Module.__init__(self) or self._take(locals())", Module=Module
+                )
         if function is not None:
             apart = {*UNKEPT, *less.split(), *" ".join(cls._shapes.values()).split()}
             given = [*cls._shapes, *(name for name in cls._options if name not in apart), *more.split()]
@@ -99,12 +99,13 @@ class Layer(Module):
                 raise (AssertionError if error is AssertionError else ValueError)(message.format(**values))
         for name, value in values.items():
             if name not in UNKEPT:
-                kept = each(value, self._tuples[name]) if name in self._tuples and not isinstance(value, str) else value
-                setattr(self, name, kept)
+                is_tuple = name in self._tuples and not isinstance(value, str)
+                setattr(self, name, each(value, self._tuples[name]) if is_tuple else value)
         shapes = self._shaped(values.get("bias", True))
         for name, shape in shapes.items():
-            made = None if shape is None else Parameter(empty(shape, dtype=values["dtype"], device=values["device"]))
-            self.register_parameter(name, made)
+            self.register_parameter(
+                name, None if shape is None else Parameter(empty(shape, values["dtype"], values["device"]))
+            )
         if shapes:
             self.reset_parameters()
 

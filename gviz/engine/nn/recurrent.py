@@ -82,8 +82,10 @@ class Cell(Remembering):
             input, states = input.unsqueeze(0), None if states is None else [state.unsqueeze(0) for state in states]
         wanted = len(input), self.hidden_size
         states = [empty(wanted, input.dtype)] * self.states if states is None else states  # empty() gives zeros here
-        if any(state.shape != wanted for state in states):
-            raise RuntimeError(f"Expected hidden size {wanted}, got {[list(state.shape) for state in states]}")
+        refuse(
+            any(state.shape != wanted for state in states),
+            f"Expected hidden size {wanted}, got {[list(state.shape) for state in states]}",
+        )
         found = self.step(self.mapped(input, "ih"), self.mapped(states[0], "hh"), *states)
         if alone:
             return tuple(state.squeeze(0) for state in found) if several else found.squeeze(0)
@@ -135,8 +137,7 @@ IN_VAIN = {
     "dropout should be a number in range [0, 1] representing the probability of an element being zeroed": (
         lambda dropout, **_: not 0 <= dropout <= 1
     )
-}
-IN_VAIN |= {
+} | {
     f"{name} must be greater than zero": lambda name=name, **values: values[name] <= 0
     for name in ("input_size", "hidden_size", "num_layers")
 }
@@ -155,8 +156,8 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={values['dropout']} and num_layers=1"
             )
-        ways = ("", "_reverse")[: 1 + values["bidirectional"]]
-        self.suffixes = [[f"_l{n}{way}" for way in ways] for n in range(values["num_layers"])]
+        ends = ("", "_reverse")[: 1 + values["bidirectional"]]
+        self.suffixes = [[f"_l{n}{end}" for end in ends] for n in range(values["num_layers"])]
         super()._take(values | {"dropout": float(values["dropout"])})
         self.mode = "_".join([type(self).__name__, *([self.nonlinearity.upper()] if self.gates == 1 else [])])
         names = [name for name, weight in self._parameters.items() if weight is not None]
@@ -173,8 +174,10 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
             input, batch_sizes, order, back = input
             sizes = batch_sizes._array.tolist()
         elif (rank := input.dim()) not in (2, 3):
-            tensor = " tensor" * (type(self).__name__ == "RNN")
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D{tensor} instead")
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {rank}D"
+                f"{' tensor' * (type(self).__name__ == 'RNN')} instead"
+            )
         alone, axis = not packed and rank == 2, 0 if self.batch_first else 1
         states = hx if several or hx is None else (hx,)
         if states is not None and not packed and any(state.dim() != rank for state in states):
@@ -213,8 +216,10 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         wanted = sum(map(len, self.suffixes)), count, self.hidden_size
         states = [empty(wanted, input.dtype)] * self.states if states is None else states
         for i, state in enumerate(states):
-            which = f"[{i}]" * (self.states > 1)
-            refuse(state.shape != wanted, f"Expected hidden{which} size {wanted}, got {list(state.shape)}")
+            refuse(
+                state.shape != wanted,
+                "Expected hidden" + f"[{i}]" * (self.states > 1) + f" size {wanted}, got {list(state.shape)}",
+            )
         return states
 
     def run(self, input: Tensor, states: list[Tensor], sizes: list[int] | None) -> tuple[Any, Any]:
@@ -226,8 +231,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         begin: Any = [state.contiguous() if at_once else state.unbind(0) for state in states]
         last: list[Any] = []
         for number, suffixes in enumerate(self.suffixes):
-            if number and self.dropout and self.training:
-                input = F.dropout(input, self.dropout)
+            input = F.dropout(input, self.dropout, self.training) if number else input
             layers = []
             for suffix in suffixes:
                 through = self.through_at_once if at_once else self.through
@@ -254,8 +258,7 @@ class Recurrent(Remembering, refused=UNKNOWN | IN_VAIN):
         )
         parts = mapped.unbind(0) if sizes is None else [call["narrow"](mapped, 0, a, b - a) for a, b in spans_of(sizes)]
         count = sizes[-1 if back else 0] if sizes else 0
-        if sizes and back:
-            states = among(states, 0, count)
+        states = among(states, 0, count) if sizes and back else states
         for place in steps_through(len(parts), back):
             now = sizes[place] if sizes else count
             if now != count and back:  # sequences that end here begin

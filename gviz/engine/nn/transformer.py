@@ -16,7 +16,6 @@ from gviz.engine.creation import empty
 from gviz.engine.nn import functional as F, init
 from gviz.engine.nn.containers import ModuleList
 from gviz.engine.nn.layers import Linear
-from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS, MADE, Layer
 from gviz.numbers.words import refuse, warn
 
@@ -64,8 +63,8 @@ class MultiheadAttention(
             "add_bias_kv and add_zero_attn are not in gviz's engine; run with --engine torch",
             NotImplementedError,
         )
-        where = {"bias": values["bias"], "device": values["device"], "dtype": values["dtype"]}
-        self.head_dim, self.out_proj = size // heads, projection(size, size, **where)
+        self.head_dim = size // heads
+        self.out_proj = projection(size, size, **{name: values[name] for name in ("bias", "device", "dtype")})
         super()._take(values | {name: size for name in ("kdim", "vdim") if values[name] is None})
 
     def _shaped(self, bias: bool) -> dict[str, Any]:
@@ -151,8 +150,8 @@ class MultiheadAttention(
                     weights[1],
                     biases and biases[1],
                 )
-            both = linear(key, weight, bias).unflatten(-1, (count, size)).unsqueeze(0)
-            both = both.transpose(0, -2).squeeze(-2).contiguous()
+            both = linear(key, weight, bias).unflatten(-1, (count, size))
+            both = both.unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
             return *found, *(both[i] for i in range(count))
         apart = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         weights, biases = apart if weight is None else weight.chunk(3), (None,) * 3 if bias is None else bias.chunk(3)
@@ -188,8 +187,8 @@ class MultiheadAttention(
         shares, rate = None, self.dropout if self.training else 0.0
         if need_weights:
             scaled, turned = q * math.sqrt(1.0 / width), k.transpose(-2, -1)
-            shares = scaled.bmm(turned) if mask is None else mask.baddbmm(scaled, turned)
-            shares = F.dropout(shares.softmax(-1), rate)
+            fit = scaled.bmm(turned) if mask is None else mask.baddbmm(scaled, turned)
+            shares = F.dropout(fit.softmax(-1), rate)
             out = shares.bmm(v).transpose(0, 1).reshape(length * batch, size)
             shares = shares.view(batch, heads, length, -1)
         else:
@@ -217,7 +216,7 @@ class Block(Layer, shown=""):
         size, bias, inner = values["d_model"], values["bias"], values["dim_feedforward"]
         made = {"device": values["device"], "dtype": values["dtype"]}
         for name in self.attentions:
-            options = {"dropout": values["dropout"], "bias": bias, "batch_first": values["batch_first"]}
+            options = {option: values[option] for option in ("dropout", "bias", "batch_first")}
             setattr(self, name, LAYERS["MultiheadAttention"](size, values["nhead"], **options, **made))
         self.linear1 = linear(size, inner, bias=bias, **made)
         self.dropout, self.norm_first = dropout(values["dropout"]), values["norm_first"]
@@ -245,8 +244,9 @@ class Block(Layer, shown=""):
         return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask, is_causal=is_causal)[0])
 
     def _ff_block(self, x: Tensor) -> Any:
-        last = getattr(self, f"dropout{len(self.attentions) + 1}")
-        return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return getattr(self, f"dropout{len(self.attentions) + 1}")(
+            self.linear2(self.dropout(self.activation(self.linear1(x))))
+        )
 
 
 class TransformerEncoderLayer(Block, home="transformer", takes=BLOCK):
@@ -293,7 +293,7 @@ def square_mask(sz: int, device: object = None, dtype: object = None) -> Any:
     return empty((sz, sz), dtype, device).fill_(-np.inf).triu(1)
 
 
-def is_square(mask: Tensor | None, told: bool | None, x: Tensor, layer: Module) -> bool:
+def is_square(mask: Tensor | None, told: bool | None, x: Tensor, layer: Any) -> bool:
     """Return whether a mask is such a one for a sequence, if it was not told."""
     if told is not None or mask is None:
         return told is True
@@ -350,10 +350,10 @@ class TransformerEncoder(
         mask, first = added_mask(mask, "mask", None, "", src.dtype), self.layers[0]
         causal = is_square(mask, is_causal, src, first)
         quick = (
-            self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None
+            (self.use_nested_tensor and not first.training and src.dim() == 3 and mask is None and padding is not None)
+            and not (is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters())))
+            and not (np.diff(1 * (padding._array != 0)) < 0).any()
         )
-        quick = quick and not (is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters())))
-        quick = quick and not (np.diff(1 * (padding._array != 0)) < 0).any()
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         src = src if not quick else src.masked_fill((padding != 0).unsqueeze(-1), 0.0)
@@ -409,8 +409,7 @@ class Transformer(
             layer, stack = (LAYERS[f"Transformer{kind.capitalize()}{end}"] for end in ("Layer", ""))
             made = values[f"custom_{kind}"]
             if made is None:
-                made = layer(**options)
-                made = stack(made, values[f"num_{kind}_layers"], normalized(values["d_model"], **norm))
+                made = stack(layer(**options), values[f"num_{kind}_layers"], normalized(values["d_model"], **norm))
             setattr(self, kind, made)
         for weight in self.parameters():
             if weight.dim() > 1:

@@ -21,7 +21,6 @@ from gviz.engine.copying import Portable
 from gviz.engine.nn.module import clear_gradient
 from gviz.engine.nn.options import method
 from gviz.engine.nn.parameter import typename
-from gviz.engine.optim import lr_scheduler
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
 
@@ -39,7 +38,6 @@ class Optimizer(Portable):
     """
 
     __module__, _importable = "torch.optim.optimizer", "gviz.engine.optim"
-    _opt_called: bool
     _first: ClassVar[str]
 
     def __init_subclass__(cls, takes: str = "", first: str = "") -> None:
@@ -98,10 +96,12 @@ class Optimizer(Portable):
             param_group["param_names"] = names
         tensors = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
         for tensor in tensors:
-            if not isinstance(tensor, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(tensor)}")
-            if not tensor.is_leaf and not tensor.retains_grad:
-                raise ValueError("can't optimize a non-leaf Tensor")
+            refuse(
+                not isinstance(tensor, Tensor),
+                f"optimizer can only optimize Tensors, but one of the params is {typename(tensor)}",
+                TypeError,
+            )
+            refuse(not tensor.is_leaf and not tensor.retains_grad, "can't optimize a non-leaf Tensor", ValueError)
         param_group.update({name: value for name, value in self.defaults.items() if name not in param_group})
         if len({*map(id, tensors)}) < len(tensors):
             warn(
@@ -335,8 +335,8 @@ def lowest(a: Point, b: Point, ends: Iterable[float] | None = None) -> Any:
     if not (square := bend**2 - a.slope * b.slope) >= 0:
         return (low + high) / 2.0
     root, (near, far) = np.sqrt(square), (a, b) if a.t <= b.t else (b, a)
-    found = far.t - (far.t - near.t) * ((far.slope + root - bend) / (far.slope - near.slope + 2 * root))
-    return min(max(found, low), high)
+    t = far.t - (far.t - near.t) * ((far.slope + root - bend) / (far.slope - near.slope + 2 * root))
+    return min(max(t, low), high)
 
 
 def strong_wolfe(
@@ -466,4 +466,4 @@ class LBFGS(
             tensor.version_cell().count += 1
 
 
-__getattr__ = absent("torch.optim")
+__getattr__ = absent("torch.optim", "lr_scheduler")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from gviz.engine.copying import Portable
 from gviz.engine.nn.options import method
+from gviz.engine.optim import Optimizer
 from gviz.numbers.words import absent, refuse, warn
-
-if TYPE_CHECKING:
-    from gviz.engine.optim import Optimizer
 
 __all__ = [
     "ChainedScheduler",
@@ -92,8 +90,7 @@ class LRScheduler(Portable):
         """Return the learning rates of this epoch; meant for ``step``."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
-        groups = self.optimizer.param_groups
-        return [self.rate(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)]
+        return [self.rate(lr, base) for lr, base in zip(self._rates(), self.base_lrs, strict=True)]
 
     def get_last_lr(self) -> list[float]:
         """Return the learning rates that were set last."""
@@ -138,9 +135,7 @@ class LRScheduler(Portable):
         Its parts (last, as in PyTorch) by their states: functions have none.
         """
         state = {name: value for name, value in vars(self).items() if name not in ("optimizer", self._parts)}
-        if self._parts:
-            state[self._parts] = [state_of(one) for one in getattr(self, self._parts)]
-        return state
+        return state | ({self._parts: [state_of(one) for one in getattr(self, self._parts)]} if self._parts else {})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned; the parts stay the same objects and take over theirs."""
@@ -191,12 +186,10 @@ class MultiplicativeLR(LambdaLR):
 
     def get_lr(self) -> list[float]:
         """Return the learning rates before, each times what its function says."""
-        rates, begins = self._rates(), self._is_initial
-        return (
-            rates
-            if begins
-            else [lr * factor(self.last_epoch) for lr, factor in zip(rates, self.lr_lambdas, strict=True)]
-        )
+        return [
+            lr if self._is_initial else lr * factor(self.last_epoch)
+            for lr, factor in zip(self._rates(), self.lr_lambdas, strict=True)
+        ]
 
 
 class StepLR(
@@ -307,8 +300,11 @@ class OneCycleLR(
     def _begin(self, given: dict[str, Any]) -> None:
         optimizer, most, total = given["optimizer"], given["max_lr"], given["total_steps"]
         if total is None:
-            known = given["epochs"] is not None and given["steps_per_epoch"] is not None
-            refuse(not known, "You must define either total_steps OR (epochs AND steps_per_epoch)", ValueError)
+            refuse(
+                None in (given["epochs"], given["steps_per_epoch"]),
+                "You must define either total_steps OR (epochs AND steps_per_epoch)",
+                ValueError,
+            )
             total = given["epochs"] * given["steps_per_epoch"]
         refuse(total <= 0, f"Expected positive integer total_steps, but got {total}", ValueError)
         self.use_beta1 = "betas" in optimizer.defaults
@@ -317,17 +313,14 @@ class OneCycleLR(
             "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
             ValueError,
         )
-        groups = optimizer.param_groups if given["last_epoch"] == -1 else []
-        for i, group in enumerate(groups):
+        for i, group in enumerate(optimizer.param_groups if given["last_epoch"] == -1 else []):
             peak = most[i] if isinstance(most, list | tuple) else most
             least = peak / given["div_factor"]
             group.update(initial_lr=least, max_lr=peak, min_lr=least / given["final_div_factor"])
             if given["cycle_momentum"]:
                 group.update(max_momentum=given["max_momentum"], base_momentum=given["base_momentum"])
-        kept = {
-            name: given[name] for name in ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
-        }
-        super()._begin({**kept, "total_steps": total})
+        options = ("optimizer", "last_epoch", "pct_start", "anneal_strategy", "cycle_momentum")
+        super()._begin({name: given[name] for name in options} | {"total_steps": total})
 
     def get_lr(self) -> list[float]:
         """Return the point on the way up, or down; the momentum is set, too."""
@@ -352,9 +345,8 @@ class OneCycleLR(
     def between(self, group: dict[str, Any], way: tuple[str, str], share: float) -> float:
         """Return a point on the way from one number of the group's to another."""
         start, end = group[way[0]], group[way[1]]
-        if self.anneal_strategy == "linear":
-            return (end - start) * share + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+        linear, cosine = (end - start) * share + start, end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+        return linear if self.anneal_strategy == "linear" else cosine
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -382,8 +374,8 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: SupportsFloat) -> None:  # type: ignore[override]
         """Go on by one epoch, with what was measured in it."""
         current, sign = float(metrics), -1 if self.mode == "min" else 1
-        rel = self.threshold_mode == "rel"
-        bound = self.best * (1 + sign * self.threshold) if rel else self.best + sign * self.threshold
+        step = sign * self.threshold
+        bound = self.best * (1 + step) if self.threshold_mode == "rel" else self.best + step
         self.last_epoch, self.num_bad_epochs = self.last_epoch + 1, self.num_bad_epochs + 1
         if sign * current > sign * bound:
             self.best, self.num_bad_epochs = current, 0
@@ -412,12 +404,8 @@ class SequentialLR(LRScheduler):
             f"number of milestones to be equal to {len(milestones)}",
             ValueError,
         )
-        self._schedulers, self._milestones, self.optimizer, self.last_epoch = (
-            schedulers,
-            milestones,
-            optimizer,
-            last_epoch + 1,
-        )
+        self._schedulers, self._milestones = schedulers, milestones
+        self.optimizer, self.last_epoch = optimizer, last_epoch + 1
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
         for one in schedulers:  # each has done its first step, which only the first of them should have
@@ -429,10 +417,7 @@ class SequentialLR(LRScheduler):
         """Go on by one epoch, with the one whose turn it is."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
-        if self.last_epoch in self._milestones:
-            now.restart()
-        else:
-            now.step()
+        (now.restart if self.last_epoch in self._milestones else now.step)()
         self._last_lr = now.get_last_lr()
 
 

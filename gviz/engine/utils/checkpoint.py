@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,6 @@ from gviz.autograd.tensor import Tensor
 from gviz.engine.autograd.function import Function
 from gviz.engine.autograd.packing import saved_tensors_hooks
 from gviz.engine.nn.containers import Sequential
-from gviz.engine.nn.module import Module
 from gviz.engine.random import default_generator
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, warn
@@ -32,8 +30,6 @@ NOT_SAID = (
     "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
     "differences between the two variants."
 )
-RAISES = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
-WILL_RAISE = "In version 2.9 we will raise an exception if use_reentrant is not passed."
 NO_INPUTS = (
     "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
     ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
@@ -44,7 +40,7 @@ OTHERS = (
     "forward pass.\n"
 )
 OTHER = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}\n"
-NO_NODE: Any = SimpleNamespace(_seq=inf)
+NO_NODE: Any = SimpleNamespace(_seq=float("inf"))
 """What an input belongs to that no operation has saved."""
 
 
@@ -112,8 +108,8 @@ class Frame:
             CheckpointError,
         )
         pairs = enumerate(zip(self.facts, map(facts, found), strict=True))
-        if others := [OTHER.format(i, was, now) for i, (was, now) in pairs if now != was]:
-            raise CheckpointError(f"{OTHERS}{''.join(others)}.\n")
+        others = "".join(OTHER.format(i, was, now) for i, (was, now) in pairs if now != was)
+        refuse(others, f"{OTHERS}{others}.\n", CheckpointError)
         self.found = dict(enumerate(found))
 
 
@@ -160,7 +156,12 @@ def checkpoint(
 ) -> Any:
     """Call a function whose operations keep nothing for backward: it is run again there."""
     if use_reentrant is None:
-        warn("torch.utils.checkpoint: " + NOT_SAID.format(RAISES))
+        warn(
+            "torch.utils.checkpoint: "
+            + NOT_SAID.format(
+                "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
+            )
+        )
     state = default_generator.state if preserve_rng_state else None
     if use_reentrant is not False:
         refuse(kwargs, "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
@@ -173,7 +174,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Sequential | Sequence[Module],
+    functions: Sequential | Sequence[Callable[..., Any]],
     segments: int,
     input: object,
     use_reentrant: bool | None = None,
@@ -181,12 +182,19 @@ def checkpoint_sequential(
 ) -> Any:
     """Call functions one after the other, as so many checkpoints, the last ones as they are."""
     if use_reentrant is None:
-        warn("torch.utils.checkpoint.checkpoint_sequential: " + NOT_SAID.format(WILL_RAISE))
+        warn(
+            "torch.utils.checkpoint.checkpoint_sequential: "
+            + NOT_SAID.format("In version 2.9 we will raise an exception if use_reentrant is not passed.")
+        )
     functions = list(functions.children()) if isinstance(functions, Sequential) else functions
     size = len(functions) // segments
     for start in range(0, size * (segments - 1), size):
-        part = Sequential(*functions[start : start + size]).forward
-        input = checkpoint(part, input, use_reentrant=use_reentrant is not False, preserve_rng_state=preserve_rng_state)
+        input = checkpoint(
+            Sequential(*functions[start : start + size]).forward,
+            input,
+            use_reentrant=use_reentrant is not False,
+            preserve_rng_state=preserve_rng_state,
+        )
     for function in functions[size * (segments - 1) :]:
         input = function(input)
     return input

@@ -22,9 +22,7 @@ from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
-from gviz.numbers import random
-from gviz.numbers.random import Generator
-from gviz.numbers.unpack import infer
+from gviz.numbers import random, unpack
 from gviz.numbers.words import absent, refuse, warn
 
 __all__ = [
@@ -36,7 +34,7 @@ __all__ = [
 FLOAT64 = np.dtype(np.float64)
 
 
-def seed(generator: Generator | None = None) -> int:
+def seed(generator: random.Generator | None = None) -> int:
     """Draw a seed for another generator."""
     return int(random.integers((), np.dtype(np.int64), generator))
 
@@ -130,7 +128,7 @@ def stacked(dataset: Any, indices: Sequence[int]) -> Any:
     return [from_array(tensor._array[indices], None) for tensor in dataset.tensors] if plain else None
 
 
-def random_split(dataset: Any, lengths: Sequence[Any], generator: Generator | None = None) -> list[Subset]:
+def random_split(dataset: Any, lengths: Sequence[Any], generator: random.Generator | None = None) -> list[Subset]:
     """Divide a dataset at random into parts of these lengths, or of these fractions of it."""
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
@@ -189,7 +187,7 @@ class RandomSampler(Sampler):
         data_source: Any,
         replacement: bool = False,
         num_samples: int | None = None,
-        generator: Generator | None = None,
+        generator: random.Generator | None = None,
     ) -> None:
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self.num_samples = positive("num_samples", len(data_source) if num_samples is None else num_samples)
@@ -208,7 +206,7 @@ class RandomSampler(Sampler):
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
-    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: random.Generator | None = None) -> None:
         self.indices, self.num_samples, self.generator = indices, len(indices), generator
 
     def __iter__(self) -> Any:
@@ -223,7 +221,7 @@ class WeightedRandomSampler(Sampler):
         weights: Sequence[float] | Tensor,
         num_samples: int,
         replacement: bool = True,
-        generator: Generator | None = None,
+        generator: random.Generator | None = None,
     ) -> None:
         self.weights: Any = as_tensor(weights, dtype=FLOAT64)
         self.num_samples, self.replacement = positive("num_samples", num_samples), replacement
@@ -264,7 +262,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, np.bool_ | np.number):
         return as_tensor(batch)
     if isinstance(first, float | int):
-        return from_array(infer(batch, FLOAT64 if isinstance(first, float) else None), None)
+        return from_array(unpack.infer(batch, FLOAT64 if isinstance(first, float) else None), None)
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Sequence):
@@ -298,16 +296,6 @@ def rebuilt(model: Any, items: Any) -> Any:
 
 
 # ------------------------------------------------------------------ the loader
-BATCHES = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-STREAM = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
-
-WORKERS = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-PREFETCH = (
-    "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
-    "otherwise set prefetch_factor to None."
-)
-
-
 class DataLoader(Typed):
     """Batches of a dataset, in order, shuffled, or as a sampler says."""
 
@@ -325,7 +313,7 @@ class DataLoader(Typed):
         timeout: float = 0,
         worker_init_fn: Callable[..., Any] | None = None,
         multiprocessing_context: object = None,
-        generator: Generator | None = None,
+        generator: random.Generator | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
@@ -338,15 +326,31 @@ class DataLoader(Typed):
         self.persistent_workers = persistent_workers
         self._workers: list[Worker] = []
         self._streams = isinstance(dataset, IterableDataset)
-        refuse(num_workers < 0, WORKERS, ValueError)
-        refuse(num_workers == 0 and prefetch_factor is not None, PREFETCH, ValueError)
+        refuse(
+            num_workers < 0,
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+            ValueError,
+        )
+        refuse(
+            num_workers == 0 and prefetch_factor is not None,
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None.",
+            ValueError,
+        )
         refuse(num_workers == 0 and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
         refuse(timeout < 0, "timeout option should be non-negative", ValueError)
         for name, given in {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}.items():
-            refuse(self._streams and given is not None, STREAM.format(name, given), ValueError)
+            refuse(
+                self._streams and given is not None,
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}",
+                ValueError,
+            )
         refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
-        custom = batch_size != 1 or shuffle or sampler is not None or drop_last
-        refuse(batch_sampler is not None and custom, BATCHES, ValueError)
+        refuse(
+            batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+            ValueError,
+        )
         refuse(
             batch_sampler is None and batch_size is None and drop_last,
             "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",

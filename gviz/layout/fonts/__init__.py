@@ -18,7 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 
 from gviz.layout import RenderWarning
@@ -47,17 +47,15 @@ def drawing_environment(*, wide: bool) -> Iterator[None]:
     if not any(name in os.environ for name in _USERS):
         ours["FONTCONFIG_FILE"] = os.path.join(FOLDER, "system.conf" if wide else "own.conf")
         ours["XDG_DATA_HOME"] = FOLDER
-    before = {name: os.environ.get(name) for name in ours}
+    before = {name: os.environ[name] for name in ours if name in os.environ}
     try:
         os.environ.update(ours)
         _read_clock()
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in ours:
+            os.environ.pop(name, None)
+        os.environ.update(before)
         _read_clock()
 
 
@@ -128,10 +126,6 @@ def system_fonts() -> Iterator[str]:
 
 def _configured() -> Iterator[str]:
     """Yield the folders that the user's, or the system's, configuration of fontconfig names."""
-    try:
-        with open(
-            os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf"), encoding="utf-8", errors="replace"
-        ) as file:
-            yield from re.findall(r"<dir>\s*([^<]+?)\s*</dir>", file.read())
-    except OSError:
-        return
+    name = os.environ.get("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
+    with suppress(OSError), open(name, encoding="utf-8", errors="replace") as file:
+        yield from re.findall(r"<dir>\s*([^<]+?)\s*</dir>", file.read())

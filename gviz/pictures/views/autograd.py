@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from gviz.formulas.expressions import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, sum_of
-from gviz.passes.expressions import operator_of
 from gviz.pictures import html
 from gviz.pictures.labels import (
     LONGEST_NAME,

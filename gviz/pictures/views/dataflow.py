@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gviz.formulas.expressions import operator_of
+from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import scalar_of
-from gviz.passes.expressions import operator_of
-from gviz.passes.formulas import UNKNOWN
 from gviz.passes.statements import by_statement
 from gviz.pictures import html
 from gviz.pictures.labels import (

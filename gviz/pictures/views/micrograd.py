@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gviz.formulas.expressions import operator_of
 from gviz.graphs import Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
-from gviz.passes.expressions import operator_of
 from gviz.pictures import html
 from gviz.pictures.labels import REPEATED, later_lines, matrix, name_line, place_lines, short_value, uses_line
 from gviz.pictures.options import RenderOptions

@@ -7,7 +7,7 @@ run. A tensor without a name is called a, b, c ... in the order of computing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -103,12 +103,11 @@ def _flow(options: SourceOptions, roots: Sequence[engine.Tensor]) -> Mapping[Nod
     """Return how the gradient flows; the factors alone where backward does not run."""
     from gviz.flow import flow
 
-    runs = options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots))
     return flow(
         engine,
         roots,
         [_grad_output(options, root) for root in roots],
-        has_gradient=runs,
+        has_gradient=options.backward and (options.grad_output is not None or all(root.numel() == 1 for root in roots)),
         jacobians=options.jacobians,
         elements=options.most,
     )
@@ -122,18 +121,16 @@ def _normalized(options: SourceOptions) -> SourceOptions:
         if plain in values:
             raise SourceError(f"{plain} has a value twice", hint="leave one out")
         values[plain] = text
-    lists = {}
-    for key in ("roots", "frozen", "retain", "wrt"):  # a name such as m.values is looked up as it is
-        plain_names = (normalize_name(name) if name.isidentifier() else name for name in getattr(options, key))
-        lists[key] = tuple(dict.fromkeys(plain_names))
+    lists = {  # a name such as m.values is looked up as it is
+        key: tuple({normalize_name(name) if name.isidentifier() else name: None for name in getattr(options, key)})
+        for key in ("roots", "frozen", "retain", "wrt")
+    }
     return replace(options, values=values, **lists)  # type: ignore[arg-type]
 
 
 def _check_frozen(program: Program, options: SourceOptions) -> None:
     """Refuse to freeze a name that has no value of its own."""
-    for name in options.frozen:
-        if name in program.free or name in options.values:
-            continue
+    for name in [name for name in options.frozen if name not in program.free and name not in options.values]:
         if name in program.assigned:
             raise SourceError(
                 f"--frozen {name}: {name} is computed; only values can be frozen",
@@ -169,10 +166,11 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         typed = joined([f"{name}={short(value)}" for name, value in others.items()], 2)
         return [*notes, Note(f"{typed} not used: the expression has no such names, or assigns them itself", "warning")]
     for name, value in others.items():
-        why, hint = f"the expression has no {name}", did_you_mean(name, missing)
         if name in program.assigned:
-            why, hint = f"the expression assigns {name} itself", ""
-        notes.append(Note("; ".join(filter(None, [f"{name}={short(value)} is not used: {why}", hint])), "warning"))
+            reasons = [f"the expression assigns {name} itself"]
+        else:
+            reasons = [f"the expression has no {name}", did_you_mean(name, missing) or ""]
+        notes.append(Note(f"{name}={short(value)} is not used: {'; '.join(filter(None, reasons))}", "warning"))
     return notes
 
 
@@ -181,27 +179,22 @@ def _find_roots(
     program: Program, options: SourceOptions, tensors: Mapping[str, Tensor], last: str
 ) -> dict[str, Tensor]:
     """Return the roots by name; SourceError if one is not there, or nothing that it is made from requires gradients."""
-    names = options.roots or (last,)
-    roots: dict[str, Tensor] = {}
-    for name in names:
-        if name not in tensors:
-            raise _unknown("--root", "tensor", name, tensors, f"there are {joined(tensors, 12)}")
-        if not tensors[name].requires_grad:
+    roots = {name: _tensor_of("--root", name, tensors) for name in options.roots or (last,)}
+    for name, root in roots.items():
+        if not root.requires_grad:
             raise _no_graph(name, program, options, tensors)
-        roots[name] = tensors[name]
     return roots
 
 
 def _retain(names: Sequence[str], tensors: Mapping[str, Tensor]) -> Iterator[Note]:
     """Let intermediates keep their gradients; SourceError for no such tensor, or one without gradients."""
     for name in names:
-        if name not in tensors:
-            raise _unknown("--retain", "tensor", name, tensors, f"there are {joined(tensors, 12)}")
-        if tensors[name].is_leaf and tensors[name].requires_grad:
+        tensor = _tensor_of("--retain", name, tensors)
+        if tensor.is_leaf and tensor.requires_grad:
             yield Note(f"{name} is a leaf: it keeps its gradient without --retain")
             continue
         try:
-            tensors[name].retain_grad()
+            tensor.retain_grad()
         except ENGINE_ERRORS as error:
             raise SourceError(
                 f"--retain {name}: {error}", hint="nothing that it is made from requires gradients"
@@ -232,10 +225,12 @@ def _grad_output(options: SourceOptions, root: Tensor) -> Tensor | None:
     return None if text is None else make_value("--grad-output ", text, root.dtype, requires_grad=False)
 
 
-def _unknown(option: str, noun: str, name: str, names: Iterable[str], there: str) -> SourceError:
-    return SourceError(
-        f"{option} {excerpt(name)}: there is no {noun} of that name", hint=did_you_mean(name, names, there)
-    )
+def _tensor_of(option: str, name: str, tensors: Mapping[str, Tensor]) -> Tensor:
+    """Return the tensor that an option names; SourceError if there is none."""
+    if name not in tensors:
+        hint = did_you_mean(name, tensors, f"there are {joined(tensors, 12)}")
+        raise SourceError(f"{option} {excerpt(name)}: there is no tensor of that name", hint=hint)
+    return tensors[name]
 
 
 def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapping[str, Tensor]) -> SourceError:

@@ -101,6 +101,5 @@ def _pure(*names: str | None) -> frozenset[str]:
 
 def find_function(name: str) -> Any:
     """Return the engine's function of an allowed name; ``nn`` is loaded only for one that is not in ``engine``."""
-    if name in OWN_FUNCTIONS:
-        return getattr(engine.Tensor, name)
-    return getattr(engine, name, None) or getattr(engine.nn.functional, name)
+    holder = engine.Tensor if name in OWN_FUNCTIONS else engine
+    return getattr(holder, name, None) or getattr(engine.nn.functional, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
@@ -55,26 +56,21 @@ def _fraction(match: re.Match[str]) -> str:
     return f"({_grouped(above)}/{_grouped(below)})"
 
 
-def _root(match: re.Match[str]) -> str:
-    return f" ({match[2] or match[3] or ''})^(1/{_grouped(match[1])}) "
-
-
 def _grouped(part: str) -> str:
     return part if re.fullmatch(r" ?\\?[\w^]+ ?", part) else f"({part})"
-
-
-def _layer(match: re.Match[str]) -> str:
-    return f"{match[1]}_{match[2]}{'ᵀ' if match[3] else ' '}"
 
 
 BRACED: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(rf"\^\s*(?:\{{\s*{TRANSPOSED}\s*\}}|{TRANSPOSED})"), "ᵀ"),
     (re.compile(r"_\s*\{\s*(\w+)\s*\}"), r"_\1"),
-    (re.compile(rf"(?<!\\)\b(?!e\b)([a-zA-Z]\w*)\s*\^\s*\{{\s*[(\[]\s*(\w+)\s*[)\]]\s*({TRANSPOSED})?\s*\}}"), _layer),
+    (
+        re.compile(rf"(?<!\\)\b(?!e\b)([a-zA-Z]\w*)\s*\^\s*\{{\s*[(\[]\s*(\w+)\s*[)\]]\s*({TRANSPOSED})?\s*\}}"),
+        lambda m: f"{m[1]}_{m[2]}{'ᵀ' if m[3] else ' '}",
+    ),
     (re.compile(r"\^\s*\{(\w+)\}"), r"^\1 "),
     (re.compile(r"\^\s*\{([^{}]*)\}"), r"^(\1)"),
     (re.compile(rf"\\[dt]?frac(?![a-zA-Z]){ARGUMENT}{ARGUMENT}"), _fraction),
-    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), _root),
+    (re.compile(rf"\\sqrt\s*\[([^\[\]{{}}]+)\]{ARGUMENT}"), lambda m: f" ({m[2] or m[3] or ''})^(1/{_grouped(m[1])}) "),
     (re.compile(rf"\\sqrt(?![a-zA-Z]){ARGUMENT}"), r" sqrt(\1\2) "),
 )
 """What has braces, each with its expression; the innermost is replaced first, so that the next one has none inside
@@ -116,16 +112,16 @@ def not_read(text: str) -> tuple[re.Match[str], str] | None:
     brace = wrong_brace(text)
     if brace is not None and ("\\" in text or "$" in text):
         return brace, "this { is not closed" if brace[0] == "{" else "this } closes nothing"
-    commands = [*re.finditer(COMMAND, UNSEEN.sub(lambda match: " " * len(match[0]), text))]
-    for one in commands:
-        if one[1] not in known_commands() | SHAPED and one[1][:4] not in ("math", "text"):
-            return one, f"{one[0]} has no meaning in an expression"
-    for one in commands:
-        if one[1] in ("sum", "prod"):
-            return one, f"a {'sum' if one[1] == 'sum' else 'product'} has no index in an expression"
-    if (power := re.search(r"(?<!e)\^\s*\{\s*[(\[]", text)) is not None:
-        return power, "this may be a power, or the number of a layer"
-    return (commands[0], "\\ has no meaning in an expression") if commands else None
+    commands, known = [*re.finditer(COMMAND, UNSEEN.sub(lambda match: " " * len(match[0]), text))], known_commands()
+    unknown = (one for one in commands if one[1] not in known | SHAPED and one[1][:4] not in ("math", "text"))
+    indexed = ((one, {"sum": "sum", "prod": "product"}.get(one[1])) for one in commands)
+    reasons = chain(
+        ((one, f"{one[0]} has no meaning in an expression") for one in unknown),
+        ((one, f"a {noun} has no index in an expression") for one, noun in indexed if noun),
+        ((one, "this may be a power, or the number of a layer") for one in re.finditer(r"(?<!e)\^\s*\{\s*[(\[]", text)),
+        ((one, "\\ has no meaning in an expression") for one in commands),
+    )
+    return next(reasons, None)
 
 
 def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note, ...]]:

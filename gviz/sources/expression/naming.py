@@ -14,7 +14,7 @@ from typing import Any
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.passes.expressions import letters
+from gviz.formulas.expressions import letters
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.expression.program import Program
 from gviz.text import shorten
@@ -50,10 +50,11 @@ class Names:
         self._values: dict[str, object] = {}
         for name, leaf in leaves.items():
             self.assign(name, leaf)
-        self._written: dict[ast.AST, ast.expr] = {}  # for a piece, or for the torch.exp of a call
-        for piece, word in program.words.items():
-            if isinstance(piece, ast.Call | ast.Attribute) and not word.startswith("."):
-                self._written[piece.func if isinstance(piece, ast.Call) else piece] = ast.Name(word)
+        self._written: dict[ast.AST, ast.expr] = {  # for a piece, or for the torch.exp of a call
+            piece.func if isinstance(piece, ast.Call) else piece: ast.Name(word)
+            for piece, word in program.words.items()
+            if isinstance(piece, ast.Call | ast.Attribute) and not word.startswith(".")
+        }
         self._live: set[ast.expr] = set()  # what a name takes part in; all else is a constant
         self._outermost: set[ast.expr] = set()
         for statement in program.statements:

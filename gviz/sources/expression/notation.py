@@ -18,7 +18,6 @@ from unicodedata import decomposition, normalize
 
 from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError
-from gviz.sources.expression.typeset import GROUP, dimensions, matrices, sums
 
 MAX_SUGGESTED = 200
 """Characters of an expression that a hint repeats."""
@@ -37,6 +36,16 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 
+GROUP = r"\((?:[^()]|\([^()]*\))*\)"
+"""What is in brackets, with brackets inside it."""
+
+TRANSPOSED = re.compile(r"([^\W\d]\w*?)? *(?:ᵀ|⊤|\^ *T\b)( *(?=[\w(]))?")
+INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
+SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?)?)? *")
+PIECE = re.compile(r"(?P<space>\s+)|[\d.]+(?:[eE][-+]?\d+)?|\w+|\*\*|[=!<>]=|.", re.DOTALL)
+CLOSING = (")", "]", "}")
+ENDS_TERM = (",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=", "|", "&")
+
 _MEANT = {
     "×": "*", "·": "*", "\N{GREEK ANO TELEIA}": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "✕": "*", "✖": "*", "⨯": "*",
     "⊙": "*", "∘": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "√": "sqrt",
@@ -54,7 +63,6 @@ Unicode."""
 JOINING = ("and", "or", "not", "if", "else", "in", "is")
 """Words that stand between operands, or before one."""
 
-_ENDS_OPERAND = (")", "]", "}")
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
 _OPERATORS = {"^": "**", "=>": ">=", "<>": "!=", ":=": "="}
@@ -82,7 +90,7 @@ class Token:
     @property
     def ends_operand(self) -> bool:
         """Tell if a value can end here, so that an operator must follow."""
-        return self.kind in ("number", "string") or self.is_word or self.text in _ENDS_OPERAND
+        return self.kind in ("number", "string") or self.is_word or self.text in CLOSING
 
     @property
     def starts_operand(self) -> bool:
@@ -116,11 +124,9 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
         source.code.strip(),
         rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.given}),
     )
-    if (
-        len(text) > MAX_SUGGESTED or not text.isprintable() or text == code or code[-1:] in "([{"
-    ):  # what follows is not known
-        return None
-    return f"write {source.prefix}{text}" if is_right(text, source) else None
+    is_whole = code[-1:] not in "([{"  # else what follows is not known
+    is_fit = is_whole and text != code and len(text) <= MAX_SUGGESTED and text.isprintable()
+    return f"write {source.prefix}{text}" if is_fit and is_right(text, source) else None
 
 
 def is_right(text: str, source: ExpressionText) -> bool:
@@ -271,7 +277,7 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
             applied.append(len(open_brackets))
         if token.text in _BRACKETS:
             open_brackets += _BRACKETS[token.text]
-        elif token.text in _ENDS_OPERAND:
+        elif token.text in CLOSING:
             open_brackets = open_brackets[:-1]
     return (text + ")" * len(applied) + open_brackets[::-1]).strip()
 
@@ -292,9 +298,8 @@ def _with_functions(typed: list[Token], known: Collection[str]) -> list[Token]:
 
 def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
     """Return whether a token belongs to the argument without brackets before it: a power, a part, or a factor does."""
-    if before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]:
-        return True
-    return token.starts_operand and not is_applied
+    is_bound = before.kind == "function" or token.text in _BINDING or before.text in _BINDING[:-1]
+    return is_bound or (token.starts_operand and not is_applied)
 
 
 def _plain(code: str) -> str:
@@ -307,11 +312,12 @@ def _plain(code: str) -> str:
 
 def _exponents(run: str) -> str:
     text = "".join(c if c in "√∑∏" or (new := replacement(c)) is None else new for c in run)
-    powers = re.split(r"((?:\*\*[-+()\w])+)", text)
-    for i in range(1, len(powers), 2):
-        exponent = powers[i].replace("**", "")
-        powers[i] = f"**{exponent}" if re.fullmatch(r"-?\w+", exponent) else f"**({exponent})"
-    return "".join(powers)
+
+    def power(match: re.Match[str]) -> str:
+        exponent = match[0].replace("**", "")
+        return f"**{exponent}" if re.fullmatch(r"-?\w+", exponent) else f"**({exponent})"
+
+    return re.sub(r"(?:\*\*[-+()\w])+", power, text)
 
 
 _POWER = r"\s*(?:\^|\*\*)\s*"
@@ -353,3 +359,90 @@ def _bars(code: str) -> str:
     for bars, end, name in ((r"\|\|", r"\|\|(?: *_ *2\b| *_ *\(2\))?", "norm"), (r"\|", r"\|", "abs")):
         code = re.sub(rf"{bars}([^|\n]+){end}", rf"\0{name}(\1)", code)
     return re.sub(r"(?<=\w)\0", " ", code).replace("\0", "")
+
+
+# ------------------------------------------------------------------ sums, transposes and inverses
+
+
+def dimensions(value: object) -> int | None:
+    """Return how many dimensions a value has, as far as can be seen without computing it; None for none that is there.
+
+    >>> [dimensions(value) for value in ("-2", "[1, 2]", [[1, 2]], "ones(3, 3)", "torch.tensor([1])", "arange(3) + 1")]
+    [0, 1, 2, 2, 1, None]
+    """
+    text = re.sub(r"\s|torch\.|tensor\(", "", str(value))
+    sizes = re.fullmatch(r"(?:ones|zeros|randn?)\(([\d,]+)\)", text)
+    if sizes or text[:1] == "[":
+        return sizes[1].count(",") + 1 if sizes else len(text) - len(text.lstrip("["))
+    return 0 if re.fullmatch(r"[-+]?[\d.]+", text) else None
+
+
+def matrices(code: str, given: Mapping[str, object]) -> str:
+    """Return the text with ``xᵀW`` as ``x.T @ W``, or ``x @ W`` of a vector, and ``W⁻¹x`` of a matrix as its inverse."""
+
+    def transposed(match: re.Match[str]) -> str:
+        dims, follows = dimensions(given.get(match[1])), match[2] is not None
+        sign = "" if dims in (0, 1) else ".T"
+        return f"{match[1] or ''}{sign}{' ' if dims == 0 else ' @ ' if follows else ''}"
+
+    def inverse(match: re.Match[str]) -> str:
+        is_matrix = dimensions(given.get(match[1])) == 2 or (match[1][0] == "(" and "@" in match[1])
+        return (
+            f"inverse({match[1].strip('()') if match[1].count('(') < 2 else match[1]}){'' if match[2] is None else ' @ '}"
+            if is_matrix
+            else match[0]
+        )
+
+    return INVERSE.sub(inverse, TRANSPOSED.sub(transposed, code))
+
+
+def sums(code: str, given: Mapping[str, object]) -> str:
+    """Return the text with ``Σ_i w_i x_i`` as ``sum(w x)``: of all elements, and up to the next plus or minus.
+
+    A sum that may mean another thing stays as it is, and nothing that it is in can be read.
+
+    >>> sums("y=Σ x*w + b", {}), sums("Σ_i^n (y_i-t_i)**2/n", {}), sums("Σ_i x_i*w_j", {}), sums("Σ_i x_j", {})
+    ('y=sum(x*w) + b', 'sum((y-t)**2/n)', 'sum(x*w_j)', 'Σ_i x_j')
+    """
+    if re.search(r"[Σ∑∏]\w* *=(?!=)", code) or not re.search("[Σ∑∏]", code) or any(name[:1] in "Σ∑∏" for name in given):
+        return code
+    plain = re.sub("[ₐ-ₜᵢ-ᵪⱼ]+", lambda match: "_" + normalize("NFKC", match[0]), code)
+    plain, indexed = re.sub(r"_ *\( *(\w+) *(?:= *[01] *)?\)", r"_\1", plain), set[str]()
+    while signs := [*SUM.finditer(plain)]:
+        sign = signs[-1]
+        typed = plain[sign.end() : _term_end(plain, sign.end())].rstrip()
+        typed_on = {name[-1] for name in re.findall(r"\b[^\W\d]\w*?_[a-z]\b", typed) if name not in given}
+        index = sign[2] or (typed_on.pop() if len(typed_on) == 1 else "")
+        term = re.sub(r"(?<![\w)\]])\[([^\[\],]*)\]", r"(\1)", typed)
+        if index:
+            term = re.sub(rf"(?<=[^\W_])_{index}\b", "", term)
+            new = set(re.findall(rf"\b([^\W\d]\w*?)_{index}\b", typed))
+            others = set(re.findall(r"\b[^\W\d]\w*\b(?! *\()", term)) - new - indexed
+            is_part = any(re.search(rf"_\w*{index}", name) or dimensions(given.get(name, 0)) != 0 for name in others)
+            if not new or index in others or is_part:
+                return code
+            indexed |= new
+        is_call = sign[0] == sign[1] and re.match(
+            rf"{GROUP} *[*@](?!\*)", term
+        )  # Σ(x)*w: up to the bracket, or further
+        is_power = sign[1] == "∏" and re.search(r"(?<!\*)[*/@](?!\*)|\w +\w", term)
+        if term[:1] in ("", "_", "^", "*") or is_call or is_power:
+            return code
+        name = " " * plain[: sign.start()][-1:].isalnum() + ("prod" if sign[1] == "∏" else "sum")
+        called = term if re.fullmatch(GROUP, term) else f"({term})"
+        plain = f"{plain[: sign.start()]}{name}{called}{plain[sign.end() + len(typed) :]}"
+    return code if any(re.search(rf"\b{name}_", plain) for name in indexed) else plain  # x_j beside the sum of all x_i
+
+
+def _term_end(code: str, start: int) -> int:
+    """Return where a term ends: before the next plus, minus, comma or closing bracket of its own level."""
+    depth, before = 0, ""
+    for match in PIECE.finditer(code, start):
+        text = match.group()
+        depth += text in ("(", "[", "{")
+        is_sign = text in "+-" and (before[-1:].isalnum() or before[-1:] in ("_", *CLOSING))
+        if depth == 0 and (is_sign or text in ENDS_TERM or text in CLOSING):
+            return match.start()
+        depth -= text in CLOSING
+        before = before if match.lastgroup == "space" else text
+    return len(code)

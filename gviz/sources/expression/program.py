@@ -166,7 +166,7 @@ class Program:
         elif isinstance(node, ast.Attribute):
             if (
                 node.attr in allowed.CONSTANTS.keys() | allowed.TORCHS_DTYPES
-                and module_of(node.value, self.bound) is not None
+                and torch_module(node.value, self.bound) is not None
             ):
                 self.words[node] = node.attr
                 return []
@@ -195,10 +195,9 @@ class Program:
             return
         if name in self.given or name not in allowed.CONSTANTS.keys() | allowed.DTYPES:
             self.free[name] = node
-            return
-        self.words[node] = name
-        if name in allowed.CONSTANTS:
-            self.constants[name] = None
+        else:
+            self.words[node] = name
+            self.constants.update(dict.fromkeys(allowed.CONSTANTS.keys() & {name}))
 
     def _call(self, node: ast.Call) -> list[ast.expr]:
         """Check a call, and return what it is given: the receiver of a method first."""
@@ -229,7 +228,7 @@ def called_function(node: ast.Call, bound: set[str]) -> str | None:
     """Return the name of the function that is called, ``log`` for ``log(d)`` and ``torch.log(d)``; None for a method."""
     if isinstance(node.func, ast.Name):
         return node.func.id if node.func.id not in bound else None
-    if isinstance(node.func, ast.Attribute) and (module := module_of(node.func.value, bound)) is not None:
+    if isinstance(node.func, ast.Attribute) and (module := torch_module(node.func.value, bound)) is not None:
         return node.func.attr if module != "F" or node.args else None  # F.sum() is a method of someone's F
     foreign = getattr(node.func, "value", None)
     if isinstance(foreign, ast.Name) and foreign.id in allowed.OTHER_MODULES - bound:
@@ -237,7 +236,7 @@ def called_function(node: ast.Call, bound: set[str]) -> str | None:
     return None
 
 
-def module_of(node: ast.expr, bound: Collection[str]) -> str | None:
+def torch_module(node: ast.expr, bound: Collection[str]) -> str | None:
     """Return ``torch.nn.functional`` if that is what the node says, and no value has that name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute) and len(parts) < len(allowed.MODULES):

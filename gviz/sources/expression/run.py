@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from gviz import engine
 from gviz.engine import Tensor
-from gviz.errors import Excerpt, SourceError
+from gviz.errors import SourceError
 from gviz.sources.expression.allowed import CONSTANTS, find_function
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.program import ExpressionText, Program
@@ -297,9 +297,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
         return budget.counted(function(*args, **kwargs))
 
     def compute(*args: object) -> object:
-        for part, value in zip(program.parts[piece], args, strict=True):
-            if isinstance(value, list | tuple):
-                raise not_a_number(value, program.source.place(part))
+        refuse_lists(args, program.parts[piece], program.source)
         if any(isinstance(value, Tensor) for value in args):
             return call(*args)
         if word in ("**", "<<"):
@@ -322,9 +320,19 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     return function if isinstance(piece, ast.Attribute | ast.Name) else takes_number(word, call)
 
 
-def not_a_number(value: object, place: Excerpt) -> SourceError:
-    """Return the answer to a list or a tuple, which Python would repeat or join rather than compute with."""
-    hint = "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]"
-    if isinstance(value, tuple):
-        hint = "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)"
-    return SourceError(f"a {type(value).__name__} takes no part in arithmetic", place=place, hint=hint)
+LISTS = {
+    list: "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]",
+    tuple: "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)",
+}
+"""What Python would repeat or join rather than compute with, and what to do."""
+
+
+def refuse_lists(values: Iterable[object], parts: Iterable[ast.expr], source: ExpressionText) -> None:
+    """Refuse to compute with a list or a tuple: SourceError with the place of the part that came to it."""
+    for part, value in zip(parts, values, strict=True):
+        if isinstance(value, list | tuple):
+            what, hint = (
+                f"a {type(value).__name__} takes no part in arithmetic",
+                LISTS[list if isinstance(value, list) else tuple],
+            )
+            raise SourceError(what, place=source.place(part), hint=hint)

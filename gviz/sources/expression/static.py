@@ -30,7 +30,7 @@ from gviz.sources.expression.run import (
     compile_program,
     engine_error,
     find_callee,
-    not_a_number,
+    refuse_lists,
     takes_number,
 )
 from gviz.sources.expression.values import make_leaves
@@ -107,7 +107,7 @@ class StaticForm:
 
     def __init__(self, program: Program, roots: Sequence[str] = ()) -> None:
         self.program, self.source = program, program.source
-        self.names: dict[str, object] = {}
+        self.names: dict[str, Any] = {}
         self.named: dict[ast.expr, dict[str, str]] = {}
         self.copies: dict[ast.expr, str] = {}
         last: str | None = None
@@ -135,12 +135,11 @@ class StaticForm:
         Raises:
             SourceError: TensorFlow refuses a piece, or the root is not a tensor.
         """
-        graph, names = Graph(), {}
-        with graph.as_default():
-            for name, value in values.items():
-                names[name] = tf.placeholder(
-                    str(value.dtype).removeprefix("torch."), tuple(value.shape), name=in_ascii(name)
-                )
+        with Graph().as_default() as graph:
+            names: dict[str, Any] = {
+                name: tf.placeholder(str(value.dtype).removeprefix("torch."), tuple(value.shape), name=in_ascii(name))
+                for name, value in values.items()
+            }
             feeds = {names[name]: value.numpy() for name, value in values.items()}
             self.names = names
             try:
@@ -189,9 +188,7 @@ class StaticForm:
         self, compute: Callable[..., Any], named: dict[str, str], parts: Sequence[ast.expr], *values: Any
     ) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
-        for part, value in zip(parts, values, strict=True):
-            if isinstance(value, list | tuple):
-                raise not_a_number(value, self.source.place(part))
+        refuse_lists(values, parts, self.source)
         is_tensor = [isinstance(value, Tensor) for value in values]
         if compute is operator.pow and not any(is_tensor):
             check_power("**", *values)

@@ -81,11 +81,12 @@ def find_dtype(name: str | None) -> Any:
 def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> dict[str, Tensor]:
     """Return the value of each name that needs one, 1.0 if none is given; values that are not needed are read too."""
     dtype = find_dtype(options.dtype)
-    leaves = {}
-    for name in dict.fromkeys([*free, *options.values]):
-        leaves[name] = make_value(
+    leaves = {
+        name: make_value(
             name, options.values.get(name, "1.0"), dtype, requires_grad=name not in options.frozen, budget=budget
         )
+        for name in dict.fromkeys([*free, *options.values])
+    }
     return {name: leaves[name] for name in free}
 
 

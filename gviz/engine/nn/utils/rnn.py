@@ -58,8 +58,7 @@ def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Any, Any]:
     """Return the sequences padded to the longest one, or to a length, and their lengths."""
-    data, sizes, _, order = sequence
-    sizes, cut = sizes._array, call["slice_row"]
+    data, sizes, order, cut = sequence.data, sequence.batch_sizes._array, sequence.unsorted_indices, call["slice_row"]
     refuse(
         total_length is not None and total_length < len(sizes),
         "Expected total_length to be at least the length of the longest sequence in input, but got "

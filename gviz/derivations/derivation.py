@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
-from gviz.explain.local import GRAD, with_formula
-from gviz.explain.paths import Chain, Path, along, find_paths
+from gviz.formulas.expressions import with_letters
+from gviz.formulas.formula import GRAD, UNKNOWN
+from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
-from gviz.graphs.numbers import Numbers
+from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import ONE, agree, size_of
-from gviz.passes.formulas import UNKNOWN
-from gviz.passes.operands import rows
-from gviz.walk import FREED, MOST_FLOWING
+from gviz.passes.elements import ONE, agree
+from gviz.walk import FREED, MOST_FLOWING, without_collecting
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""
@@ -48,7 +49,7 @@ class Derivation:
 
     @property
     def has_unknown(self) -> bool:
-        """Whether :data:`~gviz.passes.expressions.UNKNOWN` stands in one of its formulas."""
+        """Whether :data:`~gviz.formulas.expressions.UNKNOWN` stands in one of its formulas."""
         symbols = (edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
         return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *symbols))
 
@@ -63,6 +64,7 @@ class Derivation:
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
 
 
+@without_collecting()
 def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Derivation:
     """Return how the gradients of some tensors come about.
 
@@ -78,30 +80,75 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if graph.kind == "static":
         hint = "gviz static draws it; its gradients are operations of their own"
         raise SourceError("this graph is static: backward goes through a recorded one only", hint=hint)
-    if not any(edge.flow.symbol for edge in graph.edges):
+    is_large = len(graph.nodes) > MOST_DERIVED
+    if is_large:
+        graph = with_letters(graph)
+    elif not any(edge.flow.symbol for edge in graph.edges):
         graph = with_formula(graph)
-    shown = with_names_of_maps(dataflow(with_leaf_names(graph)))
+    graph = with_leaf_names(graph)
+    shown = dataflow(graph, has_constants=not is_large)
+    if not is_large:
+        shown = without_large(with_names_of_maps(shown))
     roots = {node.id for node in shown.nodes if node.id in graph.roots or node.id in shown.roots}
     names = tuple(wrt) or leaves_of(shown, roots)
     if not names:
         root = " and ".join(node.name or "it" for node in shown.nodes if node.id in roots)
         hint = f"write what it is computed by, as in {root}=x*w"
         raise SourceError(f"{root} is a leaf: no operation has made it, so that there is no path to explain", hint=hint)
-    small, has_tensors = without_large(shown), any(node.shape for node in shown.nodes if node.id in roots)
-    found = (find_paths(small, name, most) for name in dict.fromkeys(names))
+    has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
+    has_gradient = any(node.grad.value is not None for node in shown.nodes)
     chains = tuple(
-        replace(completed(chain, has_tensors=has_tensors), before=before.get(chain.wrt), absent=absence(chain, shown))
-        for chain in found
+        replace(
+            completed(chain, has_tensors=has_tensors),
+            before=before.get(chain.wrt),
+            absent=absence(chain, shown) if chain.grad is None and has_gradient else "",
+        )
+        for chain in find_chains(shown, names, most)
     )
-    order = shown.inputs_first()
-    listed = on_paths_and_beside({target for chain in chains for target, _ in chain.edges}, order, shown.inputs)
+    order, on_paths = shown.inputs_first(), above(shown, [chain.node.id for chain in chains])
+    users = {edge.target for edge in shown.edges if edge.source in on_paths}
+    listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
-    used = {edge.source for edge in shown.edges if edge.target in listed} - listed
-    given = [node for node in shown.nodes if node.id in used and node.name and node.kind != "constant"]
+    nodes, edges = shown.by_id, shown.edges
+    if is_large:
+        stated = {node.id for node in computed[:MOST_LISTED]}
+        on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
+        part = with_names_of_maps(with_symbols(subgraph(graph, on_listed | stated)))
+        chains = tuple(with_symbols_of(chain, part) for chain in chains)
+        small = dataflow(part)
+        computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
+        nodes = nodes | small.by_id
+        edges += tuple(edge for edge in small.edges if edge.target in stated)
+    used = {edge.source for edge in edges if edge.target in listed} - listed
+    given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
+
+
+def subgraph(graph: Graph, ids: set[str]) -> Graph:
+    """Return some operations of a graph, what their inputs and these ones' inputs are, and the names of their results."""
+    inputs = {edge.source for node in ids if node in graph.by_id for edge in graph.inputs[node]}
+    leaves = {edge.source for node in inputs for edge in graph.inputs[node]}
+    outputs = {edge.target for node in ids for edge in graph.uses[node] if graph.by_id[edge.target].kind == "output"}
+    kept = ids | inputs | leaves | outputs
+    edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
+    nodes = tuple(node for node in graph.nodes if node.id in kept)
+    return replace(graph, nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))
+
+
+def with_symbols_of(chain: Chain, part: Graph) -> Chain:
+    """Return a chain with the symbols that a graph has for the steps of its paths."""
+    known = {(edge.target, edge.slot): edge.flow.symbol for edge in part.edges if edge.flow.symbol}
+
+    def named(path: Path) -> Path:
+        symbols = [known.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
+        pairs = zip(path.edges, symbols, strict=True)
+        edges = tuple(edge._replace(flow=edge.flow._replace(symbol=symbol)) for edge, symbol in pairs)
+        return path._replace(edges=edges, symbols=tuple(symbols))
+
+    return replace(chain, paths=tuple(map(named, chain.paths)))
 
 
 def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> set[str]:
@@ -118,17 +165,15 @@ def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mappi
 
 
 def absence(chain: Chain, shown: Graph) -> str:
-    """Return why the graph has no gradients of backward's steps; "" if it has, or backward did not run."""
-    if chain.grad is not None or not any(node.grad.value is not None for node in shown.nodes):
-        return ""
-    users = {target for target, _ in chain.edges}
-    operations = [node for node in shown.nodes if node.id in users]
+    """Return why the graph has no gradients of backward's steps, though backward ran."""
+    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
+        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
+    on_paths = above(shown, [chain.node.id]) - {chain.node.id}
+    operations = [node for node in shown.nodes if node.id in on_paths]
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))
     if size > LARGE:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
-    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
-        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
-    if own := next((node.label for node in operations if node.label not in rows()), ""):
+    if own := next((node.label for node in operations if node.label not in rows_by_label()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
 
@@ -185,17 +230,8 @@ def completed(chain: Chain, *, has_tensors: bool) -> Chain:
     if chain.grad is None and (has_tensors or any(factor is not None and factor.shape for factor in factors)):
         unknown = tuple(path._replace(product=None, passed=()) for path in chain.paths)
         return replace(chain, paths=unknown, found=None)
-    return replace(chain, paths=tuple(followed(path, chain) for path in chain.paths))
-
-
-def followed(path: Path, chain: Chain) -> Path:
-    """Return a path with the gradients along it, as far as they are known."""
-    passed = [chain.start]
-    for edge in path.edges:
-        gradient = along(passed[-1], edge)
-        is_alone = chain.reached.get(edge.target) == 1
-        passed.append(edge.flow.handed if gradient is None and is_alone else gradient)
-    return path._replace(product=passed[-1], passed=tuple(passed[1:]))
+    paths = (path._replace(product=(chain.start, *path.passed)[-1]) for path in chain.paths)
+    return replace(chain, paths=tuple(paths))
 
 
 def begins_with_one(chain: Chain) -> bool:
@@ -214,8 +250,13 @@ def single(value: Numbers | None) -> Numbers | None:
     return value._replace(shape=())
 
 
-def kind_of(edge: Edge) -> str:
-    """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone."""
+def step_kind(edge: Edge) -> str:
+    """Return what a step is: ``factor``, element by element; ``matrix``, a Jacobian that is known; ``vjp``, named alone.
+
+    ``gap`` stands for several steps.
+    """
+    if edge.flow.symbol == GAP:
+        return "gap"
     if GRAD not in edge.flow.symbol and edge.flow.local is not None:
         return "factor"
     return "matrix" if edge.flow.jacobian is not None else "vjp"
@@ -229,25 +270,26 @@ def is_retained(node: Node) -> bool:
 def chain_record(chain: Chain) -> dict[str, Any]:
     """Return the record of one tensor."""
     record: dict[str, Any] = {"name": chain.wrt, "paths": [path_record(path) for path in chain.paths]}
-    record |= {"sum": jsonable(chain.sum), "grad": jsonable(chain.grad)}
+    record |= {"sum": _jsonable(chain.sum), "grad": _jsonable(chain.grad)}
     if is_retained(chain.node) and chain.node.grad.value != chain.grad and not agree(chain.node.grad.value, chain.grad):
-        record |= {"grad_before": jsonable(chain.before), "grad_after": jsonable(chain.node.grad.value)}
+        record |= {"grad_before": _jsonable(chain.before), "grad_after": _jsonable(chain.node.grad.value)}
     if not chain.is_complete:
         record["count"] = chain.count
     if not begins_with_one(chain):
-        record["start"] = jsonable(chain.start)
+        record["start"] = _jsonable(chain.start)
     return record if chain.sum is not None else {**record, "checked": False}
 
 
-def jsonable(numbers: Numbers | None) -> Any:
+def _jsonable(numbers: Numbers | None) -> Any:
     """Return numbers for JSON; None for none."""
     return None if numbers is None else numbers.jsonable()
 
 
 def path_record(path: Path) -> dict[str, Any]:
     """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix."""
-    flows = [edge.flow.jacobian if kind_of(edge) == "matrix" else edge.flow.local for edge in path.edges]
-    factors = [jsonable(one) for one in flows]
-    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": jsonable(path.product)}
-    kinds = [kind_of(edge) for edge in path.edges]
-    return record if set(kinds) <= {"factor"} else {**record, "kinds": kinds}
+    flows = [edge.flow.jacobian if step_kind(edge) == "matrix" else edge.flow.local for edge in path.edges]
+    factors = [_jsonable(one) for one in flows]
+    record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": _jsonable(path.product)}
+    kinds = [step_kind(edge) for edge in path.edges]
+    record |= {"skipped": path.skipped} if path.skipped else {}
+    return record if set(kinds) <= {"factor", "gap"} else {**record, "kinds": kinds}

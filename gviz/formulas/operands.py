@@ -35,7 +35,7 @@ _NUMBERED = re.compile(r"Backward\d+$")
 
 
 @cache
-def rows() -> dict[str, Row]:
+def rows_by_label() -> dict[str, Row]:
     """Return the row of each class of graph nodes; of several, the first."""
     from importlib import import_module  # few pictures need the table
     from pkgutil import iter_modules
@@ -48,25 +48,25 @@ def rows() -> dict[str, Row]:
     return {str(row.node): row for row in reversed(ROWS.values())}
 
 
-def inputs_of(label: str) -> tuple[str, ...]:
+def input_names(label: str) -> tuple[str, ...]:
     """Return what the table calls the inputs of an operation, by their slots; none if it does not know the operation.
 
-    >>> inputs_of("AddmmBackward0"), inputs_of("Cube")
+    >>> input_names("AddmmBackward0"), input_names("Cube")
     (('self', 'mat1', 'mat2'), ())
     """
-    row = rows().get(label)
+    row = rows_by_label().get(label)
     return () if row is None or row.listed else tuple(row.parameters[place] for place in row.edges)
 
 
-def held_by(node: Node) -> dict[int, str]:
+def held_operands(node: Node) -> dict[int, str]:
     """Return the operands that an operation holds though no edge leads to them, by their slots: a number, data with a name.
 
     >>> from gviz.graphs import Node, Recorded
-    >>> held_by(Node("n0", "operation", "AddmmBackward0", recorded=Recorded(held=(("mat1", "data"), ("result", "h")))))
+    >>> held_operands(Node("n0", "operation", "AddmmBackward0", recorded=Recorded(held=(("mat1", "data"), ("result", "h")))))
     {1: 'data'}
     """
     held = dict(node.recorded.held)
-    return {slot: held[key] for slot, key in enumerate(inputs_of(node.label)) if key in held}
+    return {slot: held[key] for slot, key in enumerate(input_names(node.label)) if key in held}
 
 
 def options_of(node: Node) -> list[str]:
@@ -81,12 +81,10 @@ def options_of(node: Node) -> list[str]:
     >>> options_of(Node("n0", "operation", "TopkBackward0", recorded=Recorded(attrs=(("dim", "0"),))))
     ['dim=0', '…']
     """
-    row = rows().get(node.label)
+    row = rows_by_label().get(node.label)
     if row is None:  # an operation of PyTorch's alone; a user's Function has a slot for all that it takes
         return [UNTOLD] if _NUMBERED.search(node.label) else []
-    known = {
-        name: typed(text) for name, text in node.recorded.attrs if text != "freed" and not text.startswith("[saved")
-    }
+    known = {name: typed(text) for name, text in node.recorded.options.items() if text != "freed"}
     known |= dict(node.recorded.held)
     if node.shape is not None:
         known.setdefault("size", typed(str(node.shape)))  # a view, or what is expanded, has the size that was asked for

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from gviz.formulas.expressions import operator_of
 from gviz.graphs import Graph, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
-from gviz.passes.expressions import operator_of
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
@@ -41,7 +41,7 @@ class Cause(NamedTuple):
         return self.verdict not in FINE
 
 
-class Case:
+class Diagnosis:
     """A graph, looked up by names and by what uses what.
 
     Args:
@@ -49,11 +49,10 @@ class Case:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.shown = graph, dataflow(graph) if graph.nodes else graph
+        self.graph, self.shown = graph, dataflow(graph, has_constants=False) if graph.nodes else graph
         self.rows = {row.name: row for row in graph.tensors}
         self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
-        self.inputs = {node: [edge.source for edge in edges] for node, edges in self.shown.inputs.items()}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
 
     # ---------------------------------------------------------------- lines of the program
@@ -77,6 +76,11 @@ class Case:
         return ((stop.place, stop.code),) if stop is not None and stop.place is not None and stop.code else ()
 
     # ---------------------------------------------------------------- the graph
+    @cached_property
+    def whole(self) -> Graph:
+        """The graph with the constants, and with the inputs that need no gradient: they may not be finite."""
+        return dataflow(self.graph)
+
     @cached_property
     def root_row(self) -> TensorRow | None:
         """The row of the root; None if its name stands for another tensor by now, or it has none."""
@@ -110,11 +114,11 @@ class Case:
                     yield self.nodes[edge.target]
 
 
-def sign_of(node: Node) -> str:
+def sign_in_program(node: Node) -> str:
     """Return the sign, or the function, of an operation, as a program writes it.
 
     >>> from gviz.graphs import Node
-    >>> sign_of(Node("n", "operation", "PowBackward0")), sign_of(Node("n", "operation", "DivBackward0"))
+    >>> sign_in_program(Node("n", "operation", "PowBackward0")), sign_in_program(Node("n", "operation", "DivBackward0"))
     ('**', '/')
     """
     sign = operator_of(node.label)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gviz.explain import mends
-from gviz.explain.case import Case, Cause
+from gviz.causes import fixes
+from gviz.causes.diagnosis import Cause, Diagnosis
 from gviz.graphs import TensorRow
 
 CUTS = {
@@ -23,38 +23,38 @@ MENDS = {
 """What to do about it."""
 
 
-def cut_off(case: Case, row: TensorRow) -> Cause | None:
+def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
     broken = row.broken
     if broken is None:
         return None
     lines = case.line_of(broken.place)
     source = f" from {broken.source}" if broken.source else ""
-    better = mends.within_graph(lines[0][1], broken.source) if lines and broken.reason == "detached" else ""
+    better = fixes.within_graph(lines[0][1], broken.source) if lines and broken.reason == "detached" else ""
     mend = better or MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
     mend = "compute it with torch: numpy keeps no graph" if lines and ".numpy(" in lines[0][1] else mend
     what = CUTS[broken.reason].format(it="it", by=broken.call, source=source)
     return Cause(row.name, broken.reason, what, lines, mend)
 
 
-def outside(case: Case, row: TensorRow) -> Cause | None:
+def outside(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a tensor that something has cut off from the graph."""
     told = cut_off(case, row)
     return told and told._replace(what=f"{row.name} is outside the graph: {told.what}")
 
 
-def never_required(case: Case, row: TensorRow) -> Cause:
+def never_required(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor that never required a gradient."""
     lines = case.line_of(row.place)
     if "float" not in row.dtype and "complex" not in row.dtype:
         what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
         return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
-    better = mends.requiring(lines[0][1]) if lines else ""
+    better = fixes.requiring(lines[0][1]) if lines else ""
     what = f"{row.name} does not require a gradient"
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
 
 
-def false_cure(case: Case, row: TensorRow) -> Cause:
+def false_cure(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a root that was made a leaf: backward ends where it begins."""
     told = cut_off(case, row)
     if told is None:

@@ -27,7 +27,7 @@ def statement(line: str) -> ast.stmt | None:
     return body[0] if len(body) == 1 else None
 
 
-def changed(line: str, change: Callable[[ast.stmt], ast.stmt | None]) -> str:
+def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None]) -> str:
     """Return a line after a change of its syntax; "" if it cannot be changed so."""
     read = statement(line)
     try:
@@ -71,7 +71,7 @@ def requiring(line: str) -> str:
         value.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
         return read
 
-    return changed(line, change)
+    return rewritten(line, change)
 
 
 def retaining_leaf(line: str) -> str:
@@ -94,7 +94,7 @@ def retaining_leaf(line: str) -> str:
         read.value = ast.Call(ast.Attribute(read.value, "requires_grad_", ast.Load()), [], [])
         return read
 
-    return changed(line, change)
+    return rewritten(line, change)
 
 
 class _Whole(ast.NodeTransformer):
@@ -132,15 +132,15 @@ def within_graph(line: str, source: str = "") -> str:
     >>> within_graph("y = torch.tensor(parts)", "h"), within_graph("y = torch.tensor(h)", "h")
     ('y = torch.stack(parts)', 'y = h')
     """
-    text = changed(line, lambda read: _Whole(source).visit(read))
+    text = rewritten(line, lambda read: _Whole(source).visit(read))
     left, _, right = text.partition(" = ")
     return "leave the line out" if text and left == right else text
 
 
-def in_place(line: str) -> str:
+def as_write_in_place(line: str) -> str:
     """Return the assignment of a new tensor as a write into the old one.
 
-    >>> in_place("w = w - lr * w.grad"), in_place("self.w = self.w - self.w.grad"), in_place("w = f(w)")
+    >>> as_write_in_place("w = w - lr * w.grad"), as_write_in_place("self.w = self.w - self.w.grad"), as_write_in_place("w = f(w)")
     ('w -= lr * w.grad', 'self.w -= self.w.grad', '')
     """
 
@@ -154,7 +154,7 @@ def in_place(line: str) -> str:
             return None
         return ast.AugAssign(target, value.op, value.right)
 
-    return changed(line, change)
+    return rewritten(line, change)
 
 
 def out_of_place(line: str) -> str:
@@ -178,4 +178,4 @@ def out_of_place(line: str) -> str:
             return ast.Assign([written], call)
         return None
 
-    return changed(line, change)
+    return rewritten(line, change)

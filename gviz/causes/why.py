@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gviz.causes import fixes
+from gviz.causes.diagnosis import Cause, Diagnosis
+from gviz.causes.gradients import not_finite_root, of_gradient
+from gviz.causes.outside import CUTS, false_cure, never_required, outside
+from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
-from gviz.explain import mends
-from gviz.explain.case import Case, Cause
-from gviz.explain.gradients import not_finite_root, of_gradient
-from gviz.explain.outside import CUTS, false_cure, never_required, outside
-from gviz.explain.stopped import is_about, is_without_graph, stopped
 from gviz.graphs import Graph, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
+from gviz.walk import without_collecting
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
@@ -37,7 +38,7 @@ def why(graph: Graph, name: str) -> Cause:
     Raises:
         SourceError: there is no tensor of that name.
     """
-    case = Case(graph)
+    case = Diagnosis(graph)
     row = case.rows.get(name)
     if row is None:
         there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
@@ -45,9 +46,10 @@ def why(graph: Graph, name: str) -> Cause:
     return cause_of(case, row)
 
 
+@without_collecting()
 def why_all(graph: Graph) -> list[Cause]:
     """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
-    case = Case(graph)
+    case = Diagnosis(graph)
     taken = {row.name for row in graph.tensors if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
     leaves = {
         row.name
@@ -59,7 +61,7 @@ def why_all(graph: Graph) -> list[Cause]:
     return [cause_of(case, row) for row in wanted if row.name not in behind]
 
 
-def cause_of(case: Case, row: TensorRow) -> Cause:
+def cause_of(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor."""
     causes = (
         of_none(case, row) if row.grad.value is None else iter((stopped(case, row) if is_about(case, row) else None,))
@@ -69,7 +71,7 @@ def cause_of(case: Case, row: TensorRow) -> Cause:
 
 
 # ---------------------------------------------------------------- the gradient is None
-def of_none(case: Case, row: TensorRow) -> Iterator[Cause | None]:
+def of_none(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     """Yield the causes for which a gradient may be None, those that explain most first."""
     yield overwritten(case, row)
     if not row.requires_grad:
@@ -86,7 +88,7 @@ def of_none(case: Case, row: TensorRow) -> Iterator[Cause | None]:
         yield false_cure(case, root)._replace(name=row.name)
 
 
-def overwritten(case: Case, row: TensorRow) -> Cause | None:
+def overwritten(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause if the name stands for another tensor than the leaf that has the gradient."""
     if not took_name(case, row):
         return None
@@ -94,13 +96,13 @@ def overwritten(case: Case, row: TensorRow) -> Cause | None:
     if row.is_leaf and row.requires_grad:
         what = f"{row.name} is another leaf than backward knew, and its gradient comes with the next backward"
         return Cause(row.name, "new leaf", what, lines)
-    better = mends.in_place(lines[0][1]) if lines else ""
+    better = fixes.as_write_in_place(lines[0][1]) if lines else ""
     what = f"{row.name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None"
     head = "" if row.broken is not None and row.broken.reason == "no_grad" else "with torch.no_grad(): "
     return Cause(row.name, "overwritten", what, lines, f"{head}{better or f'write into {row.name} in place'}")
 
 
-def took_name(case: Case, row: TensorRow) -> bool:
+def took_name(case: Diagnosis, row: TensorRow) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names."""
     if row.grad.value is not None:
         return False
@@ -110,18 +112,18 @@ def took_name(case: Case, row: TensorRow) -> bool:
             not row.is_leaf or not row.requires_grad or (node.grad.value is not None and not row.history.grad_cleared)
         )
     is_update = bool(lines) and GRADIENT.search(lines[0][1]) is not None
-    is_same = is_update and any(may_be(target, row.name) for target in mends.assigned_in(lines[0][1]))
+    is_same = is_update and any(may_be(target, row.name) for target in fixes.assigned_in(lines[0][1]))
     return is_same and bool(row.leaves or (row.broken is not None and row.broken.source))
 
 
-def leaf_within(case: Case, row: TensorRow) -> str:
+def leaf_within(case: Diagnosis, row: TensorRow) -> str:
     """Return the line that would make a leaf of a tensor, if the leaf is only a part of its line now; "" for any other."""
     is_made = row.grad_fn is not None and row.name != case.root and not row.retains_grad
     lines = case.line_of(row.place) if is_made else ()
-    return mends.retaining_leaf(lines[0][1]) if lines else ""
+    return fixes.retaining_leaf(lines[0][1]) if lines else ""
 
 
-def not_retained(case: Case, row: TensorRow) -> Cause:
+def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
     lines, better = case.line_of(row.place), leaf_within(case, row)
     maker = f"{row.grad_fn} made it"
@@ -132,7 +134,7 @@ def not_retained(case: Case, row: TensorRow) -> Cause:
     return Cause(row.name, "not a leaf", what, lines, f"{row.name}.retain_grad() before backward()")
 
 
-def below(case: Case, row: TensorRow) -> Cause:
+def below(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
     if case.graph.backward and node is not None and node.kind == "leaf":
@@ -155,7 +157,7 @@ def below(case: Case, row: TensorRow) -> Cause:
     )
 
 
-def not_run(case: Case, row: TensorRow) -> Cause:
+def not_run(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
     mend = f"{case.root or 'loss'}.backward()"
     if row.history.autograd_grad:
@@ -170,7 +172,7 @@ def not_run(case: Case, row: TensorRow) -> Cause:
     )
 
 
-def without_trace(case: Case, row: TensorRow, node: Node) -> Cause:
+def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
     """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
     users = (case.nodes[edge.target] for edge in case.uses[node.id])
     own = next((user for user in users if not CLASS.fullmatch(user.label)), None)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.explain.catalogue import NODES, Operation, is_operator, matching, operations, spellings
+from gviz.reference.catalogue import NODES, TableOperation, is_operator, matching, operations, spellings
 from gviz.text import closest, did_you_mean, excerpt
 
 WRAPPED = re.compile(r"\s*(?:\w+\s*=\s*)?<?\s*((?:\w+(?:\.|::))*)(\w+)(?:\s+object(?: at 0x[0-9a-fA-F]+)?)?\s*>?\)?\s*")
@@ -51,7 +51,7 @@ class Named(NamedTuple):
         example: a call that makes the node; "" for none.
     """
 
-    operation: Operation
+    operation: TableOperation
     remarks: tuple[str, ...]
     example: str
 
@@ -98,10 +98,9 @@ def named(word: str) -> tuple[Named, ...]:
     found = WRAPPED.fullmatch(word)
     name = found[2] if found else word.strip()
     owner = found[1] if found else ""
-    by_label = {label.lower(): [one for one in rows() if one.grad_fn == label] for label in labels()}
-    if name.lower() in by_label:
-        exact = by_label[name.lower()]
-        return tuple(explained(one, (digit_of(one),)) for one in exact[:1])
+    exact = next((one for one in table_rows() if (one.grad_fn or "").lower() == name.lower()), None)
+    if exact is not None:
+        return (explained_name(exact, (digit_of(exact),)),)
     if node := NODE.fullmatch(name):
         return older(name, node[1])
     parts = matching(f"{owner}{name}")
@@ -111,8 +110,8 @@ def named(word: str) -> tuple[Named, ...]:
         hint = f"gviz ops {owner}{name} lists the operations that it is made of"
         raise SourceError(f"{excerpt(f'{owner}{name}')} is no operation of the graph: it is made of several", hint=hint)
     if not called:
-        refuse(name)
-    return tuple(explained(one, (digit_of(one),)) for one in called[:MOST_OVERLOADS])
+        refuse_name(name)
+    return tuple(explained_name(one, (digit_of(one),)) for one in called[:MOST_OVERLOADS])
 
 
 def older(name: str, family: str) -> tuple[Named, ...]:
@@ -121,25 +120,25 @@ def older(name: str, family: str) -> tuple[Named, ...]:
     plain = RENAMED.get(plain, plain)
     today = [
         one
-        for label, one in labels().items()
+        for label, one in operations_by_label().items()
         if plain.lower() in (family_of(label).lower(), OLD.sub("", family_of(label)).lower())
     ]
     if not today:
-        refuse(name)
+        refuse_name(name)
     today = [one for one in today if one.forms] or today
     listed = " and ".join(one.grad_fn or "" for one in today)
     remark = f"{name} is no name of PyTorch 2.13: it is {listed} there."
     if name.endswith("Backward"):
         remark = f"{name} is an older name, from before overloads had numbers: PyTorch 2.13 has {listed}."
     first, *others = today[:MOST_OVERLOADS]
-    return explained(first, (remark, digit_of(first))), *(explained(one, ()) for one in others)
+    return explained_name(first, (remark, digit_of(first))), *(explained_name(one, ()) for one in others)
 
 
-def refuse(name: str) -> NoReturn:
+def refuse_name(name: str) -> NoReturn:
     """Raise SourceError: no operation is called so."""
     if name.endswith("Backward"):
         own = name.removesuffix("Backward")
-        meant = closest(own, map(family_of, labels()))
+        meant = closest(own, map(family_of, operations_by_label()))
         hint = f"a class of your own, {excerpt(own)}(torch.autograd.Function), has a node of this name, without a digit"
         hint = f"did you mean {meant}Backward? Or {hint}" if meant else hint
     elif name == "backward":
@@ -149,20 +148,20 @@ def refuse(name: str) -> NoReturn:
         )
     else:
         otherwise = "gviz ops lists all operations; an expression is more than a name, as in y=x*w"
-        hint = did_you_mean(name, [*labels(), *(one.key for one in operations())], otherwise)
+        hint = did_you_mean(name, [*operations_by_label(), *(one.key for one in operations())], otherwise)
     raise SourceError(f"no operation has the name {excerpt(name)!r}", hint=hint)
 
 
-def rows() -> Iterator[Operation]:
+def table_rows() -> Iterator[TableOperation]:
     """Yield the operations that have a node."""
     yield from (one for one in (*NODES, *operations()) if one.grad_fn)
 
 
 @cache
-def labels() -> dict[str, Operation]:
+def operations_by_label() -> dict[str, TableOperation]:
     """Return the operation of each node, by its label; of several that share one the one with the most names."""
-    found: dict[str, Operation] = {}
-    for one in sorted(rows(), key=lambda one: -len(one.forms)):
+    found: dict[str, TableOperation] = {}
+    for one in sorted(table_rows(), key=lambda one: -len(one.forms)):
         found.setdefault(one.grad_fn or "", one)
     return dict(sorted(found.items()))
 
@@ -173,13 +172,13 @@ def family_of(label: str) -> str:
     return found[1] if found else label
 
 
-def digit_of(operation: Operation) -> str:
+def digit_of(operation: TableOperation) -> str:
     """Return what the digit of a node means, with the other nodes of its family; "" if it has none."""
     label = operation.grad_fn or ""
     found = NODE.fullmatch(label)
     if found is None or not found[2]:
         return ""
-    others = [one for other, one in labels().items() if family_of(other) == found[1] and other != label]
+    others = [one for other, one in operations_by_label().items() if family_of(other) == found[1] and other != label]
     if not others:
         return ALONE.format(digit=found[2], label=label)
     calls = [f"{one.grad_fn} {one.takes[0] if one.takes else INNER}" for one in others]
@@ -187,7 +186,7 @@ def digit_of(operation: Operation) -> str:
     return f"{text} There {'are' if len(calls) > 1 else 'is'} also {', '.join(calls)}."
 
 
-def explained(operation: Operation, remarks: tuple[str, ...]) -> Named:
+def explained_name(operation: TableOperation, remarks: tuple[str, ...]) -> Named:
     """Return the operation with its remarks and an example."""
     return Named(operation, tuple(filter(None, remarks)), example_of(operation))
 
@@ -208,7 +207,7 @@ OWN_EXAMPLES = {
 """How to see the nodes that no call makes alone."""
 
 
-def example_of(operation: Operation) -> str:
+def example_of(operation: TableOperation) -> str:
     """Return a call that makes the operation's node on gviz's engine: it has been run; "" if none of the usual ones does."""
     if operation.key in OWN_EXAMPLES:
         return OWN_EXAMPLES[operation.key]

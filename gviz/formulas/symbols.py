@@ -6,16 +6,13 @@ import ast
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from gviz import ops
 from gviz.autograd.formulas import parameters
 from gviz.autograd.row import COMPOSITES
+from gviz.formulas.local import BINARY, COMPARED, written_as
 
-SIGNS: dict[str, Any] = {
-    "neg": ast.USub(), "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(), "power": ast.Pow(),
-    "less": ast.Lt(), "less_equal": ast.LtE(), "greater": ast.Gt(), "greater_equal": ast.GtE(), "equal": ast.Eq(),
-}  # fmt: skip
+SIGNED = {"neg", *BINARY, *COMPARED} - {"mm", "not_equal"}
 """Rows that are written with a sign."""
 
 
@@ -25,14 +22,9 @@ class Signed(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return a call, as an operator if it has a sign."""
         self.generic_visit(node)
-        match SIGNS.get(ast.unparse(node.func)), node.args:
-            case ast.unaryop() as sign, [one]:
-                return ast.UnaryOp(sign, one)
-            case ast.operator() as sign, [left, right]:
-                return ast.BinOp(left, sign, right)
-            case ast.cmpop() as sign, [left, right]:
-                return ast.Compare(left, [sign], [right])
-        return node
+        name = ast.unparse(node.func)
+        has_sign = name in SIGNED and len(node.args) == 1 + (name != "neg")
+        return written_as(name, node.args) if has_sign else node
 
 
 def formula_text(text: str) -> str:
@@ -45,7 +37,7 @@ def formula_text(text: str) -> str:
 
 
 @cache
-def parsed(file: str) -> list[ast.AST]:
+def syntax_of(file: str) -> list[ast.AST]:
     """Return the parts of a file's code."""
     return list(ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))))
 
@@ -63,7 +55,7 @@ def meaning(name: str) -> str:
 
 def expressions(name: str, file: str, line: int) -> list[ast.AST]:
     """Return the value that a function returns, and its steps before that; nothing if it branches, or has a docstring."""
-    for node in parsed(file):
+    for node in syntax_of(file):
         match node:
             case ast.Lambda(lineno=start, body=value) if start == line:
                 return [value]

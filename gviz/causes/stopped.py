@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from gviz.explain import mends
-from gviz.explain.case import Case, Cause, Lines, sign_of
-from gviz.explain.outside import cut_off, never_required
-from gviz.explain.troubles import trouble_in
+from gviz.causes import fixes
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
+from gviz.causes.outside import cut_off, never_required
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
+from gviz.reference.error_help import help_in
 
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 SECOND = "Trying to backward through the graph a second time"
@@ -20,7 +20,7 @@ NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 
-def is_about(case: Case, row: TensorRow) -> bool:
+def is_about(case: Diagnosis, row: TensorRow) -> bool:
     """Return whether the error spoils a gradient that is there, or is about its tensor."""
     if case.graph.stop is None or not row.is_leaf:
         return False
@@ -29,13 +29,13 @@ def is_about(case: Case, row: TensorRow) -> bool:
     return SECOND in message or CHANGED in message or (LEAF_WRITTEN in message and is_named)
 
 
-def is_without_graph(case: Case) -> bool:
+def is_without_graph(case: Diagnosis) -> bool:
     """Return whether backward was called on what nothing that requires a gradient is in."""
     is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors)
     return case.graph.stop is not None and NO_GRAPH in case.graph.stop.message and not is_cut
 
 
-def stopped(case: Case, row: TensorRow) -> Cause | None:
+def stopped(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop = case.graph.stop
     if stop is None:
@@ -43,7 +43,7 @@ def stopped(case: Case, row: TensorRow) -> Cause | None:
     answers = {
         NO_GRAPH: without_graph,
         SECOND: second,
-        CHANGED: written,
+        CHANGED: written_after_saving,
         LEAF_WRITTEN: leaf_written,
         NOT_SCALAR: not_scalar,
     }
@@ -52,13 +52,13 @@ def stopped(case: Case, row: TensorRow) -> Cause | None:
             return answer(case, row, stop)
     if not (_BACKWARD.search(stop.code) or not case.graph.backward):
         return None
-    trouble = trouble_in(stop.message)
+    trouble = help_in(stop.message)
     when, code = trouble.ways[0] if trouble is not None and trouble.ways else ("mend this line first", "")
     mend = when if not code or "\n" in code else f"{when}: {code}"
     return Cause(row.name, "failed", f"the program stopped: {stop.message}", case.line_of_stop, mend)
 
 
-def leaf_written(case: Case, row: TensorRow, stop: Stop) -> Cause:
+def leaf_written(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a leaf that was to be written in place."""
     what = (
         "the program stopped: a leaf that requires a gradient cannot be written in place while operations are recorded"
@@ -66,7 +66,7 @@ def leaf_written(case: Case, row: TensorRow, stop: Stop) -> Cause:
     return Cause(row.name, "failed", what, case.line_of_stop, f"with torch.no_grad(): {stop.code}")
 
 
-def not_scalar(case: Case, row: TensorRow, stop: Stop) -> Cause:
+def not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root of several elements."""
     root = named_in(stop.code) or "loss"
     what = f"backward did not run: {root} has more than one element, and needs a gradient to start with"
@@ -79,7 +79,7 @@ def not_scalar(case: Case, row: TensorRow, stop: Stop) -> Cause:
     )
 
 
-def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
+def without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
     behind = [cut for cut in case.graph.breaks if row.name in cut.leaves]
@@ -99,7 +99,7 @@ def without_graph(case: Case, row: TensorRow, stop: Stop) -> Cause:
     return Cause(row.name, "frozen root", what, (*case.line_of_stop, *more), mend)
 
 
-def second(case: Case, row: TensorRow, _: Stop) -> Cause:
+def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
     link, by_hand = (
         link_of(case),
@@ -117,9 +117,9 @@ def second(case: Case, row: TensorRow, _: Stop) -> Cause:
     lines, used = case.line_of_node(made), case.line_of_node(user)
     code = used[0][1] if used else ""
     carried = (
-        one for one in mends.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
+        one for one in fixes.assigned_in(code) if re.search(rf"=.*\b{re.escape(one)}\b", code)
     )  # from run to run
-    name = next(iter((*carried, *mends.assigned_in(lines[0][1]))), "") if lines else ""
+    name = next(iter((*carried, *fixes.assigned_in(lines[0][1]))), "") if lines else ""
     is_named = name.isidentifier() and re.search(rf"\b{name}\b", code) is not None
     name = name or (made.name if made.name and not made.is_letter else "") or "a tensor"
     what = (
@@ -146,7 +146,7 @@ def at_line(node: Node) -> Place | None:
     return node.place.anywhen if node.place is not None else None
 
 
-def link_of(case: Case) -> Edge | None:
+def link_of(case: Diagnosis) -> Edge | None:
     """Return the edge at which a backward came to operations that an earlier one had freed.
 
     They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing
@@ -161,18 +161,18 @@ def link_of(case: Case) -> Edge | None:
     return max(older or reached, key=lambda edge: nodes[edge.source].run, default=None)
 
 
-def written(case: Case, row: TensorRow, _: Stop) -> Cause:
+def written_after_saving(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     """Return the cause for a tensor that was written after an operation had saved it."""
     writes: Lines = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     freed = [node for node in case.shown.nodes if node.state == "freed" and node.kind == "operation"]
     saver = min(
         freed, key=lambda node: node.run, default=None
     )  # backward frees one after the other, and failed at the last
-    by = f" by {sign_of(saver)}" if saver is not None else ""
+    by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
     code = writes[0][1] if writes else ""
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
-    mend = "call each backward() before step()" if ".step(" in code else mends.out_of_place(code) or general
+    mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
     return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)
 
 

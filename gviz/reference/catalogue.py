@@ -22,7 +22,7 @@ from gviz.autograd.node import AccumulateGrad
 from gviz.autograd.row import COMPOSITES, ROWS, TENSORS, Row
 from gviz.autograd.views import CopySlices
 from gviz.engine.nn.options import LAYERS
-from gviz.explain.symbols import formula_text, location, meaning
+from gviz.formulas.symbols import formula_text, location, meaning
 from gviz.signatures.names import NAMES, UNARY, operator
 from gviz.text import joined
 
@@ -33,7 +33,7 @@ MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
-class Operation:
+class TableOperation:
     """One row of the table of operations, as texts."""
 
     key: str  # its name in formulas
@@ -111,7 +111,7 @@ class Operation:
 
 
 NODES = tuple(
-    Operation(
+    TableOperation(
         node.__name__,
         node.__name__,
         source=location((code := node.apply.__code__).co_filename, code.co_firstlineno),
@@ -144,7 +144,7 @@ def is_operator(form: str) -> bool:
 
 
 # ------------------------------------------------------------------ names
-def written(word: str) -> list[str]:
+def spelled(word: str) -> list[str]:
     """Return how people write a word of a row: ``torch.sum`` and ``Tensor.sum`` for ``sum``, ``2 - x`` for ``r-``."""
     if operator(word):
         return [word if word in UNARY else f"2 {word[1:]} x" if word[0] == "r" else f"x {word} y"]
@@ -160,7 +160,7 @@ def public() -> Iterator[tuple[str, Any, Any]]:
     _, _, space = engine.linalg, engine.special, vars(engine.Tensor)
     for word, name in NAMES.items():
         for form in name.forms:
-            yield from ((text, form.call, form) for text in written(word))
+            yield from ((text, form.call, form) for text in spelled(word))
     yield from ((f"nn.{name}", layer.forward, "") for name, layer in LAYERS.items())
     yield from (
         (f"Tensor.{name}", made.fget, "") for name, made in space.items() if isinstance(made, property) and made.fget
@@ -223,7 +223,7 @@ def is_form(name: str, called: Any, row: Row, rows: set[str]) -> bool:
 
 # ------------------------------------------------------------------ operations
 @cache
-def operations() -> tuple[Operation, ...]:
+def operations() -> tuple[TableOperation, ...]:
     """Return all operations, in the order of their names; loads the whole engine."""
     names = list(public())  # which stores all rows
     forms, takes, parts = ({key: dict[str, None]() for key in ROWS} for _ in range(3))
@@ -234,9 +234,9 @@ def operations() -> tuple[Operation, ...]:
             if called is ROWS[key] and not form.deprecated:
                 takes[key][form.text(0, False)] = None
     return tuple(
-        Operation(
-            key, row.node, tuple(sorted(forms[key], key=place)), tuple(takes[key]),
-            tuple(sorted(parts[key].keys() - forms[key].keys(), key=place)), location(*row.place),
+        TableOperation(
+            key, row.node, tuple(sorted(forms[key], key=order_of_form)), tuple(takes[key]),
+            tuple(sorted(parts[key].keys() - forms[key].keys(), key=order_of_form)), location(*row.place),
         )
         for key, row in sorted(ROWS.items())
     )  # fmt: skip
@@ -258,20 +258,20 @@ def called_by(key: str) -> dict[str, None]:
     return dict.fromkeys(name for formula in formulas for name in formula.__code__.co_names)
 
 
-def place(form: str) -> tuple[int, str]:
+def order_of_form(form: str) -> tuple[int, str]:
     """Return the place of a form among others: functions, operators, methods, in-place methods, and what is in submodules."""
     owner, _, name = form.rpartition(".")
     return 1 if is_operator(form) else {"torch": 0, "Tensor": 3 if name.endswith("_") else 2}.get(owner, 4), form
 
 
-def matching(pattern: str) -> list[Operation]:
+def matching(pattern: str) -> list[TableOperation]:
     """Return the operations that a pattern means; of the parts of a function those first that few others have.
 
     It is a name (``mul``, ``torch.mul``, ``x*y``, ``Tensor.__mul__``, ``MulBackward0``), else that of a function that
     they are part of (``matmul``), else a glob (``Mul*``) or a part of names (``softm``), whatever its case.
     """
     dunder = pattern.removeprefix("torch.").removeprefix("Tensor.")
-    pattern = next((written(word)[0] for word in NAMES if operator(word) == dunder), pattern)
+    pattern = next((spelled(word)[0] for word in NAMES if operator(word) == dunder), pattern)
     glob, dense = pattern.lower() if set(pattern) & set("*?[") else f"*{pattern.lower()}*", pattern.replace(" ", "")
     for fits in (lambda name: name.replace(" ", "") == dense, lambda name: fnmatch.fnmatchcase(name.lower(), glob)):
         if named := [one for one in (*operations(), *NODES) if any(map(fits, one.names()))]:

@@ -15,7 +15,7 @@ from gviz.errors import SourceError
 from gviz.text import excerpt
 
 
-class Trouble(NamedTuple):
+class ErrorHelp(NamedTuple):
     """An error, or a warning, of PyTorch's.
 
     Args:
@@ -52,8 +52,8 @@ NO_GRAD_WAYS = (
     ("w = w - lr * w.grad has replaced the leaf.", "with torch.no_grad():\n    w -= lr * w.grad"),
 )
 
-TROUBLES = (
-    Trouble(
+ERRORS = (
+    ErrorHelp(
         (
             "element ... of tensors does not require grad and does not have a grad_fn",
             "element ... of variables does not require grad and does not have a grad_fn",
@@ -83,7 +83,7 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "Trying to backward through the graph a second time",
             "Trying to backward through the graph second time",
@@ -104,7 +104,7 @@ TROUBLES = (
             ("You do want to go back twice: keep the graph. The gradients add up.", "loss.backward(retain_graph=True)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("one of the variables needed for gradient computation has been modified by an inplace operation",),
         "An operation has saved a tensor for its derivative, and the tensor was written in place afterwards. With the "
         "new numbers "
@@ -125,7 +125,7 @@ TROUBLES = (
             ("Find the operation that saved it.", "torch.autograd.set_detect_anomaly(True)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "a view of a leaf Variable that requires grad is being used in an in-place operation",
             "a view of a leaf Variable that requires grad has been used in an in-place operation",
@@ -138,7 +138,7 @@ TROUBLES = (
             ("It is a part of the computation: work on a copy.", "v = w.clone(); v[0] = 1"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "a leaf Variable that requires grad is being used in an in-place operation",
             "a leaf Variable that requires grad has been used in an in-place operation",
@@ -159,7 +159,7 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "grad can be implicitly created only for scalar outputs",
             "grad can be implicitly created only for real scalar outputs",
@@ -175,7 +175,7 @@ TROUBLES = (
             ("You want the whole Jacobian.", "torch.autograd.functional.jacobian(f, x)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("appears to not have been used in the graph",),
         "autograd.grad(y, x): y was not computed from this very x. Often x was made anew (x = x * 1, x[0], x.to(...)) "
         "after y was "
@@ -192,7 +192,7 @@ TROUBLES = (
             ("Zeros instead of None.", "torch.autograd.grad(y, x, materialize_grads=True)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "One of the differentiated Tensors does not require grad",
             "One of the differentiated Variables does not require grad",
@@ -200,7 +200,7 @@ TROUBLES = (
         "autograd.grad(y, x): x requires no gradient, so that nothing about it was recorded.",
         (("Ask for its gradient before y is computed.", "x.requires_grad_()\ny = f(x)\ntorch.autograd.grad(y, x)"),),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "only Tensors of floating point and complex dtype can require gradients",
             "only Tensors of floating point dtype can require gradients",
@@ -217,7 +217,7 @@ TROUBLES = (
             ("It is an index or a target: it needs no gradient; leave requires_grad out.", ""),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed",
             "Its .grad attribute won't be populated during autograd.backward()",
@@ -232,7 +232,7 @@ TROUBLES = (
             NO_GRAD_WAYS[1],
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("Can't call numpy() on Tensor that requires grad", "Can't call numpy() on Variable that requires grad"),
         "numpy records no operations: what is computed there would be missing in the graph. So PyTorch asks you to leave "
         "it by name.",
@@ -241,7 +241,7 @@ TROUBLES = (
             ("You want gradients through it: use the function of torch.", "torch.sin(y)   # not: np.sin(y)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("you can only change requires_grad flags of leaf variables",),
         "requires_grad of an intermediate result follows from what it was computed from; it cannot be switched.",
         (
@@ -252,12 +252,12 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("Mismatch in shape: grad_output[...] has a shape of",),
         "backward(gradient) or autograd.grad(..., grad_outputs=...) was given a gradient of another size than the tensor has.",
         (("It has the size of the tensor itself.", "y.backward(torch.ones_like(y))"),),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "This view is the output of a function that returns multiple views",
             "is a view and is being modified inplace. This view is the output of a function that returns multiple views",
@@ -272,7 +272,7 @@ TROUBLES = (
             ("Write into a copy.", "parts = [part.clone() for part in x.split(2)]"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "is a view of a view which was created in no_grad mode and is being modified inplace with grad mode enabled",
             "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
@@ -288,13 +288,13 @@ TROUBLES = (
             ("It is to be recorded: do both outside.", "part = w[:2]\npart.mul_(x)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("This view was created inside a custom Function (or because an input was returned as-is)",),
         "The forward of your own Function returned its input, or a view of it, and that is written in place now. PyTorch would "
         "have to replace your backward.",
         (("Return a copy.", "return x.view(-1).clone()"),),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment",
             "Only Variables created explicitly by the user (graph leaves) support the deepcopy protocol at the moment",
@@ -310,7 +310,7 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("returned nan values in its ...th output",),
         "Anomaly detection has found the operation whose derivative is not a number: a division by 0, sqrt or pow at 0, "
         "log of 0, "
@@ -325,7 +325,7 @@ TROUBLES = (
             ("See where it begins.", "gviz why train.py"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("can't retain_grad on Tensor that has requires_grad=False",),
         "The tensor has no graph behind it, so that no gradient will come to it.",
         (
@@ -335,7 +335,7 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "cannot register a hook on a tensor that doesn't require gradient",
             "cannot register a hook on a variable that doesn't require gradient",
@@ -343,7 +343,7 @@ TROUBLES = (
         "A hook is called with the gradient of its tensor, and this tensor gets none.",
         (("Ask for its gradient first.", "x.requires_grad_()\nx.register_hook(print)"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("Inference tensors cannot be saved for backward",),
         "A tensor that was made under inference_mode() is used in a computation that is recorded.",
         (
@@ -351,7 +351,7 @@ TROUBLES = (
             ("Make a normal tensor of it.", "features = features.clone()"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "Inplace update to inference tensor outside InferenceMode is not allowed",
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed",
@@ -359,7 +359,7 @@ TROUBLES = (
         "A tensor that was made under inference_mode() is changed outside of it.",
         (("Make a normal tensor of it.", "x = x.clone()"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("functions with out=... arguments don't support automatic differentiation",),
         "out=... writes the result into a tensor that is there already, which is not recorded.",
         (
@@ -367,28 +367,28 @@ TROUBLES = (
             ("No gradient is wanted.", "with torch.no_grad():\n    torch.add(x, w, out=y)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("returned an incorrect number of gradients",),
         "The backward of your own Function returns another number of values than its forward has arguments (ctx not counted).",
         (("One for each argument; None for one that needs none.", "return grad * w, None"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("returned an invalid gradient at index",),
         "A backward returned a gradient of another size than the tensor that it is for. In your own Function an argument that "
         "was broadcast needs its gradient summed.",
         (("Sum it to the size of the argument.", "return grad.sum_to_size(x.shape)"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("Trying to use a saved tensor that has been detached in-place",),
         "A tensor that an operation has saved was cut off with .detach_().",
         (("Make a new tensor of it.", "z = y.detach()   # not: y.detach_()"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("Can't detach views in-place",),
         "detach_() was called on a view: its base has a graph still.",
         (("Make a new tensor of it.", "z = y.detach()"),),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "attempting to assign a gradient of size",
             "attempting to assign a gradient with dtype",
@@ -398,7 +398,7 @@ TROUBLES = (
         "x.grad = g: the gradient needs the size and the dtype of x.",
         (("Bring it into the form of x.", "x.grad = g.to(x.dtype).reshape(x.shape)"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("Legacy autograd function with non-static forward method is deprecated",),
         "Your own Function is written as before PyTorch 1.3, with __init__ and self.",
         (
@@ -408,7 +408,7 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "a Tensor with ... elements cannot be converted to Scalar",
             "only one element tensors can be converted to Python scalars",
@@ -416,7 +416,7 @@ TROUBLES = (
         "item() or float() was called on a tensor of several elements.",
         (("There is to be one number.", "loss = loss.mean()\nloss.item()"), ("You want all numbers.", "loss.tolist()")),
     ),
-    Trouble(
+    ErrorHelp(
         ("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior",),
         "A warning: float(y) or math.sin(y) makes a plain number of a tensor with a graph. No gradient goes through it.",
         (
@@ -424,7 +424,7 @@ TROUBLES = (
             ("You want gradients through it: use the function of torch.", "torch.sin(y)   # not: math.sin(y)"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("derivative for ... is not implemented", "the derivative for ... is not implemented"),
         "PyTorch has no derivative for this operation, or for this one of its inputs (such as the target of a loss).",
         (
@@ -432,7 +432,7 @@ TROUBLES = (
             ("Write the operation with others, or as your own torch.autograd.Function.", ""),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient",
         ),
@@ -442,12 +442,12 @@ TROUBLES = (
             ("Let go of it afterwards.", "w.grad = None"),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("can't optimize a non-leaf Tensor", "can't optimize a non-leaf Variable"),
         "An optimizer was given the result of an operation: its .grad stays None.",
         (("Make it a leaf: requires_grad after the last operation.", "w = (torch.randn(3) * 0.1).requires_grad_()"),),
     ),
-    Trouble(
+    ErrorHelp(
         (
             "unsupported operand type(s) for *: 'float' and 'NoneType'",
             "unsupported operand type(s) for *: 'Tensor' and 'NoneType'",
@@ -455,30 +455,30 @@ TROUBLES = (
         NO_GRAD,
         NO_GRAD_WAYS,
     ),
-    Trouble(("'NoneType' object has no attribute 'zero_'",), NO_GRAD, NO_GRAD_WAYS),
-    Trouble(("'NoneType' object has no attribute 'data'",), NO_GRAD, NO_GRAD_WAYS),
-    Trouble(
+    ErrorHelp(("'NoneType' object has no attribute 'zero_'",), NO_GRAD, NO_GRAD_WAYS),
+    ErrorHelp(("'NoneType' object has no attribute 'data'",), NO_GRAD, NO_GRAD_WAYS),
+    ErrorHelp(
         ("'type' object does not support the context manager protocol", "AttributeError: __enter__"),
         "A with statement got a class, not an object: the brackets are missing.",
         (("Call it.", "with torch.no_grad():   # not: with torch.no_grad:"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("Cowardly refusing to serialize non-leaf tensor which requires_grad",),
         "A tensor with a graph behind it is sent to another process, which cannot have the graph.",
         (("Send the numbers.", "queue.put(y.detach())"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("None of the inputs have requires_grad=True. Gradients will be None",),
         "A warning of torch.utils.checkpoint: no input of the part that is computed twice asks for a gradient.",
         (("Take the form that also sees the weights inside.", "checkpoint(block, x, use_reentrant=False)"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("invalid index of a 0-dim tensor. Use tensor.item() in Python", "invalid index to scalar variable"),
         "A tensor of one number, such as a loss, is indexed as if it had elements: loss[0], or loss.data[0] in programs for "
         "PyTorch before 0.4.",
         (("Take its number.", "loss.item()   # not: loss.data[0]"),),
     ),
-    Trouble(
+    ErrorHelp(
         ("expected a Variable argument, but got ...Tensor", "Variable data has to be a tensor, but got Variable"),
         "PyTorch before 0.4 had Variables, which have gradients, beside tensors, which had none: the other one is wanted.",
         (
@@ -488,7 +488,7 @@ TROUBLES = (
             ),
         ),
     ),
-    Trouble(
+    ErrorHelp(
         ("more than one element of the written-to tensor refers to a single memory location",),
         "A tensor that was made with expand() is written in place: several of its elements are the same number in memory.",
         (("Make a copy with elements of its own.", "y = x.expand(3, 3).clone()"),),
@@ -516,25 +516,25 @@ MARKS = re.compile(r"\x1b\[[0-9;]*m|^[ \t]*(?:E|>|\|)[ \t]+", re.MULTILINE)
 """Colours, and what pytest and others put before each line."""
 
 
-def letters(text: str) -> str:
+def letters_alone(text: str) -> str:
     """Return the letters of a text."""
     return re.sub(r"[^a-z]", "", MARKS.sub("", text).lower())
 
 
 @cache
-def patterns() -> tuple[tuple[int, re.Pattern[str], Trouble], ...]:
+def patterns() -> tuple[tuple[int, re.Pattern[str], ErrorHelp], ...]:
     """Return the wordings as patterns of letters, the longest first."""
     found = []
-    for trouble in TROUBLES:
+    for trouble in ERRORS:
         for text in trouble.texts:
-            parts = [letters(part) for part in text.split("...")]
+            parts = [letters_alone(part) for part in text.split("...")]
             found.append((len("".join(parts)), re.compile(".{0,80}?".join(filter(None, parts))), trouble))
     return tuple(sorted(found, key=lambda item: -item[0]))
 
 
-def trouble_in(text: str) -> Trouble | None:
+def help_in(text: str) -> ErrorHelp | None:
     """Return the error that a text speaks of; the last one of a traceback with several. None if gviz knows none in it."""
-    plain = letters(text)
+    plain = letters_alone(text)
     found = [(match.end(), size, trouble) for size, pattern, trouble in patterns() for match in pattern.finditer(plain)]
     return max(found, key=lambda item: item[:2])[2] if found else None
 
@@ -551,24 +551,26 @@ def looks_like_an_error(text: str) -> bool:
     [True, False, True]
     """
     code = re.sub(r"#.*", "", text)
-    return any((HEAD.search(code), WORDS.search(code), QUESTION.fullmatch(code), trouble_in(code)))
+    return any((HEAD.search(code), WORDS.search(code), QUESTION.fullmatch(code), help_in(code)))
 
 
-def explained(text: str) -> Trouble:
+def help_for(text: str) -> ErrorHelp:
     """Return what a text means.
 
     Raises:
         SourceError: gviz does not know it.
     """
-    trouble = trouble_in(text)
+    trouble = help_in(text)
     if trouble is None and QUESTION.fullmatch(text):
         hint = "gviz why SOURCE NAME says why the gradient of a tensor is None, zero or NaN; SOURCE may be a script"
         what = "is neither an expression, nor the name of an operation, nor the text of an error"
         raise SourceError(f"{excerpt(text.strip(), 60)!r} {what}", hint=hint)
     if trouble is None:
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-        near = get_close_matches(letters(last), [letters(one) for each in TROUBLES for one in each.texts], n=1)
-        meant = next((one for each in TROUBLES for one in each.texts if letters(one) in near), "")
+        near = get_close_matches(
+            letters_alone(last), [letters_alone(one) for each in ERRORS for one in each.texts], n=1
+        )
+        meant = next((one for each in ERRORS for one in each.texts if letters_alone(one) in near), "")
         hint = "it explains PyTorch's errors about autograd: paste the whole message, the last line of a traceback"
         hint = f"did you mean this one? {meant}" if meant else hint
         raise SourceError(f"gviz does not know this error: {excerpt(last.strip(), 60)}", hint=hint)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from gviz.explain.case import Case, Cause, sign_of
-from gviz.explain.outside import false_cure
+from gviz.causes.diagnosis import Cause, Diagnosis, sign_in_program
+from gviz.causes.outside import false_cure
 from gviz.graphs import Edge, Node, TensorRow
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import has_only, is_finite, plus, positions, size_of
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import has_only, is_finite, plus, positions
 from gviz.text import joined
 
 MOST = 3
@@ -43,18 +43,18 @@ PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
 
 
-def of_gradient(case: Case, row: TensorRow) -> Cause:
+def of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause of a gradient that is there."""
     fine = Cause(row.name, "ok", f"{row.name} has a gradient, and nothing is wrong with it", case.line_of_backward)
     return next(filter(None, of_number(case, row)), fine)
 
 
-def of_number(case: Case, row: TensorRow) -> Iterator[Cause | None]:
+def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     """Yield what may be wrong with a gradient that is there."""
     root = case.root_row
     yield not_finite_root(case, row)
     if not is_finite(row.grad.value):
-        yield not_finite(case, row)
+        yield of_not_finite(case, row)
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
     if has_only(row.grad.value, 0.0):
@@ -68,7 +68,7 @@ def of_number(case: Case, row: TensorRow) -> Iterator[Cause | None]:
 
 
 # ---------------------------------------------------------------- zero
-def zero(case: Case, row: TensorRow) -> Cause:
+def zero(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a gradient of zeros: where it becomes zero on its way."""
     node = case.named.get(row.name)
     parts = [edge.flow.handed for edge in case.uses[node.id]] if node is not None else []
@@ -94,7 +94,7 @@ def zero(case: Case, row: TensorRow) -> Cause:
     more = f", and {len(cuts) - MOST} more" if len(cuts) > MOST else ""
     lines = dict.fromkeys(line for edge in cuts[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     what = f"the gradient of {row.name} is 0: {'; '.join(texts)}{more}"
-    sign = sign_of(case.nodes[cuts[0].target])
+    sign = sign_in_program(case.nodes[cuts[0].target])
     return Cause(
         row.name,
         "zero",
@@ -104,7 +104,7 @@ def zero(case: Case, row: TensorRow) -> Cause:
     )
 
 
-def zeroed(case: Case, row: TensorRow, parts: list[Numbers | None]) -> Cause:
+def zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:
     """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
     total = reduce(plus, parts)
     if total is not None and has_only(total, 0.0):
@@ -120,7 +120,7 @@ def zeroed(case: Case, row: TensorRow, parts: list[Numbers | None]) -> Cause:
     return Cause(row.name, "zero", what, lines, "read .grad before that")
 
 
-def cutting(case: Case, node: Node) -> Iterator[Edge]:
+def cutting(case: Diagnosis, node: Node) -> Iterator[Edge]:
     """Yield the edges on which a gradient that is not 0 becomes 0, above a node."""
     todo, seen = [node.id], {node.id}
     for here in todo:  # grows while it is read
@@ -133,10 +133,10 @@ def cutting(case: Case, node: Node) -> Iterator[Edge]:
                 todo.append(edge.target)
 
 
-def cut_text(case: Case, edge: Edge) -> str:
+def cut_text(case: Diagnosis, edge: Edge) -> str:
     """Return why a gradient becomes 0 at an operation."""
     source, target = case.nodes[edge.source], case.nodes[edge.target]
-    sign, name = sign_of(target), case.name_of(source)
+    sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
     found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
     if found and size_of(source.value):
@@ -149,9 +149,9 @@ def cut_text(case: Case, edge: Edge) -> str:
 
 
 # ---------------------------------------------------------------- nan and inf
-def not_finite(case: Case, row: TensorRow) -> Cause:
+def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a gradient with nan or inf: the operation that made the first one, forward or backward."""
-    number = number_of(row.grad.value)
+    number = first_not_finite_number(row.grad.value)
     turning = [edge for edge in case.shown.edges if turns(case, edge)]
     edge = max(turning, key=lambda edge: case.nodes[edge.target].run, default=None)  # backward meets the last one first
     is_picked = edge is not None and all(map(is_finite, case.root_values)) and chooser(case, edge) is not None
@@ -161,7 +161,7 @@ def not_finite(case: Case, row: TensorRow) -> Cause:
         what = f"{row.name}.grad is {number}, and where it began is not known"
         return Cause(row.name, "nan", what, case.line_of_backward)
     source, target, where = case.nodes[edge.source], case.nodes[edge.target], chooser(case, edge)
-    sign, name, lines = sign_of(target), case.name_of(source), case.line_of_node(target)
+    sign, name, lines = sign_in_program(target), case.name_of(source), case.line_of_node(target)
     made = (
         f"{sign} hands on {number}"
         if is_finite(edge.flow.local)
@@ -177,12 +177,12 @@ def not_finite(case: Case, row: TensorRow) -> Cause:
     return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
 
 
-def chooser(case: Case, edge: Edge) -> Node | None:
+def chooser(case: Diagnosis, edge: Edge) -> Node | None:
     """Return the torch.where above an edge; None if there is none."""
     return next((node for node in case.above(case.nodes[edge.target]) if node.label == "WhereBackward0"), None)
 
 
-def turns(case: Case, edge: Edge) -> bool:
+def turns(case: Diagnosis, edge: Edge) -> bool:
     """Return whether a finite gradient is handed on as one that is not."""
     arrives = case.nodes[edge.target].grad.arrived
     return (
@@ -190,21 +190,24 @@ def turns(case: Case, edge: Edge) -> bool:
     )
 
 
-def not_finite_root(case: Case, row: TensorRow) -> Cause | None:
+def not_finite_root(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return the cause for a tensor that is not finite, or for a root that is not and is made from it."""
     root = case.root_row
     for one in (row, root):
         if one is not None and one.value is not None and not is_finite(one.value):
-            told, node = born(case, row.name, f"{one.name} is {number_of(one.value)}"), case.named.get(row.name)
+            told, node = (
+                born(case, row.name, f"{one.name} is {first_not_finite_number(one.value)}"),
+                case.named.get(row.name),
+            )
             reached = {above.id for above in case.above(node)} | {node.id} if node is not None else set()
             return told if one is row or reached & first_not_finite(case) else None
     return None
 
 
-def first_not_finite(case: Case) -> set[str]:
+def first_not_finite(case: Diagnosis) -> set[str]:
     """Return the nodes at which nan or inf begin: what the program has put in, else the first operation."""
-    given = [node for node in case.shown.nodes if node.kind != "operation" and not is_finite(node.value)]
-    made = [node for node in case.shown.nodes if node.kind == "operation" and is_born(case, node)]
+    given = [node for node in case.whole.nodes if node.kind != "operation" and not is_finite(node.value)]
+    made = [node for node in case.whole.nodes if node.kind == "operation" and is_born(case, node)]
     if case.root_row is not None and has_nan(case.root_row.value):  # an inf may be there on purpose: a mask
         given = [node for node in given if has_nan(node.value)] or ([] if made else given)
         made = [node for node in made if not node.label.startswith(PUT_IN)] or made
@@ -214,19 +217,19 @@ def first_not_finite(case: Case) -> set[str]:
     return {node.id for node in given or (first,) if node is not None}
 
 
-def is_born(case: Case, node: Node) -> bool:
+def is_born(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs; values that are left out are finite."""
     if node.value is None or is_finite(node.value):
         return False
-    inputs = [case.nodes[source] for source in case.inputs[node.id]]
+    inputs = [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
     if node.value.has_nan:  # of an inf, such as a mask has
         return not any(has_nan(one.value) for one in inputs)
     return all(is_finite(one.value) for one in inputs)
 
 
-def born(case: Case, name: str, what: str) -> Cause | None:
+def born(case: Diagnosis, name: str, what: str) -> Cause | None:
     """Return the cause that is the first nan or inf, forward: put in, or made by an operation; None if none is known."""
-    first = next((case.nodes[one] for one in sorted(first_not_finite(case))), None)
+    first = next((case.whole.by_id[one] for one in sorted(first_not_finite(case))), None)
     if first is None:
         return None
     if first.kind != "operation":
@@ -237,12 +240,12 @@ def born(case: Case, name: str, what: str) -> Cause | None:
                 name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN
             )
         return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
-    sign = sign_of(first)
+    sign = sign_in_program(first)
     mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier else f"keep the input of {sign} within its domain")
     return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", case.line_of_node(first), mend)
 
 
-def number_of(value: Numbers | None) -> str:
+def first_not_finite_number(value: Numbers | None) -> str:
     """Return the first of the numbers that is not finite."""
     return value.not_finite if value is not None else ""
 

@@ -14,9 +14,9 @@ from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import NamedTuple
 
+from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.operands import held_operands, options_of
 from gviz.graphs import Edge, Graph, Node
-from gviz.passes.formulas import UNKNOWN, read
-from gviz.passes.operands import held_by, options_of
 
 SIGNS = {
     "Add": ("+", 1), "Sub": ("-", 1), "Rsub": ("-", 1), "Mul": ("*", 2), "Div": ("/", 2), "Mm": ("@", 2), "Mv": ("@", 2),
@@ -84,7 +84,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
     pieces = pieces_of(graph, inputs)
     for each in graph.inputs_first(("data",)):
         node = each._replace(expression=each.expression or pieces.get(each.id, ""))
-        operands = {edge.slot: named(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
+        operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         text = Text(node.name or "")
         if node.kind == "accumulate":
             text = operands.get(0, text)
@@ -92,7 +92,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
             parts_of = (kinds[edge.source] for edge in inputs[node.id])
             is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
             level = 0 if node.id in pieces else WHOLE
-            held = held_by(node) if node.recorded.held else {}
+            held = held_operands(node) if node.recorded.held else {}
             found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
             parts = [
                 (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
@@ -124,7 +124,7 @@ def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:
     if not any(len(inputs[node.id]) < node.recorded.slots and not node.expression for node in operations):
         return found  # all is known
     texts = (node for node in operations if 0 < len(node.expression) <= LONGEST_STATEMENT)
-    todo = [(node, tree) for node in texts if (tree := read(node.expression))]
+    todo = [(node, formula.node) for node in texts if (formula := Formula.read(node.expression))]
     while todo:
         node, tree = todo.pop()
         operands = operands_in(tree, node, inputs[node.id], nodes, inputs)
@@ -193,7 +193,7 @@ def output_name(node: Node, number: int) -> str:
     return node.recorded.outputs[number] if number < len(node.recorded.outputs) else ""
 
 
-def named(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
+def operand_text(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
     """Return what is used along an edge: one of several outputs has a name of its own."""
     return Text(output_name(source, edge.output)) if source.recorded.outputs else texts[edge.source]
 
@@ -216,7 +216,7 @@ def with_constants(parts: list[str], known: Collection[int], expression: str) ->
     (('w', '1'), ('10', 'w'))
     """
     if len(parts) == 2 and len(known) == 1:
-        other = beside(expression, parts[min(known)])
+        other = other_operand(expression, parts[min(known)])
         if other is not None:
             return tuple(part if slot in known else other.text for slot, part in enumerate(parts))
     return tuple(parts)
@@ -229,27 +229,26 @@ class Beside(NamedTuple):
     is_left: bool
 
 
-def beside(expression: str, operand: str) -> Beside | None:
+def other_operand(expression: str, operand: str) -> Beside | None:
     """Return what stands beside an operand; None if the expression is not a sign between two, or has that operand nowhere.
 
     An operand that is written in another way is whatever is not a number: 2 / x is 2 times the reciprocal of x.
 
-    >>> beside("10 - d", "d"), beside("x ** 2", "x"), beside("2 / x", "reciprocal(x)"), beside("x - y", "z")
+    >>> other_operand("10 - d", "d"), other_operand("x ** 2", "x"), other_operand("2 / x", "reciprocal(x)"), other_operand("x - y", "z")
     (Beside(text='10', is_left=True), Beside(text='2', is_left=False), Beside(text='2', is_left=True), None)
     """
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except SyntaxError:
+    sides = Formula.named(expression).sides
+    if sides is None:
         return None
-    if not isinstance(tree, ast.BinOp):
+    left, right = sides
+    are_numbers = left.is_number, right.is_number
+    if operand in (left.python, right.python):
+        is_left = operand != left.python
+    elif are_numbers[0] != are_numbers[1]:
+        is_left = are_numbers[0]
+    else:
         return None
-    left, right = ast.unparse(tree.left), ast.unparse(tree.right)
-    if operand in (left, right):
-        return Beside(right, is_left=False) if operand == left else Beside(left, is_left=True)
-    numbers = [not any(isinstance(part, ast.Name) for part in ast.walk(side)) for side in (tree.left, tree.right)]
-    if numbers[0] == numbers[1]:
-        return None
-    return Beside(left, is_left=True) if numbers[0] else Beside(right, is_left=False)
+    return Beside(left.python if is_left else right.python, is_left)
 
 
 def constant_of(label: str, words: Words) -> Beside | None:
@@ -257,7 +256,7 @@ def constant_of(label: str, words: Words) -> Beside | None:
     named = _GRAD_FN.fullmatch(label)
     if named is None or named[1] not in SIGNS or len(words.operands) != 1:
         return None
-    return beside(words.expression, words.operands[0])
+    return other_operand(words.expression, words.operands[0])
 
 
 def letters() -> Iterator[str]:
@@ -290,18 +289,18 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     own = {slot: Text(text, MINUS if text[0] == "-" else WHOLE) for slot, text in held.items()}
     parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.recorded.slots)]
     named, options = _GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
-    number = beside(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
+    number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
     is_known = all(part.text for part in parts) and any(part.text != UNKNOWN for part in parts)
     if named is None or not is_known or len(parts) > MOST_OPERANDS:
         return Text("")
     name, overload = named.groups()
     if name == "Neg":
-        return Text(f"-{within(parts[0], MINUS)}", MINUS)
+        return Text(f"-{in_brackets_below(parts[0], MINUS)}", MINUS)
     if name == "T":
-        return Text(f"{within(parts[0], WHOLE)}.T")
+        return Text(f"{in_brackets_below(parts[0], WHOLE)}.T")
     is_plain = options.get("alpha", "1") == "1" and options.get("rounding_mode", "None") == "None"
     if name not in SIGNS or not is_plain:  # a sign has no options
-        return Text(called(node, [part.text for part in parts]))
+        return Text(call_text(node, [part.text for part in parts]))
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
     other = Text(options.get("self" if is_turned else "exponent", UNKNOWN))
@@ -312,14 +311,16 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
         left, right = (part if slot in operands else other for slot, part in enumerate(parts))
     if is_turned:
         left, right = right, left
-    return Text(f"{within(left, level + (name == 'Pow'))} {sign} {within(right, level + 1)}", level)
+    return Text(
+        f"{in_brackets_below(left, level + (name == 'Pow'))} {sign} {in_brackets_below(right, level + 1)}", level
+    )
 
 
-def called(node: Node, operands: Iterable[str]) -> str:
+def call_text(node: Node, operands: Iterable[str]) -> str:
     """Return an operation as the call of a function.
 
     >>> from gviz.graphs import Node, Recorded
-    >>> called(Node("n0", "operation", "SubBackward0", recorded=Recorded(attrs=(("alpha", "2"),))), ["x", "y"])
+    >>> call_text(Node("n0", "operation", "SubBackward0", recorded=Recorded(attrs=(("alpha", "2"),))), ["x", "y"])
     'sub(x, y, alpha=2)'
     """
     named = _GRAD_FN.fullmatch(node.label)
@@ -327,10 +328,10 @@ def called(node: Node, operands: Iterable[str]) -> str:
     return f"{function}({', '.join([*operands, *options_of(node)])})"
 
 
-def within(part: Text, level: int) -> str:
+def in_brackets_below(part: Text, level: int) -> str:
     """Return an operand as it stands inside an operation that binds so strongly.
 
-    >>> within(Text("x + w", 1), 2), within(Text("x * w", 2), 1)
+    >>> in_brackets_below(Text("x + w", 1), 2), in_brackets_below(Text("x * w", 2), 1)
     ('(x + w)', 'x * w')
     """
     return part.text if part.level >= level else f"({part.text})"

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
+from gviz.formulas.expressions import with_letters, words_of
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph
-from gviz.passes.elements import size_of
-from gviz.passes.expressions import with_letters, words_of
-from gviz.passes.formulas import UNKNOWN, written
-from gviz.passes.operands import rows
+from gviz.graphs.numbers import size_of
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -51,8 +51,8 @@ SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")
 """Rows that change no number: the gradient of a sum is that of each element."""
 
 
-GRAD = "grad"
-"""In the symbol of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""
+MOST_DERIVED = 20_000
+"""Nodes of a graph that gets formulas as a whole: of a larger one there are formulas for what is shown alone."""
 
 
 class Local(NamedTuple):
@@ -75,26 +75,23 @@ REFUSALS = (NotSymbolicError, RuntimeError, ArithmeticError, LookupError, TypeEr
 """How a formula fails on symbols, and on the options of a node, which are any text in a graph that was saved."""
 
 
-class Symbol:
-    """An expression over the names of a program, to be computed with as numpy computes with arrays."""
+class Symbol(Formula):
+    """A formula to be computed with as numpy computes with arrays."""
 
     dtype = ARRAYS["np"].dtype(object)
-
-    def __init__(self, node: ast.expr) -> None:
-        self.node = node
 
     def astype(self, *_: Any, **__: Any) -> Symbol:
         """Return the symbol: a dtype changes no text."""
         return self
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        return called(function.__name__, *inputs) if method == "__call__" else NotImplemented
+        return applied(function.__name__, *inputs) if method == "__call__" else NotImplemented
 
     def __array_function__(self, function: Any, _: Any, args: Any, __: Any) -> Symbol:
-        return called(function.__name__, *args)
+        return applied(function.__name__, *args)
 
     def __neg__(self) -> Symbol:
-        return called("neg", self)
+        return applied("neg", self)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name) if name.startswith("__") else NotSymbolicError(name)
@@ -106,7 +103,7 @@ class Symbol:
 
 
 def _operator(name: str, *, is_reflected: bool = False) -> Callable[[Any, Any], Symbol]:
-    return lambda one, other: called(name, other, one) if is_reflected else called(name, one, other)
+    return lambda one, other: applied(name, other, one) if is_reflected else applied(name, one, other)
 
 
 for _sign, _name in {
@@ -131,7 +128,7 @@ def tree(value: Any) -> ast.expr:
     raise NotSymbolicError(f"{value!r} is neither a symbol nor a number")
 
 
-def called(name: str, *args: Any) -> Symbol:
+def applied(name: str, *args: Any) -> Symbol:
     """Return what a function of the table, or of numpy, comes to, simplified."""
     name = SHORT.get(name, name.partition(" ")[0])  # numpy calls one of its functions erf (vectorized)
     if name in SPREAD or name == "scalar_like":
@@ -151,9 +148,9 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
         case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
             found = first
         case ("mul", ["-1", _]):
-            found = tree(called("neg", Symbol(parts[1])))
+            found = tree(applied("neg", Symbol(parts[1])))
         case ("mul", [left, right]) if left == right and UNKNOWN not in left:  # two that are not known may be two
-            found = tree(called("power", Symbol(first), 2))
+            found = tree(applied("power", Symbol(first), 2))
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
         case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare):
@@ -184,8 +181,8 @@ def _symbolic(row: Row) -> Callable[..., Any]:
             try:
                 return row.forward(*args)
             except NotSymbolicError:  # its name says more than nothing
-                return called(row.key, *args)
-        return called(row.key, *args)
+                return applied(row.key, *args)
+        return applied(row.key, *args)
 
     return call
 
@@ -195,7 +192,7 @@ def _namespace() -> dict[str, Any]:
     """Return what the formulas of the table call, as functions of symbols."""
     space = {**ARRAYS, **{key: _symbolic(row) for key, row in ROWS.items()}}
     space.update((name, bind(composite, space)) for name, composite in COMPOSITES.items())
-    space["outer"] = lambda one, other: called("outer", one, other)  # it asks for sizes, and its name says enough
+    space["outer"] = lambda one, other: applied("outer", one, other)  # it asks for sizes, and its name says enough
     return space
 
 
@@ -215,8 +212,8 @@ def local_derivative(
         slot: which of its inputs.
         operands: what each of its inputs is called, or how it is computed.
         result: what its result is called.
-        attributes: what the node saved, as texts.
-        held: the names of saved tensors, as far as they are known, by the same keys.
+        attributes: what the node saved that is no tensor, as texts.
+        held: the saved tensors by their names there: what the program calls each, or how it writes it.
 
     Returns:
         None if the table has no such operation, or its derivative depends on more than is known.
@@ -228,7 +225,7 @@ def local_derivative(
     >>> local_derivative("MmBackward0", 0, ["x", "w"], "y", {"self_sym_sizes": "(2, 3)", "self_sym_strides": "(3, 1)"})
     Local(symbol='grad @ w.T', is_factor=False)
     """
-    row = rows().get(label)
+    row = rows_by_label().get(label)
     if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
     try:
@@ -242,9 +239,9 @@ def _known(
 ) -> dict[str, Any]:
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
-    known |= {name: _value(text, held.get(name, UNKNOWN)) for name, text in attributes.items()}
-    known = {name: value for name, value in known.items() if value != "freed"} | {"result": symbol_of(result)}
-    return known | {row.parameters[at]: symbol_of(text) for at, text in zip(row.edges, operands, strict=True)}
+    known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
+    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.named(result)}
+    return known | {row.parameters[at]: Symbol.named(text) for at, text in zip(row.edges, operands, strict=True)}
 
 
 def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
@@ -253,13 +250,13 @@ def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None
     if formula is None or not known.keys() >= set(parameters(formula)[1:]):
         return None
     derivative = bind(formula, _namespace())
-    for grad in (Symbol(ast.Constant(1)), symbol_of(GRAD)):
+    for grad in (Symbol(ast.Constant(1)), Symbol.named(GRAD)):
         found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
         is_factor = isinstance(grad.node, ast.Constant)
         if not is_factor or is_elementwise(
             found, [value.node for value in known.values() if isinstance(value, Symbol)]
         ):
-            return Local(written(found), is_factor)
+            return Local(str(Formula(found)), is_factor)
     return None
 
 
@@ -281,8 +278,10 @@ def with_symbols(graph: Graph) -> Graph:
         node, said = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or said is None:
             return edge
-        attributes, held = dict(node.recorded.attrs), dict(node.recorded.held)
-        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, attributes, held=held)
+        told = dict(node.recorded.held)
+        held = {name: told.get(name, UNKNOWN) for name in node.recorded.tensors}
+        options = node.recorded.options
+        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, options, held=held)
         if found is None:
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if found.is_factor else None
@@ -294,18 +293,8 @@ def with_symbols(graph: Graph) -> Graph:
     return replace(graph, edges=tuple(named(edge) for edge in graph.edges))
 
 
-def symbol_of(text: str) -> Symbol:
-    """Return the symbol of a name, or of an expression."""
-    try:
-        return Symbol(ast.parse(text, mode="eval").body)
-    except SyntaxError:  # a name such as x (1st), or an operand that is not known
-        return Symbol(ast.Name(text, ast.Load()))
-
-
-def _value(text: str, name: str) -> Any:
-    """Return an option from its text, or the symbol of a saved tensor; PyTorch's getters tell -1 as 2**64 - 1."""
-    if text.startswith("[saved tensor]"):
-        return symbol_of(name)
+def _option(text: str) -> Any:
+    """Return an option from its text; PyTorch's getters tell -1 as 2**64 - 1."""
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -320,8 +309,8 @@ def _signed(value: Any) -> Any:
 def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
     """Return whether an expression is computed element by element from operands, however those are computed themselves.
 
-    >>> a, product = symbol_of("a").node, symbol_of("x @ w").node
-    >>> is_elementwise(called("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(called("t", 1).node, [])
+    >>> a, product = Symbol.named("a").node, Symbol.named("x @ w").node
+    >>> is_elementwise(applied("mul", Symbol(a), Symbol(product)).node, [a, product]), is_elementwise(applied("t", 1).node, [])
     (True, False)
     """
     given = {id(operand) for operand in operands}
