@@ -314,7 +314,8 @@ def summary_of(tensor: Any) -> Summary:
             infs += int(chunk.isinf().sum())
     ends = (math.nan, math.nan) if nans or is_complex else (smallest, largest)
     mean = math.nan if is_complex else total / len(flat)
-    return Summary(math.nan if nans else norm, *ends, mean, zeros, nans, infs)
+    norm, low, high, mean = elements_of((math.nan if nans else norm, *ends, mean))  # all nan are one object
+    return Summary(norm, low, high, mean, zeros, nans, infs)
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:

@@ -269,10 +269,9 @@ def imports_of_files() -> dict[str, set[str]]:
 
 KNOWN_CIRCLES = (
     (
-        "graphs render walk flow engine engine.nn.functional formulas.local passes.elements formulas.expressions formulas.operands "
-        "pictures pictures.html pictures.labels pictures.options pictures.shades pictures.theme"
+        "graphs render walk flow engine engine.nn.functional formulas.local passes.elements formulas.expressions "
+        "formulas.operands"
     ),
-    "pictures.slide pictures.wrap",
     "trace trace.gradients",
     "sources.notebook sources.reading",
 )

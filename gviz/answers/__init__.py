@@ -6,6 +6,7 @@ A format is a module with ``SUFFIXES`` and ``render(explanation, page)``, which 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
 
-FORMATS = {"text": "terminal", "latex": "latex", "markdown": "markdown", "json": "data"}
-"""The formats by their names, each with its module here."""
+FORMATS = {"text": "terminal", "latex": "latex", "markdown": "markdown", "json": ""}
+"""The formats by their names, each with its module here, if it needs one."""
 
 SUFFIXES = {"txt": "text", "tex": "latex", "md": "markdown", "json": "json"}
 """The formats by the suffixes of files."""
@@ -74,6 +75,8 @@ class Explanation:
         Raises:
             RenderError: there is no such format.
         """
+        if known(form) == "json":
+            return json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False) + "\n"
         module = import_module(f"gviz.answers.{FORMATS[known(form)]}")
         return str(module.render(self, page or Page()))
 
@@ -212,10 +215,10 @@ def explain(
         word = Source.of(word, given={**(options.values if options else {}), **values})
     if word.file and not word.file.lower().endswith(CODE) and (subject := subject_of_pasted(word)) != "source":
         return explain_words(word.text, subject)
-    told = replace(
+    settings = replace(
         options or SourceOptions(), flow=True, jacobians=True, lines=word.kind == "script"
     )  # with all values
-    reading = read(word, told, say=say, **values)
+    reading = read(word, settings, say=say, **values)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     return Explanation("source", derive(reading.graph, names, max_paths), reading)
 

@@ -1,11 +1,12 @@
-"""What all formats say in the same words: numbers, steps of a path, the remark on its sum, the parts of an explained name."""
+"""What all formats say in the same words: numbers, steps of a path, remarks, the parts of an explained name."""
 
 from __future__ import annotations
 
 import math
 import re
 from functools import cache
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, single, step_kind
 from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
@@ -40,7 +41,7 @@ MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
 
 
 def numbers(value: Numbers | None, most: int = 1000) -> str:
-    """Return the numbers of a small tensor, of one element without brackets; the size and the norm of another; "" for none.
+    """Return the numbers of a small tensor; the size and the norm of another; "" for none.
 
     >>> numbers(Numbers.of([[1.0, 2.5]])), numbers(Numbers.of([2.0])), numbers(Numbers.of([1.0] * 100))
     ('[[1, 2.5]]', '2', '(100) all 1')
@@ -84,25 +85,18 @@ def is_scalar(chain: Chain, path: Path) -> bool:
     return not has_maps and not any(value is not None and value.shape and value.numel != 1 for value in values)
 
 
-class StepText(NamedTuple):
-    """A step of a path in words: what is derived by what, the local derivative and its numbers, the gradient behind it."""
-
-    of: str
-    wrt: str
-    symbol: str
-    value: str
-    gradient: str
-
-
-def steps(path: Path) -> list[StepText]:
-    """Return the steps of a path."""
+def steps(path: Path) -> list[tuple[str, str, str, str]]:
+    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        StepText(of, wrt, symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
-        for of, wrt, symbol, edge, gradient in zip(
-            path.names[:-1], path.names[1:], path.symbols, path.edges, passed, strict=True
-        )
+        (quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
+        for pair, symbol, edge, gradient in zip(pairwise(path.names), path.symbols, path.edges, passed, strict=True)
     ]
+
+
+def quotient(of: str, wrt: str) -> str:
+    """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""
+    return "/".join(f"∂({name})" if " " in name else f"∂{name}" for name in (of, wrt))
 
 
 def local_text(edge: Edge) -> str:
@@ -137,7 +131,7 @@ def counted(chain: Chain) -> str:
 
 
 def target(chain: Chain) -> tuple[str, str]:
-    """Return what the sum is: (the root, the tensor) for a derivative, ("", words) if backward began with another than 1."""
+    """Return what the sum is: (the root, the tensor); ("", words) if backward began with another than 1."""
     if begins_with_one(chain):
         return " + ".join(chain.of), chain.wrt
     return "", f"the gradient of {chain.wrt}"
@@ -193,10 +187,10 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
-    return f"this is not the engine's gradient, {numbers(chain.grad)}: {told(chain.odd) if chain.odd is not None else ROUNDED}"
+    return f"this is not the engine's gradient, {numbers(chain.grad)}: {odd_text(chain.odd) if chain.odd is not None else ROUNDED}"
 
 
-def told(step: BackwardStep) -> str:
+def odd_text(step: BackwardStep) -> str:
     """Return what backward does at a step in place of the product."""
     place = quotient_of(step.of.name or step.of.label, step.wrt)
     if is_finite(step.product) or not is_finite(step.edge.flow.handed):
@@ -237,4 +231,5 @@ def section_of(content: object) -> tuple[Section, ...]:
     if isinstance(content, ErrorHelp):
         older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []
         return (Section(content.texts[0], (content.meaning, *older), (), content.ways),)
-    return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in content)  # type: ignore[attr-defined]
+    names: Any = content
+    return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in names)

@@ -1,28 +1,18 @@
-r"""An explanation as a LaTeX document, to be compiled as it is, or taken apart: it needs amsmath, amssymb and geometry."""
+r"""An explanation as a LaTeX document, to be compiled or taken apart: it needs amsmath, amssymb and geometry."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import isfinite
 from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import (
-    Section,
-    counted,
-    footnotes,
-    grad_name,
-    heading,
-    is_scalar,
-    is_short,
-    numbers,
-    remark,
-    section_of,
-    target,
-)
-from gviz.derivations.derivation import Derivation, begins_with_one, single, step_kind
+from gviz.answers.formulas import grad_name, is_short, numbers, remark
+from gviz.answers.writer import Writer
+from gviz.derivations.derivation import Derivation, single, step_kind
 from gviz.derivations.paths import Chain, Path
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
@@ -56,8 +46,8 @@ ACCENTS = {
 """Marks of letters: the command in a text, and that in a formula."""
 
 GREEK = (
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho",
-    "sigma", "tau", "phi", "chi", "psi", "omega",
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi",
+    "rho", "sigma", "tau", "phi", "chi", "psi", "omega",
 )  # fmt: skip
 LETTERS = dict(zip("αβγδεζηθκλμνξπρστφχψω", GREEK, strict=True))
 
@@ -79,11 +69,7 @@ LONGEST = 300
 
 def render(explanation: Explanation, _page: Page) -> str:
     """Return the document."""
-    if isinstance(explanation.content, Derivation):
-        blocks = derivation(explanation.content)
-    else:
-        blocks = (block for section in section_of(explanation.content) for block in words(section))
-    body = "\n\n".join(blocks)
+    body = "\n\n".join(LatexWriter().blocks(explanation.content))
     return f"{HEAD}\n{body}\n\n{FOOT}"
 
 
@@ -106,19 +92,6 @@ def letter(text: str, *, is_math: bool) -> str:
     for mark in marks:
         base = f"\\{ACCENTS[mark][is_math]}{{{base}}}"
     return base
-
-
-def words(section: Section) -> Iterator[str]:
-    """Yield the blocks of an explained name, or error."""
-    yield f"\\section*{{{prose(section.title)}}}"
-    yield from map(prose, section.paragraphs)
-    if section.facts:
-        items = "\n".join(f"\\item[{prose(head)}] {prose(text)}" for head, text in section.facts)
-        yield f"\\begin{{description}}\n{items}\n\\end{{description}}"
-    if section.ways:
-        codes = [f"\n\\begin{{verbatim}}\n{code}\n\\end{{verbatim}}" if code else "" for _, code in section.ways]
-        items = "\n".join(f"\\item {prose(when)}{code}" for (when, _), code in zip(section.ways, codes, strict=True))
-        yield f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}"
 
 
 # ------------------------------------------------------------------ formulas
@@ -164,23 +137,23 @@ def part(node: ast.expr) -> tuple[str, int]:
     text, level = code(ast.unparse(node)), ATOM
     match node:
         case ast.Constant(value=int() | float() as value):
-            text = number(value)
+            text = _number(value)
         case ast.Name():
             text = name_of(node.id)
         case ast.UnaryOp(op=ast.USub()):
-            text, level = f"-{within(node.operand, SIGN)}", PRODUCT
+            text, level = f"-{_within(node.operand, SIGN)}", PRODUCT
         case ast.BinOp():
             text, level = binary(node)
         case ast.Attribute(attr="T"):
-            text, level = f"{within(node.value, ATOM)}^{{\\top}}", POWER
+            text, level = f"{_within(node.value, ATOM)}^{{\\top}}", POWER
         case ast.Compare(ops=[sign], comparators=[right]) if type(sign) in COMPARED:
-            text = f"[{within(node.left, SUM)} {COMPARED[type(sign)]} {within(right, SUM)}]"
+            text = f"[{_within(node.left, SUM)} {COMPARED[type(sign)]} {_within(right, SUM)}]"
         case ast.Call(func=ast.Name(id=name), keywords=[]):
-            text, level = call(name, [part(one)[0] for one in node.args])
+            text, level = _call(name, [part(one)[0] for one in node.args])
     return text, level
 
 
-def call(name: str, arguments: list[str]) -> tuple[str, int]:
+def _call(name: str, arguments: list[str]) -> tuple[str, int]:
     """Return a call of a function."""
     if len(arguments) == 1 and name in ("sqrt", "abs", "absolute"):
         return (f"\\sqrt{{{arguments[0]}}}" if name == "sqrt" else f"\\left|{arguments[0]}\\right|"), ATOM
@@ -194,27 +167,27 @@ def binary(node: ast.BinOp) -> tuple[str, int]:
         case ast.Div():
             return f"\\frac{{{part(node.left)[0]}}}{{{part(node.right)[0]}}}", PRODUCT
         case ast.Pow():
-            return f"{within(node.left, ATOM)}^{{{part(node.right)[0]}}}", POWER
+            return f"{_within(node.left, ATOM)}^{{{part(node.right)[0]}}}", POWER
         case ast.Mult():
-            return f"{within(node.left, PRODUCT)} \\cdot {within(node.right, SIGN)}", PRODUCT
+            return f"{_within(node.left, PRODUCT)} \\cdot {_within(node.right, SIGN)}", PRODUCT
         case ast.MatMult():
-            return f"{within(node.left, PRODUCT)}\\, {within(node.right, SIGN)}", PRODUCT
+            return f"{_within(node.left, PRODUCT)}\\, {_within(node.right, SIGN)}", PRODUCT
         case ast.Add() | ast.Sub():
             sign = "+" if isinstance(node.op, ast.Add) else "-"
-            return f"{within(node.left, SUM)} {sign} {within(node.right, PRODUCT)}", SUM
+            return f"{_within(node.left, SUM)} {sign} {_within(node.right, PRODUCT)}", SUM
     return code(ast.unparse(node)), ATOM
 
 
-def within(node: ast.expr, level: int) -> str:
+def _within(node: ast.expr, level: int) -> str:
     """Return a part as it stands inside of one that binds so strongly."""
     text, own = part(node)
     return text if own >= level else f"\\left({text}\\right)"
 
 
-def number(value: Element | None) -> str:
+def _number(value: Element | None) -> str:
     r"""Return a number.
 
-    >>> number(2.0), number(float("nan")), number(float("-inf")), number(1.5e-7)
+    >>> _number(2.0), _number(float("nan")), _number(float("-inf")), _number(1.5e-7)
     ('2', '\\mathrm{nan}', '-\\infty', '1.5 \\cdot 10^{-7}')
     """
     if isinstance(value, float) and not isfinite(value):
@@ -229,41 +202,95 @@ def tensor(value: Numbers | None) -> str:
     """Return the numbers of a small tensor as a number, a row or a matrix; of a larger one its size and norm."""
     sizes = size_of(value := single(value))
     if not sizes:
-        return number(scalar_of(value))
+        return _number(scalar_of(value))
     if value is None or not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:
         return f"\\text{{{prose(numbers(value))}}}"
     rows = value.nested() if len(sizes) == 2 else (value.nested(),)
-    lines = " \\\\ ".join(" & ".join(map(number, row)) for row in rows)
+    lines = " \\\\ ".join(" & ".join(map(_number, row)) for row in rows)
     return f"\\begin{{bmatrix}} {lines} \\end{{bmatrix}}"
 
 
-def quotient(of: str, wrt: str) -> str:
-    """Return a derivative."""
-    top, below = (
-        f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt)
-    )
-    return f"\\frac{{\\partial {top}}}{{\\partial {below}}}"
+# ------------------------------------------------------------------ blocks
+class LatexWriter(Writer):
+    """Writes each block as a part of a document."""
 
+    dot = " \\cdot "
 
-def negative(text: str) -> str:
-    """Return a factor as it stands in a product: a sum, or one with a sign, in brackets."""
-    has_sum = re.search(r" [+-] ", re.sub(r"\\left\(.*\\right\)|\\(?:frac|text)\{.*\}", "", text)) is not None
-    return f"\\left({text}\\right)" if text.startswith("-") or has_sum else text
+    def words(self, text: str) -> str:
+        return f"\\text{{{prose(text)}}}"
 
+    def number(self, value: Numbers | None) -> str:
+        return "" if value is None else tensor(value)
 
-# ------------------------------------------------------------------ chain rule
-def derivation(found: Derivation) -> Iterator[str]:
-    """Yield the blocks of a derivation."""
-    yield f"\\section*{{{prose(heading(found))}}}"
-    lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in found.given]
-    for node in found.computed:
-        formula, value = math(node.expression) if node.expression else "", value_of(node)
-        sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
-        lines.append(f"{name_of(node.name or node.label)} &= {sides}")
-    yield aligned(lines)
-    for chain in found.chains:
-        yield from chain_blocks(chain)
-    yield from (f"\\noindent {prose(text)}." for text in footnotes(found))
+    def factor(self, edge: Edge) -> str:
+        return "\\dots" if edge.flow.local is None else tensor(edge.flow.local)
+
+    def quotient(self, of: str, wrt: str) -> str:
+        top, below = (
+            f"({' + '.join(map(name_of, name.split(' + ')))})" if " + " in name else name_of(name) for name in (of, wrt)
+        )
+        return f"\\frac{{\\partial {top}}}{{\\partial {below}}}"
+
+    def symbol(self, edge: Edge, text: str) -> str:
+        quotient = (name.removeprefix("∂") for name in text.split("/", 1))
+        return math(edge.flow.symbol) if edge.flow.symbol else self.quotient(*quotient)
+
+    def bracketed(self, text: str) -> str:
+        has_sum = re.search(r" [+-] ", re.sub(r"\\left\(.*\\right\)|\\(?:frac|text)\{.*\}", "", text)) is not None
+        return f"\\left({text}\\right)" if text.startswith("-") or has_sum else text
+
+    def title(self, text: str) -> Iterator[str]:
+        yield f"\\section*{{{prose(text)}}}"
+
+    def paragraph(self, text: str) -> Iterator[str]:
+        yield prose(text)
+
+    def remark(self, text: str) -> Iterator[str]:
+        yield f"\\noindent {prose(text[:1].upper() + text[1:])}."
+
+    def facts(self, facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+        yield listed("description", [f"\\item[{prose(head)}] {prose(text)}" for head, text in facts])
+
+    def ways(self, ways: Sequence[tuple[str, str]]) -> Iterator[str]:
+        codes = [f"\n\\begin{{verbatim}}\n{code}\n\\end{{verbatim}}" if code else "" for _, code in ways]
+        yield listed("itemize", [f"\\item {prose(when)}{code}" for (when, _), code in zip(ways, codes, strict=True)])
+
+    def values(self, derivation: Derivation) -> Iterator[str]:
+        lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in derivation.given]
+        for node in derivation.computed:
+            formula, value = math(node.expression) if node.expression else "", value_of(node)
+            sides = ("\\quad " if value.startswith("\\text") else " = ").join(filter(None, [formula, value]))
+            lines.append(f"{name_of(node.name or node.label)} &= {sides}")
+        yield _aligned(lines)
+
+    def subtitle(self, name: str, text: str) -> Iterator[str]:
+        yield f"\\subsection*{{${name}$: {prose(text)}}}"
+
+    def products(self, chain: Chain) -> Iterator[str]:
+        sides = (" = ".join(dict.fromkeys(filter(None, self.sides(chain, path)))) for path in chain.paths)
+        yield _aligned([f"{way(path)}:\\quad & {text}" for path, text in zip(chain.paths, sides, strict=True)])
+
+    def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
+        yield f"\\noindent ${way(path)}$:"
+        lines = []
+        passed = path.passed or (None,) * len(path.edges)
+        for pair, edge, text, gradient in zip(pairwise(path.names), path.edges, path.symbols, passed, strict=True):
+            is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
+            sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
+            is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
+            local = "" if is_plain else f" = {tensor(edge.flow.local)}"
+            behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
+            lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind}")
+        yield _aligned(lines)
+
+    def total(self, name: str, chain: Chain) -> Iterator[str]:
+        value = self.number(chain.found if chain.sum is None else chain.sum)
+        middle = self.sum_of(chain) if chain.is_complete else self.words("the sum of all")
+        end = f"\\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
+        if value:
+            yield f"\\[ {' = '.join(filter(None, [name, middle, value, end]))} \\]"
+        if remark(chain):
+            yield from self.remark(remark(chain))
 
 
 def value_of(node: Node) -> str:
@@ -273,76 +300,17 @@ def value_of(node: Node) -> str:
     return f"\\text{{{prose(shape_text(node.shape))}}}" if node.shape else ""
 
 
-def chain_blocks(chain: Chain) -> Iterator[str]:
-    """Yield the blocks of one tensor."""
-    of, wrt = target(chain)
-    name = quotient(of, wrt) if of else f"\\text{{{prose(wrt)}}}"
-    yield f"\\subsection*{{${name}$: {prose(counted(chain))}}}"
-    if all(is_scalar(chain, path) for path in chain.paths):
-        yield aligned([scalar_path(chain, path) for path in chain.paths])
-    else:
-        for path in chain.paths:
-            yield f"\\noindent ${way(path)}$:"
-            yield aligned(tensor_path(path))
-    known = chain.sum if chain.sum is not None else chain.found
-    if known is not None:
-        products = [path.product for path in chain.paths]
-        parts = " + ".join(negative(tensor(product)) for product in products)
-        is_sum = chain.is_complete and len(products) > 1 and None not in products
-        middle = f" = {parts}" if is_sum else "" if chain.is_complete else " = \\text{the sum of all}"
-        end = f" = \\texttt{{{prose(grad_name(chain))}}}" if grad_name(chain) else ""
-        yield f"\\[ {name}{middle} = {tensor(known)}{end} \\]"
-    if remark(chain):
-        yield f"\\noindent {prose(remark(chain)[:1].upper() + remark(chain)[1:])}."
-
-
-def aligned(lines: list[str]) -> str:
+def _aligned(lines: Sequence[str]) -> str:
     """Return lines of equations."""
     joined = " \\\\\n".join(f"  {line}" for line in lines if line)
     return f"\\begin{{align*}}\n{joined}\n\\end{{align*}}"
 
 
+def listed(kind: str, items: Sequence[str]) -> str:
+    """Return a list of items."""
+    return f"\\begin{{{kind}}}\n{chr(10).join(items)}\n\\end{{{kind}}}"
+
+
 def way(path: Path) -> str:
     """Return the names along a path."""
     return " \\to ".join(map(name_of, path.names))
-
-
-def scalar_path(chain: Chain, path: Path) -> str:
-    """Return a path of numbers as an equation."""
-    start = [] if begins_with_one(chain) else [tensor(chain.start)]
-    pairs = zip(path.names, path.names[1:], strict=False)
-    sides = [
-        " \\cdot ".join([*start, *(quotient(*pair) for pair in pairs)]),
-        " \\cdot ".join(map(negative, [*start, *map(symbol, path.edges, path.symbols)])),
-        " \\cdot ".join(
-            map(negative, [*start, *(tensor(edge.flow.local) if edge.flow.local else "\\dots" for edge in path.edges)])
-        )
-        if path.is_known
-        else "",
-        "" if path.product is None else tensor(path.product),
-    ]
-    return f"{way(path)}:\\quad & {' = '.join(dict.fromkeys(side for side in sides if side))}"
-
-
-def symbol(edge: Edge, text: str) -> str:
-    """Return the symbol of a step; a quotient if there is none."""
-    return (
-        math(edge.flow.symbol)
-        if edge.flow.symbol
-        else quotient(*(name.removeprefix("∂") for name in text.split("/", 1)))
-    )
-
-
-def tensor_path(path: Path) -> list[str]:
-    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
-    lines = []
-    for of, wrt, edge, text, gradient in zip(
-        path.names[:-1], path.names[1:], path.edges, path.symbols, path.passed or (None,) * len(path.edges), strict=True
-    ):
-        is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
-        sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
-        is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
-        local = "" if is_plain else f" = {tensor(edge.flow.local)}"
-        behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
-        lines.append(f"{quotient(of, wrt)} &{sign} {symbol(edge, text)}{local}{behind}")
-    return lines

@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import (
-    Section,
-    counted,
-    footnotes,
-    forward,
-    grad_name,
-    heading,
-    is_scalar,
-    numbers,
-    remark,
-    section_of,
-    steps,
-    target,
-)
-from gviz.answers.terminal import quotient
-from gviz.derivations.derivation import Derivation, begins_with_one
+from gviz.answers.formulas import forward, grad_name, remark, steps
+from gviz.answers.writer import Writer
+from gviz.derivations.derivation import Derivation
 from gviz.derivations.paths import Chain, Path
-from gviz.pictures.trails import in_brackets
 from gviz.text import visible
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})
@@ -31,83 +17,58 @@ SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|"})
 
 def render(explanation: Explanation, _page: Page) -> str:
     """Return the text, ending in a newline."""
-    if isinstance(explanation.content, Derivation):
-        blocks = derivation(explanation.content)
-    else:
-        blocks = (block for section in section_of(explanation.content) for block in words(section))
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join(MarkdownWriter().blocks(explanation.content)) + "\n"
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Return a text that Markdown shows as it is."""
     return visible(text).replace("\n", " ").translate(SPECIAL)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table; columns without any text are left out."""
-    kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    lines = [[head[at] for at in kept], ["---"] * len(kept), *([plain(row[at]) for at in kept] for row in rows)]
+    used = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    lines = [[head[at] for at in used], ["---"] * len(used), *([_plain(row[at]) for at in used] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def derivation(found: Derivation) -> Iterator[str]:
-    """Yield the blocks of a derivation."""
-    yield f"## {plain(heading(found))}"
-    rows = [(node.name or "", "", forward(node)[2]) for node in found.given]
-    rows += [forward(node) for node in found.computed]
-    yield table(("tensor", "computed as", "value"), rows)
-    for chain in found.chains:
-        yield from chain_blocks(chain)
-    yield from map(plain, footnotes(found))
+class MarkdownWriter(Writer):
+    """Writes each block as a text of its own."""
 
+    def title(self, text: str) -> Iterator[str]:
+        yield f"## {_plain(text)}"
 
-def chain_blocks(chain: Chain) -> Iterator[str]:
-    """Yield the blocks of one tensor."""
-    of, wrt = target(chain)
-    name = quotient(of, wrt) if of else wrt
-    yield f"### {plain(name)}: {counted(chain)}"
-    if all(is_scalar(chain, path) for path in chain.paths):
-        rows = [scalar_row(chain, path) for path in chain.paths]
+    def paragraph(self, text: str) -> Iterator[str]:
+        yield _plain(text)
+
+    remark = paragraph
+
+    def facts(self, facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+        yield table(("", ""), facts).replace("|  |  |", "| | |", 1)
+
+    def ways(self, ways: Sequence[tuple[str, str]]) -> Iterator[str]:
+        for when, code in ways:
+            yield f"- {_plain(when)}"
+            if code:
+                yield f"  ```python\n{''.join(f'  {line}{chr(10)}' for line in code.splitlines())}  ```"
+
+    def values(self, derivation: Derivation) -> Iterator[str]:
+        rows = [(node.name or "", "", forward(node)[2]) for node in derivation.given]
+        yield table(("tensor", "computed as", "value"), [*rows, *map(forward, derivation.computed)])
+
+    def subtitle(self, name: str, text: str) -> Iterator[str]:
+        yield f"### {_plain(name)}: {text}"
+
+    def products(self, chain: Chain) -> Iterator[str]:
+        rows = [(" → ".join(path.names), *self.sides(chain, path)) for path in chain.paths]
         yield table(("path", "chain rule", "local derivatives", "numbers", "product"), rows)
-    else:
-        for path in chain.paths:
-            yield plain(" → ".join(path.names))
-            rows = [(quotient(step.of, step.wrt), step.symbol, step.value, step.gradient) for step in steps(path)]
-            yield table(("step", "local derivative", "its numbers", "gradient behind it"), rows)
-    yield " — ".join(filter(None, [total(name, chain), plain(remark(chain))]))
 
+    def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
+        yield _plain(" → ".join(path.names))
+        yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(path))
 
-def scalar_row(chain: Chain, path: Path) -> tuple[str, ...]:
-    """Return the row of a path of numbers."""
-    start = [] if begins_with_one(chain) else [numbers(chain.start)]
-    return (
-        " → ".join(path.names),
-        " · ".join([*start, *(quotient(step.of, step.wrt) for step in steps(path))]),
-        " · ".join(map(in_brackets, [*start, *path.symbols])),
-        " · ".join(map(in_brackets, [*start, *(step.value for step in steps(path))])) if path.is_known else "",
-        numbers(path.product),
-    )
-
-
-def total(name: str, chain: Chain) -> str:
-    """Return the sum of the products, in bold; "" if it is not known."""
-    known = chain.sum if chain.sum is not None else chain.found
-    value = numbers(known)
-    if not value:
-        return ""
-    products = [numbers(path.product) for path in chain.paths]
-    is_sum = chain.is_complete and len(products) > 1 and all(products)
-    sides = [name, " + ".join(map(in_brackets, products)) if is_sum else "" if chain.is_complete else "the sum of all"]
-    return f"**{plain(' = '.join(filter(None, [*sides, value, grad_name(chain)])))}**"
-
-
-def words(section: Section) -> Iterator[str]:
-    """Yield the blocks of an explained name, or error."""
-    yield f"## {plain(section.title)}"
-    yield from map(plain, section.paragraphs)
-    if section.facts:
-        yield table(("", ""), section.facts).replace("|  |  |", "| | |", 1)
-    for when, code in section.ways:
-        yield f"- {plain(when)}"
-        if code:
-            yield f"  ```python\n{''.join(f'  {line}{chr(10)}' for line in code.splitlines())}  ```"
+    def total(self, name: str, chain: Chain) -> Iterator[str]:
+        value = self.number(chain.found if chain.sum is None else chain.sum)
+        middle = self.sum_of(chain) if chain.is_complete else "the sum of all"
+        sides = " = ".join(filter(None, [name, middle, value, grad_name(chain)]))
+        yield " — ".join(filter(None, [f"**{_plain(sides)}**" if value else "", _plain(remark(chain))]))

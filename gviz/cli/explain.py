@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, takes_source
-from gviz.errors import FileError
+from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, refuse_source, takes_source
 
 if TYPE_CHECKING:
-    from gviz.answers import Explanation, Page
+    from gviz.answers import Explanation
     from gviz.sources import Source, SourceOptions
 
 FORMS = ("text", "latex", "markdown", "json")
@@ -35,7 +31,7 @@ def takes_words(command: Command) -> Command:
         text = whole if not looks_like_a_file(first) and subject_of(whole) == "error" else first
         if subject_of(text) == "source" or not text:
             return command(words=words, after=after, **given)
-        output, explained = Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
+        output, explained = _Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
         unused = [*(spoken[1:] if text == first else ()), *(f"--wrt {name}" for name in given["wrt"])]
         if unused:
             streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
@@ -45,7 +41,7 @@ def takes_words(command: Command) -> Command:
     return choose
 
 
-class Output(NamedTuple):
+class _Output(NamedTuple):
     """Where an explanation goes.
 
     Args:
@@ -57,7 +53,7 @@ class Output(NamedTuple):
     file: str | None
 
     @classmethod
-    def of(cls, form: str | None, file: str | None, *, as_json: bool) -> Output:
+    def of(cls, form: str | None, file: str | None, *, as_json: bool) -> _Output:
         """Return the output that was asked for; UsageError, or RenderError, if it cannot be."""
         from gviz.answers import suffix_for
 
@@ -74,19 +70,9 @@ class Output(NamedTuple):
 
             write(self.file, explanation.text(self.form))
             return
-        streams.write_product(explanation.text(self.form, page()))
+        from gviz.answers import Page
 
-
-def page() -> Page:
-    """Return the page that standard output is."""
-    from gviz.answers import Page
-
-    if not streams.is_terminal(sys.stdout):
-        return Page()
-    from shutil import get_terminal_size
-
-    width, is_ascii = get_terminal_size().columns, not streams.takes_unicode(sys.stdout)
-    return Page(width, ascii=is_ascii, color=streams.in_colour(sys.stdout))
+        streams.write_product(explanation.text(self.form, Page(**streams.terminal_look())))
 
 
 @click.command(cls=SourceCommand)
@@ -94,16 +80,26 @@ def page() -> Page:
 @takes_source(*READING)
 @click.option("--wrt", **NAMES, help="The tensor whose gradient is derived; repeatable. [default: each leaf]")
 @click.option(
-    "--max-paths", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N",
+    "--max-paths",
+    type=click.IntRange(1, 10_000),
+    default=8,
+    show_default=True,
+    metavar="N",
     help="The paths to each tensor that are listed; all are counted and added.",
-)  # fmt: skip
+)
 @click.option("--format", "form", type=OneOf(FORMS), help="The format. [default: the file's suffix, or text]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
 @click.option("-o", "--output", "file", metavar="FILE", help="The file to write: .txt, .tex, .md or .json.")
 def explain(
-    *, source: Source, options: SourceOptions, wrt: tuple[str, ...], max_paths: int, form: str | None, as_json: bool,
+    *,
+    source: Source,
+    options: SourceOptions,
+    wrt: tuple[str, ...],
+    max_paths: int,
+    form: str | None,
+    as_json: bool,
     file: str | None,
-) -> int:  # fmt: skip
+) -> int:
     """Explain gradients, an operation or an error.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard
@@ -122,14 +118,10 @@ def explain(
     from gviz.answers import explain as explained
     from gviz.cli.reading import ready
 
-    output = Output.of(form, file, as_json=as_json)
-    with suppress(OSError, ValueError):  # one of the files is not there
-        if output.file and source.file and os.path.samefile(output.file, source.file):
-            raise FileError(
-                f"-o {output.file} is SOURCE: the explanation would replace it", hint="give the file another name"
-            )
+    output = _Output.of(form, file, as_json=as_json)
+    refuse_source(output.file, source, "explanation")
     options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):
-        found = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
-    output.write(found)
-    return 0 if found.reading is None else found.reading.status
+        explanation = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
+    output.write(explanation)
+    return 0 if explanation.reading is None else explanation.reading.status

@@ -60,9 +60,9 @@ def inspect(
     changes = watch and is_script  # of an expression there are none, and the table says so
     options = replace(options, watch=watch, lines=not changes, kept=not (as_json or changes), is_whole=as_json)
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
-    rows = chosen(reading.graph.tensors, only, sort)
+    rows = _chosen(reading.graph.tensors, only, sort)
     if as_json:
-        streams.write_product(to_json(reading, rows, watch))
+        streams.write_product(_to_json(reading, rows, watch))
     elif reading.changes:
         from gviz.cli.tensors import print_changes
 
@@ -72,7 +72,7 @@ def inspect(
     return reading.status
 
 
-def chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> list[TensorRow]:
+def _chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> list[TensorRow]:
     """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
     fits: dict[str | None, Callable[[TensorRow], bool]] = {
         None: lambda _: True,
@@ -85,16 +85,16 @@ def chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> l
         None: lambda _: 0,
         "name": lambda row: row.name.lower(),
         "line": lambda row: (row.place is not None and bool(row.place.file), row.place or ()),
-        "grad": lambda row: -largest(row.grad.value),
+        "grad": lambda row: -_largest(row.grad.value),
         "size": lambda row: -row.numbers.numel,
     }
     return sorted(filter(fits[only], rows), key=keys[sort])
 
 
-def largest(numbers: Numbers | None) -> float:
+def _largest(numbers: Numbers | None) -> float:
     """Return the largest amount among the numbers; inf for nan, -1 for none at all.
 
-    >>> largest(Numbers.of([1.0, -3.0])), largest(Numbers.of("nan")), largest(None)
+    >>> _largest(Numbers.of([1.0, -3.0])), _largest(Numbers.of("nan")), _largest(None)
     (3.0, inf, -1.0)
     """
     if numbers is None or not numbers.numel:
@@ -103,7 +103,7 @@ def largest(numbers: Numbers | None) -> float:
     return float("inf") if about.nans else max(abs(about.smallest), abs(about.largest))
 
 
-def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str:
+def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str:
     """Return the table and the graph as one line of JSON.
 
     Returns:
@@ -136,10 +136,10 @@ def to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str
         columns = reading.graph.columns()
         places = ({"column": columns[row.name]} if row.name in columns else {} for row in rows)
         listed = {"tensors": [{**_record(row), **place} for row, place in zip(rows, places, strict=True)]}
-    told: dict[str, list[str]] = {level: [] for level in ("warning", "note", "error", "dim")}
+    texts: dict[str, list[str]] = {level: [] for level in ("warning", "note", "error", "dim")}
     for note in reading.notes:
-        told[note.level].append(note.text)
-    talk = {"warnings": told["warning"], "notes": told["note"], "error": next(iter(told["error"]), None)}
+        texts[note.level].append(note.text)
+    talk = {"warnings": texts["warning"], "notes": texts["note"], "error": next(iter(texts["error"]), None)}
     data = {**listed, "graph": reading.graph.as_dict(), **talk}
     return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
 

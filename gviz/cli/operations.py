@@ -10,18 +10,18 @@ HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 """Inputs may be hundreds, as those of an optimizer's step: they come last."""
 
 
-def rows(graph: Graph) -> list[tuple[str, ...]]:
+def _rows(graph: Graph) -> list[tuple[str, ...]]:
     """Return a row for each operation: name, type, shape, dtype, the names of its inputs (``^`` if one only runs first).
 
     >>> from gviz.graphs import Edge, Graph, Node
     >>> from gviz.graphs.numbers import Numbers
     >>> nodes = (Node("n0", "placeholder", "Placeholder", "a"), Node("n1", "operation", "Log", "Log", Numbers((None, 2), "float32")))
-    >>> rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
+    >>> _rows(Graph(nodes, (Edge("n0", "n1"),), kind="static"))[1]
     ('Log', 'Log', '(?, 2)', 'float32', 'a')
     """
     from gviz.pictures.labels import shape_text
 
-    inputs = inputs_of(graph)
+    inputs = _inputs_of(graph)
     return [
         (
             node.name or "",
@@ -34,7 +34,7 @@ def rows(graph: Graph) -> list[tuple[str, ...]]:
     ]
 
 
-def inputs_of(graph: Graph) -> dict[str, list[str]]:
+def _inputs_of(graph: Graph) -> dict[str, list[str]]:
     """Return the names of the inputs of each operation, by its id."""
     names = {node.id: node.name or "" for node in graph.nodes}
     inputs: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
@@ -51,7 +51,7 @@ def records(graph: Graph) -> list[dict[str, Any]]:
         Of each operation its name, type, shape (None if it is unknown; None in it for an unknown length), dtype, value
         (None if it is unknown) and the names of its inputs.
     """
-    inputs = inputs_of(graph)
+    inputs = _inputs_of(graph)
     return [
         {
             "name": node.name,
@@ -69,4 +69,4 @@ def show_operations(graph: Graph) -> None:
     """Print the table."""
     from gviz.cli.table import print_rows
 
-    print_rows(HEADINGS, rows(graph))
+    print_rows(HEADINGS, _rows(graph))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from typing import Any, TypeAlias
+from contextlib import suppress
+from functools import reduce, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from gviz.errors import GvizError
+from gviz.errors import FileError, GvizError
 from gviz.text import did_you_mean
+
+if TYPE_CHECKING:
+    from gviz.sources import Source
 
 Command: TypeAlias = Callable[..., int]
 
@@ -60,7 +65,8 @@ class SourceCommand(click.Command):
 def nearest(option: str, options: Sequence[str]) -> str:
     """Return which option was probably meant.
 
-    >>> nearest("--output-file", ["--output", "--theme"]), nearest("--themes", ["--theme"]), nearest("--foo", ["--theme"])
+    >>> names = ["--output", "--theme"]
+    >>> nearest("--output-file", names), nearest("--themes", names), nearest("--foo", names)
     ('Did you mean --output?', 'Did you mean --theme?', '')
     """
     from difflib import get_close_matches  # only an error needs it
@@ -156,31 +162,71 @@ def _stop(context: click.Context, option: click.Parameter, text: str | None) -> 
 NAMES: dict[str, Any] = {"multiple": True, "callback": _names, "metavar": "NAME"}
 
 OPTIONS = {
-    "values": click.option("--values", metavar="FILE.json", help='Read values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.'),
+    "values": click.option(
+        "--values", metavar="FILE.json", help='Read values from a file: {"x": 2, "W": [[1, 2], [3, 4]]}.'
+    ),
     "root": click.option("--root", **NAMES, help="The root. Repeat the option, or use commas, for several."),
     "frozen": click.option("--frozen", **NAMES, help="Treat NAME as a constant (requires_grad=False)."),
     "retain": click.option("--retain", **NAMES, help="Keep the gradient of an intermediate (retain_grad)."),
-    "dtype": click.option("--dtype", metavar="DTYPE", help="The dtype of the values: float32 (the default), float64 ..."),
+    "dtype": click.option(
+        "--dtype", metavar="DTYPE", help="The dtype of the values: float32 (the default), float64 ..."
+    ),
     "no_backward": click.option("--no-backward", is_flag=True, help="Compute the values only; do not run backward."),
-    "grad_output": click.option("--grad-output", metavar="VALUE",
-                                help="The gradient of the root, such as ones, if it is not a scalar."),
-    "order": click.option("--order", type=click.IntRange(1, 9), metavar="N", callback=lambda *given: given[-1] or 0,
-                          help="The graph of the N-th derivative by each leaf, as create_graph=True records it."),
+    "grad_output": click.option(
+        "--grad-output", metavar="VALUE", help="The gradient of the root, such as ones, if it is not a scalar."
+    ),
+    "order": click.option(
+        "--order",
+        type=click.IntRange(1, 9),
+        metavar="N",
+        callback=lambda *given: given[-1] or 0,
+        help="The graph of the N-th derivative by each leaf, as create_graph=True records it.",
+    ),
     "wrt": click.option("--wrt", **NAMES, help="Differentiate by NAME only; repeatable. It goes with --order."),
-    "engine": click.option("--engine", type=OneOf(["gviz", "torch", "auto"]), default="auto", show_default=True,
-                           help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name)."),
-    "stop_at": click.option("--stop-at", metavar="backward[:N]", callback=_stop,
-                            help="End a script after its first (Nth) backward."),
-    "until": click.option("--until", "--at", "until", metavar="LINE[:N]", callback=_stop,
-                          help="End a script when it comes to that line for the first (Nth) time, before the line runs; "
-                          "in a notebook, LINE is 'cell 2:1'."),
-    "on_error": click.option("--on-error", type=OneOf(["draw", "stop"]), default="draw", show_default=True,
-                             help="If a script raises an error: draw the graph up to there, or stop."),
-}  # fmt: skip
+    "engine": click.option(
+        "--engine",
+        type=OneOf(["gviz", "torch", "auto"]),
+        default="auto",
+        show_default=True,
+        help="The engine for a script: gviz's, the real PyTorch, or auto (PyTorch if gviz's lacks a name).",
+    ),
+    "stop_at": click.option(
+        "--stop-at", metavar="backward[:N]", callback=_stop, help="End a script after its first (Nth) backward."
+    ),
+    "until": click.option(
+        "--until",
+        "--at",
+        "until",
+        metavar="LINE[:N]",
+        callback=_stop,
+        help="End a script when it comes to that line for the first (Nth) time, before the line runs; "
+        "in a notebook, LINE is 'cell 2:1'.",
+    ),
+    "on_error": click.option(
+        "--on-error",
+        type=OneOf(["draw", "stop"]),
+        default="draw",
+        show_default=True,
+        help="If a script raises an error: draw the graph up to there, or stop.",
+    ),
+}
 """The options of reading a source."""
 
 READING = tuple(name for name in OPTIONS if name not in ("order", "wrt"))
 """Those for a command that is about the graph itself, not that of a derivative."""
+
+
+def with_options(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+    """Return a command with options, in the order in which its help lists them."""
+    return reduce(lambda decorated, option: option(decorated), reversed([*options]), command)
+
+
+def refuse_source(file: str | None, source: Source | None, product: str, name: str = "file") -> None:
+    """Refuse to write a product into the file that it is made from."""
+    with suppress(OSError, ValueError):  # one of the files is not there
+        if file and source is not None and source.file and os.path.samefile(file, source.file):
+            hint = f"give the {name} another name"
+            raise FileError(f"-o {file} is SOURCE: the {product} would replace it", hint=hint)
 
 
 def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:
@@ -229,9 +275,7 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
 
                 raise raised_late(error, source.text, Script.of(source.file, cells=source.cells)) from None
 
-        decorated: Command = with_source
-        for name in reversed(names or tuple(OPTIONS)):
-            decorated = OPTIONS[name](decorated)
+        decorated = with_options(with_source, [OPTIONS[name] for name in names or OPTIONS])
         words = "SOURCE [NAME] [NAME=VALUE]..." if has_name else "SOURCE [NAME=VALUE]..."
         return click.argument("words", nargs=-1, metavar=words if required else f"[{words}]")(decorated)
 

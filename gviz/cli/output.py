@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, Command, OneOf, not_one_of, pairs
+from gviz.cli.options import NAMES, Command, OneOf, not_one_of, pairs, refuse_source, with_options
 from gviz.errors import FileError, RenderError
 from gviz.files import STDIN
 from gviz.graphs import Graph
@@ -41,12 +41,6 @@ PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", 
 
 LONGEST_TITLE = 60
 """Characters of a formula as a title."""
-
-LOOK = (
-    "view", "path", "by", "symbols", "theme", "fit", "title", "caption", "precision", "legend", "rankdir", "graphviz",
-    "font_size", "repeat_leaves", "ghosts", "color_by", "transparent", "scale", "graph", "node", "edge",
-)  # fmt: skip
-"""Options of a command that are fields of :class:`gviz.RenderOptions`."""
 
 
 @record
@@ -90,16 +84,12 @@ class Output:
         return suffix
 
     def check(self, source: Source | None, *, is_alone: bool = True) -> None:
-        """Refuse a file that is the source, a format that is unknown or one that no terminal shows: before a script runs.
+        """Refuse, before a script runs, a file that is the source, and a format that is unknown or not to be shown.
 
         Of several files some may well have no use for what the others need.
         """
         streams.hear_warnings()
-        with suppress(OSError, ValueError):  # one is not there
-            if source is not None and self.file and source.file and os.path.samefile(self.file, source.file):
-                raise FileError(
-                    f"-o {self.file} is SOURCE: the picture would replace it", hint="give the picture another name"
-                )
+        refuse_source(self.file, source, "picture", "picture")
         on_terminal = self.file == "-" and streams.is_terminal(sys.stdout)
         try:
             module = find(self.format, any_word=bool(self.options.format))
@@ -118,14 +108,10 @@ class Output:
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
-        from gviz.render.marks import is_by_gviz
-
         if self.file == "-":
             streams.write_product(render(graph, self.format, for_terminal(self.options)))
         else:
-            file = self.file or f"{default_stem(graph)}.{self.format}"
-            if self.file is None and os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
-                raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+            file = self.file or unnamed_file(default_stem(graph), self.format)
             save(graph, file, self.options)
             if self.file is None:
                 if streams.is_terminal(sys.stdout):
@@ -140,22 +126,25 @@ class Output:
         for other in self.others:
             other.write(graph)
 
+    def drawn_with(self, change: Callable[[RenderOptions], RenderOptions]) -> Output:
+        """Return the same picture with other options."""
+        return replace(
+            self, options=change(self.options), others=tuple(other.drawn_with(change) for other in self.others)
+        )
+
     def titled(self, text: str) -> Output:
         """Return the same picture with a title."""
-        others = tuple(other.titled(text) for other in self.others)
-        return replace(self, options=replace(self.options, title=text), others=others)
+        return self.drawn_with(lambda options: replace(options, title=text))
 
     def with_first_names(self, aliases: Mapping[str, str]) -> Output:
         """Return the same picture with paths to tensors by the names that the graph has for them."""
-        others = tuple(other.with_first_names(aliases) for other in self.others)
         path = tuple(aliases.get(name, name) for name in self.options.path)
-        return replace(self, options=replace(self.options, path=path), others=others)
+        return self.drawn_with(lambda options: replace(options, path=path))
 
     def with_caption(self, text: str) -> Output:
         """Return the same picture with a text below it, besides the user's own."""
         caption = "\n".join(filter(None, [text, self.options.caption]))
-        others = tuple(other.with_caption(text) for other in self.others)
-        return replace(self, options=replace(self.options, caption=caption), others=others)
+        return self.drawn_with(lambda options: replace(options, caption=caption))
 
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
@@ -178,50 +167,141 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     """
     default = f" [default: {by_name}]" if by_name else ""
     options = (
-        *((click.option("--view", type=OneOf(VIEWS), help="What is drawn. [default: torchviz, or dataflow for the next three]"),
-           click.option("--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."),
-           click.option("--by", type=OneOf(STEPS), default="operation", show_default=True, help="What has a node of its own."),
-           click.option("--symbols", type=OneOf(SYMBOLS), default="both", show_default=True, help="What stands on its lines."),
-           click.option("--ghosts", is_flag=True, help="Draw constants, and inputs without gradients, in torchviz's view too."),
-           ) if has_views else ()),
-        click.option("--show", default="value,grad", show_default=True, metavar="WORD,...",
-                     help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all."),
-        click.option("-o", "--output", "files", metavar="FILE", multiple=True,
-                     help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}"),
+        *(
+            (
+                click.option(
+                    "--view",
+                    type=OneOf(VIEWS),
+                    help="What is drawn. [default: torchviz, or dataflow for the next three]",
+                ),
+                click.option(
+                    "--path",
+                    **NAMES,
+                    help="Draw each path of the chain rule to NAME, and what they come to; repeatable.",
+                ),
+                click.option(
+                    "--by",
+                    type=OneOf(STEPS),
+                    default="operation",
+                    show_default=True,
+                    help="What has a node of its own.",
+                ),
+                click.option(
+                    "--symbols",
+                    type=OneOf(SYMBOLS),
+                    default="both",
+                    show_default=True,
+                    help="What stands on its lines.",
+                ),
+                click.option(
+                    "--ghosts",
+                    is_flag=True,
+                    help="Draw constants, and inputs without gradients, in torchviz's view too.",
+                ),
+            )
+            if has_views
+            else ()
+        ),
+        click.option(
+            "--show",
+            default="value,grad",
+            show_default=True,
+            metavar="WORD,...",
+            help=f"The lines in the boxes: {', '.join(SHOWABLE)}, or none (TorchViz's own picture), or all.",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            "files",
+            metavar="FILE",
+            multiple=True,
+            help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}",
+        ),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option("--theme", type=OneOf(THEMES), default="torchviz", show_default=True,
-                     help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
-        click.option("--fit", type=OneOf(FITS), default="none", show_default=True,
-                     help="The page: as large as the picture is, a 16:9 slide, or A4 across."),
+        click.option(
+            "--theme",
+            type=OneOf(THEMES),
+            default="torchviz",
+            show_default=True,
+            help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+        ),
+        click.option(
+            "--fit",
+            type=OneOf(FITS),
+            default="none",
+            show_default=True,
+            help="The page: as large as the picture is, a 16:9 slide, or A4 across.",
+        ),
         click.option("--title", metavar="TEXT", help="The text above the picture."),
         click.option("--caption", metavar="TEXT", help="The text below the picture."),
-        click.option("--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient or value."),
-        click.option("--repeat-leaves", type=OneOf(REPEATS), default="auto", show_default=True,
-                     help="Draw a leaf that is used often again beside its later uses: far ones, none, or all."),
-        click.option("--font-size", type=click.IntRange(4, 72), default=12, show_default=True, metavar="POINTS",
-                     help="The size of the text in the boxes."),
-        click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
-                     help="How many times as large an image (png, jpg, gif ...) is in pixels."),
+        click.option(
+            "--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient or value."
+        ),
+        click.option(
+            "--repeat-leaves",
+            type=OneOf(REPEATS),
+            default="auto",
+            show_default=True,
+            help="Draw a leaf that is used often again beside its later uses: far ones, none, or all.",
+        ),
+        click.option(
+            "--font-size",
+            type=click.IntRange(4, 72),
+            default=12,
+            show_default=True,
+            metavar="POINTS",
+            help="The size of the text in the boxes.",
+        ),
+        click.option(
+            "--scale",
+            type=click.FloatRange(0.1, 10),
+            default=1.0,
+            show_default=True,
+            metavar="X",
+            help="How many times as large an image (png, jpg, gif ...) is in pixels.",
+        ),
         click.option("--transparent", is_flag=True, help="Leave the page behind the picture empty."),
-        *(click.option(f"-{letter}", part, multiple=True, metavar="NAME=VALUE", callback=pairs,
-                       help=f"An attribute for Graphviz: of {what}.")
-          for letter, part, what in PARTS),
+        *(
+            click.option(
+                f"-{letter}",
+                part,
+                multiple=True,
+                metavar="NAME=VALUE",
+                callback=pairs,
+                help=f"An attribute for Graphviz: of {what}.",
+            )
+            for letter, part, what in PARTS
+        ),
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
-        click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
-                     help="The decimals of a number in a box."),
+        click.option(
+            "--precision",
+            type=click.IntRange(0, 9),
+            default=4,
+            show_default=True,
+            metavar="N",
+            help="The decimals of a number in a box.",
+        ),
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
-        click.option("--rankdir", type=OneOf(RANKDIRS),
-                     metavar="TB|BT|LR|RL", help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
-                     f"[default: {'that of the view' if has_views else 'TB'}]"),
-        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
-                     help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
-    )  # fmt: skip
+        click.option(
+            "--rankdir",
+            type=OneOf(RANKDIRS),
+            metavar="TB|BT|LR|RL",
+            help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
+            f"[default: {'that of the view' if has_views else 'TB'}]",
+        ),
+        click.option(
+            "--graphviz",
+            type=OneOf(ENGINES),
+            default="auto",
+            show_default=True,
+            help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
+        ),
+    )
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_picture(*, show: str, files: tuple[str, ...], suffix: str | None, opens: bool, **given: Any) -> int:
-            look = {name: value for name in LOOK if (value := given.pop(name, None)) is not None}
-            options = RenderOptions(lines_of(show), format=suffix or "", **look)
+            options = RenderOptions(_lines_of(show), format=suffix or "", **look_of(given))
             if suffix is not None and (len(files) > 1 or not (files or by_name)):
                 raise click.UsageError(
                     "--format is for one picture: name its file, -o FILE; of several the suffixes tell."
@@ -232,15 +312,18 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             picture = Output(first, options, opens, tuple(Output(file, options, opens) for file in others))
             return command(picture=picture if files or by_name else None, **given)
 
-        decorated: Command = with_picture
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
+        return with_options(with_picture, options)
 
     return decorate
 
 
-def lines_of(show: str) -> tuple[str, ...]:
+def look_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the words of a command that are fields of :class:`gviz.RenderOptions`, and take them out."""
+    look = {name: given.pop(name) for name in given.keys() & RenderOptions.__annotations__.keys()}
+    return {name: value for name, value in look.items() if value is not None}
+
+
+def _lines_of(show: str) -> tuple[str, ...]:
     """Return the words of ``--show`` in the order of the lines in a box; ``none`` is empty, ``all`` is everything."""
     words = {word.strip().lower() for word in show.split(",") if word.strip()}
     for word in sorted(words - {*SHOWABLE, "none", "all"}):
@@ -252,12 +335,7 @@ def lines_of(show: str) -> tuple[str, ...]:
 
 def for_terminal(options: RenderOptions) -> RenderOptions:
     """Return the options for a tree that fits the terminal, if standard output is one."""
-    if not streams.is_terminal(sys.stdout):
-        return options
-    from shutil import get_terminal_size
-
-    colour, ascii_only = streams.in_colour(sys.stdout), not streams.takes_unicode(sys.stdout)
-    return replace(options, width=get_terminal_size().columns, ascii=ascii_only, color=colour)
+    return replace(options, **streams.terminal_look())
 
 
 def title_of(source: Source, graph: Graph) -> str:
@@ -266,6 +344,16 @@ def title_of(source: Source, graph: Graph) -> str:
         return formula_of(source.text)
     name = os.path.basename(source.file or "") if source.kind == "script" and source.file not in (None, STDIN) else ""
     return shorten(": ".join(filter(None, [name, graph.title])), LONGEST_TITLE, mark="…")
+
+
+def unnamed_file(stem: str, suffix: str) -> str:
+    """Return the file of a product that nobody has named; FileError if it would replace one that gviz did not make."""
+    from gviz.render.marks import is_by_gviz
+
+    file = f"{stem}.{suffix}"
+    if os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
+        raise FileError(f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}")
+    return file
 
 
 def formula_of(formula: str) -> str:
@@ -280,7 +368,7 @@ def formula_of(formula: str) -> str:
 
 
 def default_stem(graph: Graph) -> str:
-    """Return a file name from the names of a graph's roots: ``y``, ``d_k`` for ``d['k']``, ``graph`` if nothing is left.
+    """Return a file name from the names of the roots: ``y``, ``d_k`` for ``d['k']``, ``graph`` for none.
 
     A static graph, which ends in many operations, has the name of its title.
 

@@ -42,13 +42,13 @@ def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
         raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
     from gviz.cli.reading import run_script
 
-    trace = Trace()
+    trace = _Trace()
     status = run_script(source, options, trace.tell if traces else None)
     trace.end()
     return status
 
 
-class Trace:
+class _Trace:
     """Prints the changes of a script's tensors as they come; of each tensor in each line the first few."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Trace:
         key = place, row.name, is_value
         self.times[key] = self.times.get(key, 0) + 1
         if self.times[key] <= EACH:
-            streams.complain(text_of(place, row, is_value=is_value), "note")
+            streams.complain(_text_of(place, row, is_value=is_value), "note")
 
     def end(self) -> None:
         """Say what was left out."""
@@ -78,12 +78,12 @@ class Trace:
             streams.complain(f"{place:>4}  ... {times:,} times in all, the first {EACH} are shown", "note")
 
 
-def text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
+def _text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
     """Return a change as a line of text.
 
     >>> from gviz.graphs import TensorRow
     >>> from gviz.graphs.numbers import Numbers
-    >>> text_of("4", TensorRow("y", Numbers.of(6.0), True, False, False, "MulBackward0"), is_value=True)
+    >>> _text_of("4", TensorRow("y", Numbers.of(6.0), True, False, False, "MulBackward0"), is_value=True)
     '   4  y = 6  MulBackward0'
     """
     from gviz.cli.table import cut

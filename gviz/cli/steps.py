@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import Command, OneOf, SourceCommand, takes_source
-from gviz.cli.output import default_stem, title_of
+from gviz.cli.options import Command, OneOf, SourceCommand, refuse_source, takes_source, with_options
+from gviz.cli.output import default_stem, look_of, title_of, unnamed_file
 from gviz.cli.reading import read_source
-from gviz.errors import FileError, SourceError
+from gviz.errors import SourceError
 from gviz.files import for_file
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
@@ -54,8 +54,7 @@ class Series(NamedTuple):
         from gviz.render import series
 
         for file in self.files:
-            if file and source.file and os.path.exists(file) and os.path.samefile(file, source.file):
-                raise FileError(f"-o {file} is SOURCE: the steps would replace it", hint="give the file another name")
+            refuse_source(file, source, "steps")
             if file == "-":
                 suffix = series.check(self.options.format or "pdf")
                 if suffix not in series.WHOLE or (suffix != "html" and streams.is_terminal(sys.stdout)):
@@ -100,7 +99,6 @@ class Series(NamedTuple):
     def write(self, graph: Graph) -> None:
         """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
         from gviz.render import series
-        from gviz.render.marks import is_by_gviz
 
         wanted = self.chosen(graph)
         with warnings.catch_warnings():
@@ -109,11 +107,7 @@ class Series(NamedTuple):
                     suffix = series.check(self.options.format or "pdf")
                     streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
                     continue
-                file = name or f"{default_stem(graph)}-steps.{self.options.format or 'pdf'}"
-                if not name and os.path.lexists(file) and not os.path.isdir(file) and not is_by_gviz(file):
-                    raise FileError(
-                        f"{file} is here already and was not made by gviz", hint=f"to replace it: -o {file}"
-                    )
+                file = name or unnamed_file(f"{default_stem(graph)}-steps", self.options.format or "pdf")
                 with for_file(file):
                     written = series.save(graph, file, self.options, wanted, self.seconds)
                 if (not name or written != [file]) and "-" not in self.files:
@@ -124,28 +118,72 @@ class Series(NamedTuple):
 def makes_series(command: Command) -> Command:
     """Give a command the options of a series: it is called with ``series``."""
     options: Sequence[Callable[[Command], Command]] = (
-        click.option("-o", "--output", "files", metavar="FILE", multiple=True,
-                     help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
-                     "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]"),
-        click.option("--format", "suffix", default="", metavar="SUFFIX",
-                     help="The format, if it is not the suffix of the file."),
-        click.option("--every", type=OneOf(EVERY), default="operation", show_default=True,
-                     help="What a step forward is; with line the code stands beside the graph."),
+        click.option(
+            "-o",
+            "--output",
+            "files",
+            metavar="FILE",
+            multiple=True,
+            help="The file to write; repeatable. pdf, html, gif and webp hold all steps; png, svg ... are y-01.png, "
+            "y-02.png ...; a folder, frames/, gets 01.png ...  [default: ROOT-steps.pdf]",
+        ),
+        click.option(
+            "--format", "suffix", default="", metavar="SUFFIX", help="The format, if it is not the suffix of the file."
+        ),
+        click.option(
+            "--every",
+            type=OneOf(EVERY),
+            default="operation",
+            show_default=True,
+            help="What a step forward is; with line the code stands beside the graph.",
+        ),
         click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
-        click.option("--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."),
+        click.option(
+            "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."
+        ),
         click.option("--to", "last", type=click.IntRange(1), metavar="N", help="The last step, by its number."),
-        click.option("--seconds", type=click.FloatRange(0.1, 60), default=2.0, show_default=True, metavar="S",
-                     help="How long each step is shown, where it plays (html, gif, webp)."),
-        click.option("--theme", type=OneOf(THEMES), default="light", show_default=True,
-                     help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."),
-        click.option("--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"),
-        click.option("--precision", type=click.IntRange(0, 9), default=4, show_default=True, metavar="N",
-                     help="The decimals of a number."),
-        click.option("--scale", type=click.FloatRange(0.1, 10), default=1.0, show_default=True, metavar="X",
-                     help="How many times as large an image is in pixels: 1 is 1920 by 1080."),
-        click.option("--graphviz", type=OneOf(ENGINES), default="auto", show_default=True,
-                     help="The program that makes images: the Graphviz that came with gviz, or the system's dot."),
-    )  # fmt: skip
+        click.option(
+            "--seconds",
+            type=click.FloatRange(0.1, 60),
+            default=2.0,
+            show_default=True,
+            metavar="S",
+            help="How long each step is shown, where it plays (html, gif, webp).",
+        ),
+        click.option(
+            "--theme",
+            type=OneOf(THEMES),
+            default="light",
+            show_default=True,
+            help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+        ),
+        click.option(
+            "--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"
+        ),
+        click.option(
+            "--precision",
+            type=click.IntRange(0, 9),
+            default=4,
+            show_default=True,
+            metavar="N",
+            help="The decimals of a number.",
+        ),
+        click.option(
+            "--scale",
+            type=click.FloatRange(0.1, 10),
+            default=1.0,
+            show_default=True,
+            metavar="X",
+            help="How many times as large an image is in pixels: 1 is 1920 by 1080.",
+        ),
+        click.option(
+            "--graphviz",
+            type=OneOf(ENGINES),
+            default="auto",
+            show_default=True,
+            help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
+        ),
+    )
 
     @wraps(command)
     def with_series(
@@ -158,18 +196,14 @@ def makes_series(command: Command) -> Command:
         seconds: float,
         **given: Any,
     ) -> int:
-        look = {name: given.pop(name) for name in ("theme", "title", "precision", "scale", "graphviz", "every")}
         if last is not None and last < first:
             raise click.UsageError(f"--from {first} --to {last}: the last step comes before the first.")
         if files.count("-") > 1:
             raise click.UsageError("-o - is given twice.")
-        options = RenderOptions(view="dataflow", format=suffix.lower(), **look)
+        options = RenderOptions(view="dataflow", format=suffix.lower(), **look_of(given))
         return command(series=Series(files or ("",), options, only or "", first, last, seconds), **given)
 
-    decorated: Command = with_series
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+    return with_options(with_series, options)
 
 
 @click.command(cls=SourceCommand)

@@ -178,3 +178,13 @@ def abandon(*streams: TextIO | None) -> None:
         for stream in filter(is_open, streams):
             with suppress(OSError, ValueError):
                 os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def terminal_look() -> dict[str, Any]:
+    """Return the width of standard output, whether it takes ASCII alone, and whether it is in colour; nothing in a pipe."""
+    if not is_terminal(sys.stdout):
+        return {}
+    from shutil import get_terminal_size
+
+    is_ascii = not takes_unicode(sys.stdout)
+    return {"width": get_terminal_size().columns, "ascii": is_ascii, "color": in_colour(sys.stdout)}

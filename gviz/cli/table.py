@@ -76,7 +76,7 @@ def with_less_code(columns: dict[str, list[str]], width: int) -> dict[str, list[
 
 
 def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
-    """Return the columns with values of so many characters; of ``a = x + w`` the name stays, a long one lacks its middle."""
+    """Return the columns with values of so many characters; of ``a = x + w`` the name stays."""
 
     def short(key: str, cell: str) -> str:
         name, equals, _ = cell.partition(" = ")
@@ -107,7 +107,7 @@ def ruled(padding: int | tuple[int, int] = (0, 1)) -> Table:
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = (), dim: Container[str] = ()
 ) -> None:
-    """Print rows: aligned in a pipe; on a narrow terminal without some columns, the others folded but those headed ``whole``.
+    """Print rows: aligned in a pipe; on a narrow terminal without some columns, others folded but ``whole`` ones.
 
     Rows whose last cell is one of ``dim`` are of less interest.
     """

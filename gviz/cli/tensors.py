@@ -51,7 +51,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
 
 
 def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:
-    """Return the texts of each column, by its key; without one for lines, places or notes if there is nothing to tell in it.
+    """Return the texts of each column, by its key; without lines, places or notes if there are none.
 
     Args:
         rows: the tensors.
@@ -64,9 +64,9 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         **{key: [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
-        "value": [short(row.value) for row in rows],
-        **({"grad_before": [short(row.grad.before) for row in rows]} if before else {}),
-        "grad_after" if before else "grad": [short(row.grad.value) for row in rows],
+        "value": [_short(row.value) for row in rows],
+        **({"grad_before": [_short(row.grad.before) for row in rows]} if before else {}),
+        "grad_after" if before else "grad": [_short(row.grad.value) for row in rows],
         "line": [row.place.number if row.place is not None else "" for row in rows],
         "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
@@ -80,7 +80,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
 
 
-def short(value: Numbers | None) -> str:
+def _short(value: Numbers | None) -> str:
     """Return a value as a cell has it."""
     return cut(value_text(value), LONGEST_CELL)
 
@@ -100,9 +100,9 @@ def totals(graph: Graph) -> list[str]:
     operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
     if not operations:
         return []
-    kept = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
+    sizes = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
     parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
-    return [", ".join([*parts, *([f"{sum(kept):,} bytes saved for backward"] if kept else [])])]
+    return [", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if sizes else [])])]
 
 
 def print_changes(reading: Reading) -> None:
@@ -110,8 +110,8 @@ def print_changes(reading: Reading) -> None:
     rows = [
         (
             place.number,
-            short(row.value),
-            short(row.grad.value),
+            _short(row.value),
+            _short(row.grad.value),
             str(row.requires_grad),
             str(row.grad_fn),
             reading.graph.code_at(place),

@@ -48,7 +48,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     else:  # a loop's variable, as p of parameters(), is no further tensor
         causes = [cause for cause in why_all(reading.graph) if cause.name not in reading.aliases]
     if as_json:
-        streams.write_product(to_json(causes))
+        streams.write_product(_to_json(causes))
     elif name is not None:
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
@@ -58,7 +58,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     return reading.status or int(any(cause.is_wrong for cause in causes))
 
 
-def to_json(causes: Sequence[Cause]) -> str:
+def _to_json(causes: Sequence[Cause]) -> str:
     """Return the causes as one line of JSON: ``[{"name", "verdict", "is_wrong", "what", "lines", "mend"}]``."""
     import json
 

@@ -1,4 +1,4 @@
-"""Pictures: which boxes and lines a graph is drawn with, what they say and how they look, before any format writes them.
+"""Pictures: the boxes and lines of a graph, what they say and how they look, before any format writes them.
 
 A :class:`Picture` is Graphviz's words as data. A view makes it from a graph, a layout may add positions, a format
 writes it.
@@ -7,89 +7,20 @@ writes it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import NamedTuple
 
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 
-__all__ = ["LARGE", "Arrow", "Frame", "Made", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
+__all__ = ["LARGE", "Arrow", "Frame", "LazyStatements", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
 
-
-class Shape(NamedTuple):
-    """A box, by the id of its node, with Graphviz's attributes."""
-
-    id: str
-    look: Mapping[str, str]
-
-
-class Arrow(NamedTuple):
-    """A line from one box to another; ``tail`` and ``head`` are the sides that it leaves and enters: ``e``, ``n`` ..."""
-
-    start: str
-    end: str
-    look: Mapping[str, str]
-    tail: str = ""
-    head: str = ""
-
-
-class Frame(NamedTuple):
-    """The beginning of a frame around what follows, by its path; without one, the end of the last frame.
-
-    With a ``rank`` it has no outline: it says that boxes stand side by side.
-    """
-
-    path: str = ""
-    look: Mapping[str, str] = {}
-
-
-Statement = Shape | Arrow | Frame
 
 SIZES, SPACES = ("fontsize", "width", "height"), ("nodesep", "ranksep")
 """Attributes that grow with the text: of boxes, and of the room between them."""
-
-LARGE = 300
-"""Boxes from which on a picture has TorchViz's size, no legend and one ink: nobody reads it box by box."""
-
-
-class Made:
-    """Statements that are made each time they are read: to keep those of a large graph takes longer than to make them.
-
-    Args:
-        make: makes them.
-    """
-
-    def __init__(self, make: Callable[[], Iterator[Statement]]) -> None:
-        self.make = make
-
-    def __iter__(self) -> Iterator[Statement]:
-        return self.make()
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A graph as it is going to be drawn.
-
-    Args:
-        title: its name.
-        graph: attributes of the whole.
-        node: attributes that all boxes have.
-        edge: attributes that all lines have.
-        statements: boxes, frames and arrows, in the order in which they are written.
-        heading: what a page says above it, if it is not told otherwise.
-        caption: HTML-like lines that a page has below it.
-    """
-
-    title: str
-    graph: Mapping[str, str]
-    node: Mapping[str, str]
-    edge: Mapping[str, str]
-    statements: Iterable[Statement]
-    heading: str = ""
-    caption: Sequence[str] = ()
 
 
 def picture_of(graph: Graph, options: RenderOptions) -> Picture:
@@ -112,7 +43,9 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)
     if options.color_by:
-        picture = import_module("gviz.pictures.shades").shaded(picture, graph, options)
+        from gviz.pictures.shades import shaded  # few pictures need it
+
+        picture = shaded(picture, graph, options)
     if options.graph or options.node or options.edge:
         graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
         picture = replace(picture, graph=graph_look, node=node_look, edge={**picture.edge, **dict(options.edge)})
@@ -120,7 +53,7 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
 
 
 def enlarged(picture: Picture, factor: float) -> Picture:
-    """Return a picture with all sizes of texts, of what is made for a text and of the room between, so many times as large."""
+    """Return a picture with texts, boxes and the room between so many times as large."""
     from re import sub  # few pictures need it
 
     def label(text: str) -> str:
@@ -142,7 +75,7 @@ def enlarged(picture: Picture, factor: float) -> Picture:
 
 
 def with_derivatives(graph: Graph) -> Graph:
-    """Return the graph with a name for each result, and the symbols of local derivatives; a graph that has them stays."""
+    """Return the graph with names of results and symbols of local derivatives; one that has them stays."""
     from gviz.flow import MOST  # few pictures need it
 
     operations = sum(node.kind == "operation" for node in graph.nodes)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Stop
-from gviz.pictures import Statement
-from gviz.pictures.labels import Box, Line, Span
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import Statement
+from gviz.pictures.spans import Box, Line, Span
 from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible
 
@@ -65,7 +65,7 @@ def escaped(text: str) -> str:
 
 
 def span_text(span: Span, theme: Theme) -> str:
-    """Return a span in its ink; of a very long one the middle is left out, since Graphviz reads 16,384 bytes at a time."""
+    """Return a span in its ink, without the middle of a very long one: Graphviz reads 16,384 bytes at a time."""
     text = escaped(span.text if len(span.text) <= LONGEST_LINE else shorten(span.text, LONGEST_LINE, middle=True))
     if span.is_bold:
         text = f"<B>{text}</B>"
@@ -86,18 +86,18 @@ def inks(theme: Theme) -> dict[str, str]:
     return named | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
 
 
-def rows(lines: Iterable[Line], theme: Theme) -> str:
+def _rows(lines: Iterable[Line], theme: Theme) -> str:
     """Return a row of a table for each line: a line break alone would set them solid."""
     return "".join(f"<TR><TD>{''.join(span_text(span, theme) for span in line)}</TD></TR>" for line in lines)
 
 
 def labels(boxes: Iterable[Box], theme: Theme) -> list[str]:
     """Return the label of each box: plain text where it is one line in the usual ink."""
-    made = []
+    texts = []
     for each in boxes:
         is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
-        made.append(framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme))
-    return made
+        texts.append(framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme))
+    return texts
 
 
 def plain(box: Box) -> str:
@@ -109,7 +109,7 @@ def plain(box: Box) -> str:
 def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
     """Return the label of a box."""
     return Html(
-        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{rows(lines, theme)}</TABLE>>'
+        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="{padding}">{_rows(lines, theme)}</TABLE>>'
     )
 
 
@@ -140,26 +140,27 @@ def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html
 
 
 def stacked(parts: Sequence[tuple[Iterable[Line], str]], theme: Theme, look: Mapping[str, str]) -> Html:
-    """Return a label of parts above each other, with lines between; each part has its lines and its fill ("" for the box's)."""
+    """Return a label of parts above each other; each has its lines and its fill ("" for the box's)."""
     fills = [f' BGCOLOR="{fill}"' if fill else "" for _, fill in parts]
     cells = [f"<TR><TD{fill}>{inner(lines, theme)}</TD></TR>" for fill, (lines, _) in zip(fills, parts, strict=True)]
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="4">{"<HR/>".join(cells)}</TABLE>>')
 
 
-def fields(title: str, pairs: Mapping[str, Span], theme: Theme, look: Mapping[str, str]) -> Html:
-    """Return a label with a title, and a row for each field below; arrows find a field's value by its name."""
+def fields(title: str, pairs: Mapping[str, Span], below: Iterable[Line], theme: Theme, look: Mapping[str, str]) -> Html:
+    """Return a label with a title, a row for each field, and lines below; arrows find a field's value by its name."""
     cells = (
         f'<TR><TD ALIGN="LEFT">{span_text(Span(name, "muted"), theme)}</TD>'
         f'<TD ALIGN="LEFT" PORT="{name}">{span_text(value, theme)}</TD></TR>'
         for name, value in pairs.items()
     )
+    foot = _rows(below, theme).replace("<TD>", '<TD ALIGN="LEFT" COLSPAN="2">')
     head = f'<TR><TD COLSPAN="2"><FONT POINT-SIZE="14"><B>{escaped(title)}</B></FONT></TD></TR><HR/>'
-    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="2">{head}{"".join(cells)}</TABLE>>')
+    return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="2">{head}{"".join(cells)}{foot}</TABLE>>')
 
 
 def inner(lines: Iterable[Line], theme: Theme) -> str:
     """Return a table of lines, to stand in a cell."""
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{rows(lines, theme)}</TABLE>'
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{_rows(lines, theme)}</TABLE>'
 
 
 def table_attributes(look: Mapping[str, str]) -> str:
@@ -177,7 +178,7 @@ def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Htm
     blank = "".join('<TR><TD HEIGHT="15"> </TD></TR>' for _ in below)
     text = "".join(span_text(span, theme) for span in middle)
     sign = f'<TR><TD HEIGHT="36" VALIGN="MIDDLE"><FONT POINT-SIZE="{size}">{text}</FONT></TD></TR>'
-    lines = rows(((Span(" "), *line, Span(" ")) for line in below), theme).replace("<TD>", '<TD HEIGHT="15">')
+    lines = _rows(((Span(" "), *line, Span(" ")) for line in below), theme).replace("<TD>", '<TD HEIGHT="15">')
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{blank}{sign}{lines}</TABLE>>')
 
 
@@ -196,7 +197,7 @@ def framed(lines: Iterable[Line], theme: Theme) -> Html:
     """Return the label of a root: with an inner frame, so that arrows end at the outer one."""
     pen = theme.boxes["output"].pen
     inner = f'<TABLE BORDER="1" COLOR="{pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
-    return Html(f"<{inner}{rows(lines, theme)}</TABLE>>")
+    return Html(f"<{inner}{_rows(lines, theme)}</TABLE>>")
 
 
 def legend(
@@ -243,7 +244,7 @@ def unknown(statements: Iterable[Statement]) -> list[Line]:
 
 
 def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:
-    """Return a legend with a row of shades below it, each with its outline, and with the number from which on it stands."""
+    """Return a legend with a row of shades below it, each with the number from which on it stands."""
     size = 'BORDER="1" FIXEDSIZE="TRUE" WIDTH="26" HEIGHT="15"'
     cells = "".join(
         f'<TD {size} COLOR="{pen}" BGCOLOR="{fill}"></TD><TD>{escaped(text)}  </TD>' for fill, pen, text in steps

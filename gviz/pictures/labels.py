@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
-from gviz.formulas.operands import signed
+from gviz.formulas.operands import input_names, signed
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
-from gviz.passes.elements import is_finite
-from gviz.pictures import LARGE
+from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE
+from gviz.pictures.spans import Box, Line, Span, text_of
 from gviz.text import shorten
 
 OPERATIONS = ("operation", "accumulate")
@@ -36,47 +37,20 @@ used."""
 
 SPACE_KEPT = "\N{NO-BREAK SPACE}"
 
+BEFORE = " (before)"
+"""What follows a gradient that was there when backward was called."""
 
-class Span(NamedTuple):
-    """A piece of a line.
+MINUS_ONE = Numbers((), "float32", (-1.0,))
 
-    Args:
-        text: any text.
-        ink: "" for the usual one, ``muted``, ``gradient``, ``value``, ``faint``, ``error``, or ``path 0`` to
-            ``path 3``.
-        is_bold: as a tensor's name is.
-    """
-
-    text: str
-    ink: str = ""
-    is_bold: bool = False
-
-
-Line = tuple[Span, ...]
-
-
-class Box(NamedTuple):
-    """A box as it is drawn.
-
-    Args:
-        kind: what it looks like, one of :data:`gviz.graphs.KINDS`: that of its node, but a root that nothing has made
-            looks like the leaf that it is, and the last operation of a static graph like a root.
-        lines: top line first.
-        is_root: whether it is what the picture is of.
-        is_error: whether one of the lines says that something went wrong.
-    """
-
-    kind: str
-    lines: tuple[Line, ...]
-    is_root: bool = False
-    is_error: bool = False
+_FIRST = ("self", "input")
+"""What an operation keeps under these names comes first."""
 
 
 # ------------------------------------------------------------------ numbers
-def number(value: Element) -> str:
+def _number(value: Element) -> str:
     """Return a number with the seven significant digits that a float32 has.
 
-    >>> number(6.0), number(2.302585092994046), number(True), number(math.nan)
+    >>> _number(6.0), _number(2.302585092994046), _number(True), _number(math.nan)
     ('6', '2.302585', 'True', 'nan')
     """
     return f"{value:.7g}" if isinstance(value, float) else str(value)
@@ -85,8 +59,8 @@ def number(value: Element) -> str:
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    >>> decimal(6.0), decimal(2.302585092994046), decimal(-0.50004), decimal(-1.5e-5), decimal(1234567.0), decimal(math.nan)
-    ('6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan')
+    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan)]
+    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan']
     """
     if not isinstance(value, float):
         return str(value)
@@ -110,8 +84,17 @@ def value_text(value: Numbers | None, precision: int | None = None) -> str:
     if value.elements is None:
         return "" if value.about is None else f"norm {decimal(value.norm, precision or 4)}"
     return nested_text(
-        value.nested(number(item) if precision is None else decimal(item, precision) for item in value.elements)
+        value.nested(_number(item) if precision is None else decimal(item, precision) for item in value.elements)
     )
+
+
+def in_brackets(text: str) -> str:
+    """Return a text as it stands between two signs.
+
+    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
+    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
+    """
+    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text
 
 
 def nested_text(texts: Any) -> str:
@@ -137,18 +120,20 @@ def is_small(shape: Sizes) -> bool:
     return 0 < math.prod(size if isinstance(size, int) else 0 for size in shape) <= MOST_VALUES
 
 
-def short_value(value: Numbers | None, precision: int = 4) -> str:
-    """Return the values of a small tensor, or the norm of a large one.
+def short_value(value: Numbers | None, precision: int = 4, most: int = 1000) -> str:
+    """Return the values of a small tensor; the norm of a large one, and of one whose values take too many characters.
 
-    >>> short_value(Numbers.of([1.0, 2.5])), short_value(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]))
-    ('[1, 2.5]', '|5|')
+    >>> pair = Numbers.of([1.0, 2.5])
+    >>> short_value(pair), short_value(pair, most=5), short_value(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]))
+    ('[1, 2.5]', '|2.6926|', '|5|')
     """
-    return value_text(value, precision) if is_small(size_of(value)) else norm_text(value, precision)
+    text = small_text(value, precision)
+    return text if 0 < len(text) <= most else f"|{decimal(norm(value), precision)}|"
 
 
-def norm_text(value: Numbers | None, precision: int = 4) -> str:
-    """Return the norm between its bars."""
-    return f"|{decimal(norm(value), precision)}|"
+def small_text(value: Numbers | None, precision: int | None = 4) -> str:
+    """Return the values of a small tensor; nothing for a large one."""
+    return value_text(value, precision) if value is not None and is_small(size_of(value)) else ""
 
 
 def norm(value: Numbers | None) -> float:
@@ -159,7 +144,8 @@ def norm(value: Numbers | None) -> float:
 def matrix(line: Line) -> Iterator[Line]:
     """Yield a line with a matrix as print shows it: its rows below each other.
 
-    >>> [text_of(row).replace(SPACE_KEPT, "_") for row in matrix((Span("W", is_bold=True), Span(" = [[1, 2], [30, 4]]")))]
+    >>> rows = matrix((Span("W", is_bold=True), Span(" = [[1, 2], [30, 4]]")))
+    >>> [text_of(row).replace(SPACE_KEPT, "_") for row in rows]
     ['W = [[1, 2],_', '_____[30, 4]]']
     """
     *before, last = line
@@ -178,12 +164,8 @@ def matrix(line: Line) -> Iterator[Line]:
 
 def local_text(edge: Edge, precision: int = 4) -> str:
     """Return a local derivative as its symbol and its number: ``b = 2``."""
-    number = (
-        value_text(edge.flow.local, precision)
-        if edge.flow.local is not None and is_small(size_of(edge.flow.local))
-        else ""
-    )
-    return " = ".join(dict.fromkeys(part for part in (edge.flow.symbol, number) if part))
+    texts = edge.flow.symbol, small_text(edge.flow.local, precision)
+    return " = ".join(dict.fromkeys(filter(None, texts)))
 
 
 # ------------------------------------------------------------------ boxes
@@ -196,10 +178,10 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
     has_lines = "line" in options.show
     outputs = {node.id for node in graph.nodes if node.kind == "output"}
     with_boxes = {edge.source for edge in graph.edges if edge.kind == "data" and edge.target in outputs}
-    roots, made = set(graph.roots), {edge.target for edge in graph.edges}
+    roots, results = set(graph.roots), {edge.target for edge in graph.edges}
     born = not_finite_first(graph) if "value" in options.show else set()
     known: dict[tuple[object, ...], Box] = {}
-    drawn, has_attrs = [], "attrs" in options.show
+    result, has_attrs = [], "attrs" in options.show
     for each in graph.nodes:
         node = each._replace(expression=words[each.id].expression) if each.id in words else each
         own, kind = node.id, node.kind
@@ -216,30 +198,30 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
             )
             box = known.get(key)
             if box is None:
-                box = known[key] = box_of(node, options, has_box=own in with_boxes, table=table)
+                box = known[key] = _box_of(node, options, has_box=own in with_boxes, table=table)
         else:
             is_leaf = (
-                kind == "output" and own not in made and bool(options.show)
+                kind == "output" and own not in results and bool(options.show)
             )  # TorchViz's own root is one all the same
             shown = node._replace(kind="leaf") if is_leaf else node
             facts = {"has_box": own in with_boxes, "is_root": own in roots, "is_born": own in born}
-            box = box_of(shown, options, table=table, **facts)
-        drawn.append(box)
-    return drawn
+            box = _box_of(shown, options, table=table, **facts)
+        result.append(box)
+    return result
 
 
-def box_of(
+def _box_of(
     node: Node, options: RenderOptions, *, has_box: bool, table: bool, is_root: bool = False, is_born: bool = False
 ) -> Box:
     """Return what one box says; ``is_born`` if nan or inf begin there."""
     if node.state == REPEATED:
         return Box("repeat", (name_line(node),))
-    found = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
+    rows = [*lines(node, options, has_box=has_box, table=table), *uses_line(node)]
     if is_born:
         text = node.value.not_finite if node.value is not None else ""
-        found.append((Span(f"{text} begins here", "error", is_bold=True),))
-    is_error = any(span.ink == "error" for line in found for span in line)
-    return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(found), is_root, is_error)
+        rows.append((Span(f"{text} begins here", "error", is_bold=True),))
+    is_error = any(span.ink == "error" for line in rows for span in line)
+    return Box("output" if is_root and node.kind == "operation" else node.kind, tuple(rows), is_root, is_error)
 
 
 def name_line(node: Node) -> Line:
@@ -276,6 +258,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
 
     >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
+    from gviz.pictures.spans import Box, Line, Span, text_of
     >>> three, one = Numbers((), "float32", (3.0,)), Numbers((), "float32", (1.0,))
     >>> operation = Node("n0", "operation", "AddBackward0", name="a", numbers=three, expression="x + w")
     >>> [text_of(line) for line in lines(operation, RenderOptions())]
@@ -287,22 +270,22 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     if not show:
         return [(Span(text),) for text in _torchviz(node)]
     is_operation = node.kind in OPERATIONS
-    found: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
+    rows: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
     if is_operation and (has_box or node.name is None):
         sizes = short(shape_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
-        found += [(Span(about, "muted"),)] if about else []
+        rows += [(Span(about, "muted"),)] if about else []
     else:
-        found += value_lines(node, options)
-        found += gradient_line(node, options) if "grad" in show else []
+        rows += value_lines(node, options)
+        rows += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and (is_reason or ("state" in show and not is_root)):
-        found.append((Span(node.state, "muted"),))
-    found += [*later_lines(node, options), *place_lines(node, options)]
+        rows.append((Span(node.state, "muted"),))
+    rows += [*later_lines(node, options), *place_lines(node, options)]
     if "attrs" in show and is_operation:
-        found += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
-    return found
+        rows += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
+    return rows
 
 
 def later_lines(node: Node, options: RenderOptions) -> list[Line]:
@@ -335,7 +318,8 @@ def place_text(node: Node) -> str:
     """Return where an operation stands in the program: ``line 3``, ``model.py:3``; of an expression the column.
 
     >>> from gviz.graphs import Node, Place, Recorded
-    >>> [place_text(Node("n0", "operation", place=Place(line, "", column))) for line, column in ((3, 0), (1, 5), (2, 5))]
+    >>> places = Place(3), Place(1, "", 5), Place(2, "", 5)
+    >>> [place_text(Node("n0", "operation", place=place)) for place in places]
     ['line 3', 'column 5', 'line 2, column 5']
     >>> place_text(Node("n0", "operation", place=Place(9), recorded=Recorded(is_written=True)))
     'written in place at line 9'
@@ -350,16 +334,6 @@ def place_text(node: Node) -> str:
 def short(text: str, most: int) -> str:
     """Return the text, the middle of a longer one left out."""
     return text if len(text) <= most else shorten(text, most, middle=True, mark="…")
-
-
-def text_of(line: Line) -> str:
-    """Return a line without its inks."""
-    return "".join(span.text for span in line)
-
-
-def describe(box: Box) -> str:
-    """Return what a box says on one line, for the terminal."""
-    return "  ".join(text_of(line).strip() for line in box.lines).replace("\n", "\\n")
 
 
 def _torchviz(node: Node) -> list[str]:
@@ -390,9 +364,8 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         return [outputs_line(node)]
     show = options.show
     shape = node.shape
-    has_value = "value" in show and node.value is not None and is_small(shape or ())
-    text = value_text(node.value, options.precision) if has_value else ""
-    has_value = has_value and len(text) <= options.max_chars
+    text = small_text(node.value, options.precision) if "value" in show else ""
+    has_value = 0 < len(text) <= options.max_chars
     name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
     sizes = [short(shape_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
     dtype = (Span(f" {node.dtype}", "muted"),) if "dtype" in show and node.dtype else ()
@@ -401,14 +374,16 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
         head.append(Span(f" = {expression}"))
     if sizes:
         head.append(Span((" " if head else "") + " ".join(sizes), "muted"))
-    found: list[Line] = [(*head, *dtype)] if head else []
+    if "value" in show and not has_value and node.value is not None and not is_finite(node.value):
+        head.append(Span(f" has {node.value.not_finite}", "error"))
+    rows: list[Line] = [(*head, *dtype)] if head else []
     if has_value:
         ink = "" if is_finite(node.value) else "error"
         if len(text_of(tuple(head))) + len(text) + 3 <= LONGEST_STATEMENT or not head:
-            found = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
+            rows = [(*head, Span(f" = {text}" if head else text, ink), *dtype)]
         else:
-            found = [tuple(head), (Span(f"= {text}", ink), *dtype)]
-    return found
+            rows = [tuple(head), (Span(f"= {text}", ink), *dtype)]
+    return rows
 
 
 def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
@@ -416,17 +391,35 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     if node.grad.value is None:
         return [(Span("grad = None", "muted"),)] if node.kind == "leaf" and node.state != "frozen" else []
     remark = "  (retained)" if node.kind != "leaf" and node.state == "retained" else ""
+    text = small_text(node.grad.value, options.precision)
     if not is_finite(node.grad.value):
-        text = value_text(node.grad.value, options.precision) if is_small(size_of(node.grad.value)) else "not finite"
-        return [(Span(f"grad = {text} ⚠", "error", is_bold=True),)]
-    text = value_text(node.grad.value, options.precision)
-    if is_small(size_of(node.grad.value)) and len(text) <= options.max_chars:
-        return [(Span(f"grad = {text}{remark}", "gradient"),)]
-    return [(Span(f"|grad| = {decimal(norm(node.grad.value), options.precision)}{remark}", "gradient"),)]
+        text = f"= {text}" if text else f"has {node.grad.value.not_finite}"
+        return [(Span(f"grad {text} ⚠", "error", is_bold=True),)]
+    text = f"grad = {text}" if 0 < len(text) <= options.max_chars else ""
+    text = text or f"|grad| = {decimal(norm(node.grad.value), options.precision)}"
+    return [(Span(f"{text}{remark}", "gradient"),)]
+
+
+def before_line(node: Node, options: RenderOptions) -> list[Line]:
+    """Return the line that tells a leaf's gradient before backward from what was added, if neither is 0.
+
+    >>> from gviz.graphs import Gradient
+    >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(111.0), before=Numbers.of(108.0)))
+    >>> [text_of(line) for line in before_line(leaf, RenderOptions())]
+    ['= 108 (before) + 3']
+    """
+    before, value = node.grad.before, node.grad.value
+    is_known = node.kind == "leaf" and value is not None and norm(before) > 0
+    added = plus(value, times(before, MINUS_ONE)) if is_known else None
+    if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
+        return []
+    first, second = (value_text(part, options.precision) for part in (before, added))
+    text = f"= {first}{BEFORE} + {in_brackets(second)}"
+    return [(Span(text, "gradient"),)] if len(text) <= options.max_chars else []
 
 
 def _name(node: Node) -> str:
-    """Return what a tensor is called: its name (below its scope), for a saved one also what the operation keeps it as."""
+    """Return what a tensor is called: its name below its scope, for a saved one also what it is kept as."""
     if node.kind == "saved" and node.label and node.name and node.name != node.label:
         return f"{node.label}: {node.name}"
     if node.scope and node.name:
@@ -445,3 +438,22 @@ def _attributes(node: Node, most: int, *, table: bool) -> list[str]:
     cells = [f"{key:<{width}}: {text if len(text) <= most else shorten(text, most)}" for key, text in rows]
     longest = max(map(len, cells), default=0)
     return [cell.ljust(longest) for cell in cells]
+
+
+def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
+    """Return what an operation keeps for backward: tensors by their names, options by their values."""
+    keys = input_names(node.label)
+    only = inputs[0].slot if len(keys) == len(inputs) == 1 else None  # a number on the left has taken the first place
+    names = {0 if edge.slot == only else edge.slot: name_along(edge, nodes[edge.source]) for edge in inputs}
+    results = {
+        "result": node.name,
+        "result0": node.recorded.outputs[0] if node.recorded.outputs else "",
+    }  # result1 ... are none of them
+    parts = []
+    for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in _FIRST):
+        if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
+            continue
+        is_tensor = text == "freed" or key in node.recorded.tensors
+        name = results.get(key) or (names.get(keys.index(key), "") if key in keys else "")
+        parts.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
+    return ", ".join(parts)

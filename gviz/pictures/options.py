@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from gviz.errors import RenderError
@@ -41,9 +41,22 @@ FITS = ("none", "slide", "a4")
 
 
 LOOKS = (
-    "theme", "fit", "title", "caption", "legend", "font_size", "transparent", "scale", "rankdir", "repeat_leaves", "ghosts",
-    "color_by", "graph", "node", "edge",
-)  # fmt: skip
+    "theme",
+    "fit",
+    "title",
+    "caption",
+    "legend",
+    "font_size",
+    "transparent",
+    "scale",
+    "rankdir",
+    "repeat_leaves",
+    "ghosts",
+    "color_by",
+    "graph",
+    "node",
+    "edge",
+)
 """Options that pictures alone have a use for."""
 
 
@@ -125,18 +138,19 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
-        show: object = self.show
-        object.__setattr__(self, "show", (show,) if isinstance(show, str) else self.show)
-        object.__setattr__(self, "rankdir", (self.rankdir or dict(self.graph).get("rankdir", "")).upper())
-        path: object = self.path
-        object.__setattr__(self, "path", (path,) if isinstance(path, str) else tuple(self.path))
-        is_formula = bool(self.path or self.by != "operation" or self.symbols != "both")
-        object.__setattr__(self, "view", self.view or ("dataflow" if is_formula else "torchviz"))
-        object.__setattr__(self, "direction", self.rankdir or VIEWS.get(self.view, "TB"))
-        object.__setattr__(self, "needs_lines", "line" in self.show or self.ghosts)
-        object.__setattr__(self, "needs_costs", self.color_by in ("memory", "time"))
-        object.__setattr__(
-            self, "needs_flow", self.view != "torchviz" or "local" in self.show or self.color_by == "grad-norm"
+        show, path = _names(self.show), _names(self.path)
+        is_formula = bool(path or self.by != "operation" or self.symbols != "both")
+        view = self.view or ("dataflow" if is_formula else "torchviz")
+        rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
+        vars(self).update(
+            show=show,
+            path=path,
+            view=view,
+            rankdir=rankdir,
+            direction=rankdir or VIEWS.get(view, "TB"),
+            needs_lines="line" in show or self.ghosts,
+            needs_costs=self.color_by in ("memory", "time"),
+            needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
         )
         for option, words, known in (
             ("show", self.show, SHOWABLE),
@@ -175,3 +189,8 @@ class RenderOptions:
     def has_foot(self, stop: Stop | None) -> bool:
         """Return whether there is text below the picture: the legend, a caption, or why the program stopped."""
         return self.legend or stop is not None or (bool(self.caption) and self.fit == "none")
+
+
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names of which there may be only one."""
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.graphs import Graph
-from gviz.pictures import Frame, Picture, Statement
+from gviz.pictures import html
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import Frame, Picture, Statement
+from gviz.pictures.spans import Line
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
 
 
 class Way(NamedTuple):
-    """A direction: the sides that a line leaves and enters, arrows along data and gradients, and the latter in words."""
+    """A direction: the sides that a line leaves and enters, arrows along data and gradients, the latter in words."""
 
     out: str
     into: str
@@ -37,14 +39,35 @@ USUAL = "operation"
 """The kind of box that most are: all boxes look so unless they say otherwise."""
 
 
-def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], statements: Iterable[Statement]) -> Picture:
+class Legend(NamedTuple):
+    """The text below a picture: what is said of each kind of box, and further remarks.
+
+    Args:
+        kinds: the texts of all kinds that there are; those of kinds that are not drawn are left out.
+        notes: the remarks.
+        drawn: the kinds that are drawn.
+    """
+
+    kinds: Mapping[str, str] = {}
+    notes: Sequence[Line] = ()
+    drawn: Container[str] = ()
+
+
+def themed(
+    graph: Graph,
+    options: RenderOptions,
+    own: Mapping[str, str],
+    statements: Iterable[Statement],
+    legend: Legend | None = None,
+) -> Picture:
     """Return a picture on a theme's page.
 
     Args:
         graph: what it is of.
         options: ``theme`` and ``rankdir`` are read.
-        own: attributes of the whole picture besides: distances, the legend as its label.
+        own: attributes of the whole picture besides: distances; an empty one keeps a place for the label.
         statements: its boxes and lines.
+        legend: what is said below it, where there is to be something.
     """
     theme = THEMES[options.theme]
     text = {"fontname": FONT, "fontcolor": theme.ink}
@@ -78,6 +101,10 @@ def themed(graph: Graph, options: RenderOptions, own: Mapping[str, str], stateme
         }
         place = {"labeljust": "l", "labelloc": "b" if options.direction == "BT" else "t"}
         statements = [Frame(TITLE, {**look, **place}), *statements, Frame()]
+    if legend is not None and options.has_foot(graph.stop):
+        kinds = {kind: text for kind, text in legend.kinds.items() if kind in legend.drawn}
+        own = {**own, "label": html.legend(kinds, legend.notes, theme, options, stop=graph.stop)}
+    own = {key: value for key, value in own.items() if value}
     return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, statements)
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.layout.plan import rank_spans
-from gviz.pictures import LARGE
 from gviz.pictures.labels import REPEATED, USED
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE
 
 MOST_USES, FAR = 2, 4
 """Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""
 
 
 def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
-    """Return the graph with a box of its own for each use of a leaf after the second that is far from it; or for each such use.
+    """Return the graph with a box of its own for each further use of a leaf: for far ones, or for all.
 
     The boxes have the leaf's name alone; its own box says how often it is used. The edges stay in their order.
 
@@ -34,13 +34,13 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     if not any(count > MOST_USES for count in uses.values()):
         return graph
     ranks = rank_spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
-    kept: Counter[str] = Counter()
+    drawn_once: Counter[str] = Counter()
     edges: list[Edge] = []
     copies: list[Node] = []
     for edge, rank in zip(graph.edges, ranks, strict=True):
         leaf = nodes[leaf_of[edge.source]] if uses[edge.source] > MOST_USES else None
-        if leaf is None or (not always and rank < FAR) or (always and kept[edge.source] < 1):
-            kept[edge.source] += leaf is not None
+        if leaf is None or (not always and rank < FAR) or (always and drawn_once[edge.source] < 1):
+            drawn_once[edge.source] += leaf is not None
             edges.append(edge)
             continue
         copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, state=REPEATED)

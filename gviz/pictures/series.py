@@ -16,12 +16,15 @@ from typing import Any, NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.pictures import Arrow, Picture, Shape, Statement, html, slide
-from gviz.pictures.labels import REPEATED, Line, Span, name_line, text_of
+from gviz.pictures import html, slide
+from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.places import Layout, laid_out
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.slide import Layout, Page
+from gviz.pictures.slide import Page
+from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import THEMES, Theme, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
@@ -98,7 +101,7 @@ def series(
             "legend": progress(steps, number, theme, scene.note),
         }
         places, texts = scene.turned(number - 1, layout), {} if bare else texts
-        side = beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
+        side = _beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
         placed = slide.on_page(
             scene.at(number - 1),
             places,
@@ -121,16 +124,16 @@ def _set(
     If it is too small even so, there are no texts on the lines, and short ones in the boxes.
     """
     captions = max(len(step.caption) for step in steps)
-    found: list[tuple[float, _Scene, Layout]] = []
+    choices: list[tuple[float, _Scene, Layout]] = []
     for compact, rankdir in product((False, True), [options.rankdir] if options.rankdir else ["LR", "TB"]):
-        most = max((size for size, *_ in found), default=0.0)
+        most = max((size for size, *_ in choices), default=0.0)
         if most >= (slide.LEAST_TYPE if compact else slide.GOOD_TYPE):
             break
         scene = _Scene(graph, replace(options, rankdir=rankdir), steps, compact=compact)
         layout = scene.laid_out(write, page, captions)
         size = slide.scale_of(layout, page, captions, FOOT, beside=width_beside(graph, options, page))
-        found.append((size * options.font_size, scene, layout))
-    _, scene, layout = max(found, key=itemgetter(0))
+        choices.append((size * options.font_size, scene, layout))
+    _, scene, layout = max(choices, key=itemgetter(0))
     return scene, layout
 
 
@@ -160,8 +163,8 @@ def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
     return (min(longest, LONGEST_CODE) + MARGIN_OF_CODE) * page.code * LETTER if options.every == "line" else 0.0
 
 
-def beside(code: str, line: int, rows: int, theme: Theme) -> str:
-    """Return the program as a table, with the line that runs in the colour of what is lit; of a long one the part around it."""
+def _beside(code: str, line: int, rows: int, theme: Theme) -> str:
+    """Return the program as a table with the line that runs lit; of a long one the part around it."""
     texts = code.rstrip().split("\n")
     most = max(rows, 1)
     first = (
@@ -217,7 +220,7 @@ class _Scene:
         }
         statements = [*self.boxes(len(self.steps) - 1, longest), *self.arrows(len(self.steps) - 1)]
         picture = themed(self.graph, self.options, SPACE, statements)
-        layout = slide.laid_out(picture, write, self.options.graphviz)
+        layout = laid_out(picture, write, self.options.graphviz)
         layout = slide.folded(
             layout, page, captions, FOOT, picture, beside=width_beside(self.graph, self.options, page)
         )

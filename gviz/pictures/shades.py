@@ -11,9 +11,10 @@ from dataclasses import replace
 from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
-from gviz.pictures import Picture, Shape, html
+from gviz.pictures import html
 from gviz.pictures.labels import decimal, norm
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import Picture, Shape
 from gviz.pictures.theme import THEMES
 
 LIGHT = ("#FFFFFF", "#EBF4FC", "#D9EAF9", "#C7E0F6", "#B5D6F3")
@@ -32,32 +33,32 @@ TITLES = {"grad-norm": "|grad|", "value": "|value|", "memory": "bytes saved for 
 
 def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture with its boxes in shades, and the scale below it; as it is if nothing can be measured."""
-    scale = scale_of(graph, options.color_by)
+    scale = _scale_of(graph, options.color_by)
     if scale is None:
-        why = f"there is nothing to colour by {options.color_by}: {reason(graph, options.color_by)}"
+        why = f"there is nothing to colour by {options.color_by}: {_reason(graph, options.color_by)}"
         warnings.warn(why, RenderWarning, stacklevel=3)
         return picture
     theme, fills = THEMES[options.theme], FILLS.get(options.theme, LIGHT)
     sizes = {node.id: size for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
-    statements, kept = [], {theme.page, theme.boxes["error"].fill}
+    statements, colours = [], {theme.page, theme.boxes["error"].fill}
     for one in picture.statements:
         size = sizes.get(one.id) if isinstance(one, Shape) else None
         step = 0 if size is None else step_of(size, scale)
         colour = "" if size else theme.faint
-        drawn = one if size is None else one._replace(look=filled(one.look, fills[step], PENS[step], colour))
+        drawn = one if size is None else one._replace(look=_filled(one.look, fills[step], PENS[step], colour))
         statements.append(drawn)
-        kept |= fills_of(drawn.look, picture.node) if isinstance(drawn, Shape) else set()
+        colours |= fills_of(drawn.look, picture.node) if isinstance(drawn, Shape) else set()
     look = dict(picture.graph)
     if "label" in look:
-        texts = [text_of(number, options.color_by) for number in bounds(scale)]
+        texts = [_text_of(number, options.color_by) for number in bounds(scale)]
         steps = [(fill, theme.muted, text) for fill, text in zip(fills, texts, strict=False)]
         steps += [] if all(sizes.values()) else [(fills[0], theme.faint, "exactly 0")]
-        own = _FILL.sub(lambda found: found[0] if found[1] in kept else f'BGCOLOR="{theme.page}"', look["label"])
+        own = _FILL.sub(lambda match: match[0] if match[1] in colours else f'BGCOLOR="{theme.page}"', look["label"])
         look["label"] = html.with_scale(own, TITLES[options.color_by], steps)
     return replace(picture, graph=look, statements=statements)
 
 
-def filled(look: Mapping[str, str], fill: str, pen: str, colour: str) -> dict[str, str]:
+def _filled(look: Mapping[str, str], fill: str, pen: str, colour: str) -> dict[str, str]:
     """Return the look of a box with another fill and pen; where its label draws the box, the label has the fill."""
     label = look.get("label", "")
     if look.get("shape") == "plain":
@@ -72,7 +73,7 @@ def fills_of(look: Mapping[str, str], usual: Mapping[str, str]) -> set[str]:
     return {*own, *_FILL.findall(look.get("label", ""))}
 
 
-def reason(graph: Graph, measure: str) -> str:
+def _reason(graph: Graph, measure: str) -> str:
     """Return why no box has a size above zero."""
     if any(magnitude(node, measure) is not None for node in graph.nodes):
         return "it is 0 in every box"
@@ -95,10 +96,10 @@ def magnitude(node: Node, measure: str) -> float | None:
     return norm(value) if value is not None and is_finite(value) else None
 
 
-def scale_of(graph: Graph, measure: str) -> tuple[float, float] | None:
+def _scale_of(graph: Graph, measure: str) -> tuple[float, float] | None:
     """Return the smallest and the largest norm above zero; None if there is none."""
-    found = [size for node in graph.nodes if (size := magnitude(node, measure))]
-    return (min(found), max(found)) if found else None
+    sizes = [size for node in graph.nodes if (size := magnitude(node, measure))]
+    return (min(sizes), max(sizes)) if sizes else None
 
 
 def step_of(size: float, scale: tuple[float, float]) -> int:
@@ -119,10 +120,10 @@ def bounds(scale: tuple[float, float]) -> list[float]:
     return [low * (high / low) ** (step / len(PENS)) for step in range(len(PENS) if low < high else 1)]
 
 
-def text_of(number: float, measure: str) -> str:
+def _text_of(number: float, measure: str) -> str:
     """Return a number of the scale, with its unit.
 
-    >>> text_of(2512.0, "memory"), text_of(2.5e-05, "time"), text_of(0.0631, "value")
+    >>> _text_of(2512.0, "memory"), _text_of(2.5e-05, "time"), _text_of(0.0631, "value")
     ('2.5 kB', '25 µs', '0.0631')
     """
     units = {

@@ -10,18 +10,20 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, wrap
+from gviz.pictures import wrap
 from gviz.pictures.html import BARE, Html
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.places import Layout, placed
 
 
 class Page(NamedTuple):
-    """A page: its width and height in points, and the type sizes of its title, its caption, its legend and a program."""
+    """A page: its width and height in points, and the type sizes of title, caption, legend and program."""
 
     width: float
     height: float
@@ -49,58 +51,6 @@ WORTH = 1.1
 """How many times larger the type has to get for another row or column, once it can be read."""
 
 _SIZES = re.compile(r'(WIDTH|HEIGHT|BORDER|CELLSPACING|CELLPADDING|POINT-SIZE)="([\d.]+)"')
-
-
-class Layout(NamedTuple):
-    """Where everything is: attributes of boxes by id, of lines by number, of frames by path; and the box around all of it.
-
-    The marks are texts with their places: the ends of lines that go on in another row have the same number.
-    """
-
-    shapes: Mapping[str, Mapping[str, str]]
-    arrows: Sequence[Mapping[str, str]]
-    frames: Mapping[str, Mapping[str, str]]
-    bounds: tuple[float, float, float, float]
-    marks: Sequence[tuple[str, float, float]] = ()
-
-
-def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Layout:
-    """Return the layout of a picture without its legend.
-
-    Args:
-        picture: what is laid out.
-        write: returns a picture as DOT.
-        graphviz: the engine that lays out.
-    """
-    numbered: list[Statement] = []
-    count = 0
-    for one in picture.statements:
-        if isinstance(one, Arrow):
-            numbered.append(one._replace(look={**one.look, "id": f"e{count}"}))
-            count += 1
-        elif isinstance(one, Frame) and one.path:
-            numbered.append(one._replace(look={**one.look, "id": one.path.encode().hex()}))
-        elif isinstance(one, Shape):
-            numbered.append(one._replace(look={**one.look, "id": one.id.encode().hex()}))
-        else:
-            numbered.append(one)
-    bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
-    data = json.loads(
-        draw(write(replace(picture, graph={**bare, "pad": "0"}, statements=numbered)), "json0", using=graphviz)
-    )
-    shapes, frames = {}, {}
-    for item in data.get("objects", []):
-        if "pos" in item:
-            shapes[bytes.fromhex(item["id"]).decode()] = {key: item[key] for key in ("pos", "width", "height")}
-        elif "bb" in item:
-            frames[bytes.fromhex(item["id"]).decode()] = {
-                k: item[k] for k in ("bb", "lp", "lwidth", "lheight") if k in item
-            }
-    arrows: list[Mapping[str, str]] = [{}] * count
-    for item in data.get("edges", []):
-        arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
-    left, bottom, right, top = (float(number) for number in data["bb"].split(","))
-    return Layout(shapes, arrows, frames, (left, bottom, right, top))
 
 
 def on_page(
@@ -197,8 +147,14 @@ def joint(picture: Picture) -> dict[str, str]:
         "margin": "0",
     }
     muted = picture.graph.get("fontcolor", "black")
-    return {**round_, "fontsize": "9", "penwidth": "0.8", "fillcolor": picture.graph.get("bgcolor", "white"), "color": muted,
-            "fontcolor": muted}  # fmt: skip
+    return {
+        **round_,
+        "fontsize": "9",
+        "penwidth": "0.8",
+        "fillcolor": picture.graph.get("bgcolor", "white"),
+        "color": muted,
+        "fontcolor": muted,
+    }
 
 
 def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Picture], str]) -> float:
@@ -207,7 +163,7 @@ def height_of(legend: str, page: Page, picture: Picture, write: Callable[[Pictur
 
 
 def scale_of(layout: Layout, page: Page, captions: int, foot: float, *, beside: float = 0.0) -> float:
-    """Return how many times a graph is enlarged to fill the room above so many lines of caption, and a legend so high."""
+    """Return how many times a graph is enlarged to fill the room above its caption and legend."""
     x0, y0, x1, y1 = layout.bounds
     room = page.height - sum(_space(page, captions, foot))
     width = page.width - 2 * MARGIN - beside
@@ -221,15 +177,15 @@ def rows_beside(page: Page, captions: int, foot: float) -> int:
 
 def folded(layout: Layout, page: Page, captions: int, foot: float, picture: Picture, *, beside: float = 0.0) -> Layout:
     """Return the layout, in several rows or columns if its type is too small and gets larger so."""
-    kept, most = layout, scale_of(layout, page, captions, foot, beside=beside)
+    best, most = layout, scale_of(layout, page, captions, foot, beside=beside)
     direction = picture.graph.get("rankdir", "TB")
     size = float(picture.node["fontsize"])
     for parts in range(2, wrap.MOST_PARTS + 1) if size * most < LEAST_TYPE else ():
         other = wrap.wrapped(layout, parts, direction) if size * most < GOOD_TYPE else None
         scale = 0.0 if other is None else scale_of(other, page, captions, foot, beside=beside)
         if other is not None and scale > most * (WORTH if size * most >= LEAST_TYPE else 1):
-            kept, most = other, scale
-    return kept
+            best, most = other, scale
+    return best
 
 
 def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:
@@ -239,28 +195,13 @@ def _space(page: Page, captions: int, foot: float) -> tuple[float, float]:
 
 def _table(content: str) -> str:
     """Return a text as the only cell of a table."""
-    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
+    look = 'BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"'
+    return f'<TABLE {look}><TR><TD ALIGN="LEFT">{content}</TD></TR></TABLE>'
 
 
 def _scaled(table: str, divisor: float) -> str:
     """Return an HTML-like table with all its sizes divided."""
     return _SIZES.sub(lambda m: f'{m[1]}="{max(round(float(m[2]) / divisor), 1) if float(m[2]) else 0}"', table)
-
-
-def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
-    """Return boxes and lines with the places of a layout; a shape of a fixed size keeps it, as its label is larger."""
-    found: list[Statement] = []
-    count = 0
-    for one in statements:
-        if isinstance(one, Arrow):
-            found.append(one._replace(look={**one.look, **layout.arrows[count]}))
-            count += 1
-        elif isinstance(one, Shape):
-            own = {key: one.look[key] for key in ("width", "height") if "fixedsize" in one.look and key in one.look}
-            found.append(one._replace(look={**one.look, **layout.shapes[one.id], **own}))
-        else:
-            found.append(one._replace(look={**one.look, **layout.frames.get(one.path, {})}) if one.path else one)
-    return found
 
 
 def _size(table: str, points: float, picture: Picture, write: Callable[[Picture], str]) -> tuple[float, float]:

@@ -7,37 +7,38 @@ The order is that of PyTorch: forward as the program computes, backward the othe
 
 from __future__ import annotations
 
-import ast
-import math
-import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from math import isclose
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
 from gviz.formulas.expressions import call_text, operator_of
-from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, Place as SourcePlace
+from gviz.graphs import Edge, Gradient, Graph, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import agree, is_finite, plus, scalar_of, sum_of, times
+from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
 from gviz.pictures.labels import (
-    Line,
-    Span,
+    BEFORE,
+    MINUS_ONE,
     decimal,
     gradient_line,
+    in_brackets,
     is_small,
+    later_lines,
     name_along,
     norm,
     shape_text,
     short,
     short_value,
-    text_of,
     value_lines,
     value_text,
 )
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.spans import Line, Span, text_of
+from gviz.pictures.sums import Sum, handed_on, is_close, product_of, sum_at
 from gviz.text import quotient_of
 
 PHASES = {"leaves": "forward", "forward": "forward", "start": "backward", "backward": "backward", "done": "backward"}
@@ -50,23 +51,20 @@ MOST_LINES, LONGEST_CAPTION = 4, 84
 SHORT = 12
 """Characters of a value in a box, where there is little room."""
 
-MOST_PARTS = 4
-"""Parts of a sum that are written."""
+MOST_PARTS, SPLIT = 4, 16
+"""Parts of a sum that are written; characters from which on what was there before has a line of its own."""
 
-MINUS_ONE = Numbers((), "float32", (-1.0,))
+ROUGH = 0.01
+"""How far a number in an expression may be rounded, in parts of it."""
+
+NOTHING = "Nothing is computed yet, and there is no graph."
 
 Place: TypeAlias = tuple[str, int]
 """A node, and which of its outputs, counted from 0: each has a name and a gradient of its own."""
 
-_FUNCTIONS: dict[str, Callable[[float], float]] = {
-    name: getattr(math, name) for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sqrt", "sinh", "cosh")
-} | {"abs": abs, "relu": lambda value: max(value, 0.0), "sigmoid": lambda value: 1 / (1 + math.exp(-value))}
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
-_SIGNS: dict[type[ast.AST], Callable[..., float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-}  # fmt: skip
-"""What an arithmetic of numbers may consist of, to be checked before it is shown."""
+_UNKNOWN = re.compile(r"(?<![\w.])[^\W\d]\w*+(?!\()|[\w)]\.[^\W\d]|□")
+"""A name, a method or an operand without a number, in an expression with numbers in place of names."""
 
 
 class Step(NamedTuple):
@@ -105,7 +103,7 @@ def steps_of(graph: Graph, options: RenderOptions) -> list[Step]:
         graph: the graph of the formula, from :func:`gviz.passes.dataflow.dataflow`.
         options: ``precision`` is read, and ``every``: what a step forward is.
     """
-    return list(_Telling(graph, options).steps())
+    return list(StepBuilder(graph, options).steps())
 
 
 def chosen(steps: Sequence[Step], only: str = "", first: int = 1, last: int | None = None) -> list[int]:
@@ -121,26 +119,27 @@ def chosen(steps: Sequence[Step], only: str = "", first: int = 1, last: int | No
     return [number for number in wanted if only in ("", PHASES[steps[number - 1].phase])]
 
 
-class _Telling:
-    """A graph, looked up by what its steps need."""
+class StepBuilder:
+    """Makes the steps of a graph, and what its boxes say at each of them."""
 
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
-        self.graph, self.options = graph, options
-        self.nodes = graph.by_id
+        self.graph, self.options, self.nodes = graph, options, graph.by_id
+        self.root, self.starts = root_name(graph), starts_of(graph)
+        self.rows = {row.name: row for row in graph.tensors}
         self.inputs: dict[str, list[int]] = {node.id: [] for node in graph.nodes}
         self.uses: dict[Place, list[int]] = {}
-        self.ways: Counter[Place] = Counter(place_of(edge) for edge in graph.edges)
-        self.values = {row.name: row.at_backward()[0] for row in graph.tensors}
-        self.starts = starts_of(graph)
         for number in sorted(range(len(graph.edges)), key=lambda number: graph.edges[number].slot):
             edge = graph.edges[number]
             self.inputs[edge.target].append(number)
             if edge.flow.handed is not None:
-                self.uses.setdefault(place_of(edge), []).append(number)
-        self.places: dict[str, list[Place]] = {node.id: [] for node in graph.nodes}
-        for place in sorted(self.uses):
-            self.places[place[0]].append(place)
-        self.root = root_name(graph)
+                self.uses.setdefault(_place_of(edge), []).append(number)
+        ways = Counter(_place_of(edge) for edge in graph.edges)
+        self.sums: dict[Place, Sum] = {}
+        self.counts: dict[Place, int] = {}
+        for place, numbers in sorted(self.uses.items()):
+            gradient = self.sums[place] = sum_at(self.nodes[place[0]], self.arrived(place, numbers))
+            missing = 0 if gradient.is_whole else ways[place] - len(numbers)
+            self.counts[place] = len(gradient.parts) + missing
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps."""
@@ -156,17 +155,20 @@ class _Telling:
                 handed = [number for number in self.inputs[node] if self.graph.edges[number].flow.handed is not None]
                 if handed:
                     so_far = (*step.handed, *handed)
-                    step = step._replace(
-                        phase="backward", nodes=(node,), handed=so_far, caption=self.backward(node, handed, so_far)
-                    )
+                    caption = self.backward(node, handed, step.handed)
+                    step = step._replace(phase="backward", nodes=(node,), handed=so_far, caption=caption)
                     yield step
         if has_backward(self.graph) or self.graph.stop:
             yield step._replace(phase="done", nodes=(), caption=self.done())
 
+    # ---------------------------------------------------------------- forward
     def one_by_one(self, order: Sequence[str]) -> Iterator[Step]:
         """Yield the steps forward: the leaves, then each operation."""
         known = frozenset(node.id for node in self.graph.nodes if node.kind != "operation")
-        yield (step := Step("leaves", computed=known, caption=(self.first(),)))
+        has_leaves = any(node.kind == "leaf" for node in self.graph.nodes)
+        head = "The leaves have values. " if has_leaves else ""
+        step = Step("leaves", computed=known, caption=((Span(f"{head}{NOTHING}"),),))
+        yield step
         for node in order:
             step = Step("forward", (node,), step.computed | {node}, caption=self.forward(self.nodes[node]))
             yield step
@@ -176,19 +178,19 @@ class _Telling:
         runs: dict[int, list[str]] = {}
         for node in sorted(order, key=lambda node: self.nodes[node].run):
             runs.setdefault(self.nodes[node].run, []).append(node)
-        lines = {row.name: line_number(row.place) for row in self.graph.tensors}
+        lines = {name: line_number(row.place) for name, row in self.rows.items()}
         leaves = {node.id: lines.get(node.name or "", 0) for node in self.graph.nodes if node.kind != "operation"}
         step = Step("leaves", computed=frozenset(leaf for leaf, line in leaves.items() if not line))
         for turn, run in [*runs.items(), (0, [])]:
             line = line_number(self.nodes[run[0]].place) if run else 0
             used = {self.graph.edges[number].source for node in run for number in self.inputs[node]}
-            made = [
+            new = [
                 leaf
                 for leaf, at in leaves.items()
                 if leaf not in step.computed and (at < line or leaf in used or not run)
             ]
-            for at in sorted({leaves[leaf] for leaf in made}):
-                own = tuple(leaf for leaf in made if leaves[leaf] == at)
+            for at in sorted({leaves[leaf] for leaf in new}):
+                own = tuple(leaf for leaf in new if leaves[leaf] == at)
                 step = Step("leaves", own, step.computed | {*own}, caption=self.run_of(at, own), line=at)
                 yield step
             if run and turn:
@@ -196,26 +198,22 @@ class _Telling:
                 yield step
 
     def run_of(self, line: int, nodes: Sequence[str]) -> tuple[Line, ...]:
-        """Return what is said of a run of a line: the line, what it has made, and what is recorded."""
+        """Return what is said of a run of a line: the line, its results, and what is recorded."""
         place = SourcePlace(line) if line else self.nodes[nodes[0]].place or SourcePlace(0)
         head = [Span(f"{place.anywhen}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
-        values = [(name, told(value, self.options.precision)) for node in ends for name, value in self.made_by(node)]
+        values = [(name, self.text(value)) for node in ends for name, value in self.results(node)]
         results = [Span(",  ".join(f"{short(name, 20)} = {value}" for name, value in values if value))]
-        recorded = [self.nodes[node].label for node in nodes if self.nodes[node].label]
-        remark = [
-            Span(
-                f"recorded for backward: {', '.join(recorded)}" if recorded else "leaves: nothing is recorded", "muted"
-            )
-        ]
-        return tuple(fitted(row) for row in (head, results, remark) if text_of(tuple(row)))
+        labels = ", ".join(self.nodes[node].label for node in nodes if self.nodes[node].label)
+        remark = [Span(f"recorded for backward: {labels}" if labels else "leaves: nothing is recorded", "muted")]
+        return tuple(_cut(row) for row in (head, results, remark) if text_of(tuple(row)))
 
     def order(self) -> list[str]:
-        """Return the operations in the order of computing: as the tensors were first assigned, operands from left to right."""
-        made_by = {node.name: node.id for node in self.graph.nodes if node.kind == "operation"}
-        named = [made_by[row.name] for row in self.graph.tensors if row.name in made_by]
-        todo = list(reversed([*named, *self.graph.roots, *made_by.values(), *self.nodes]))
+        """Return the operations in the order of computing: of first assignments, operands from left to right."""
+        results = {node.name: node.id for node in self.graph.nodes if node.kind == "operation"}
+        named = [results[name] for name in self.rows if name in results]
+        todo = list(reversed([*named, *self.graph.roots, *results.values(), *self.nodes]))
         done: dict[str, None] = {}
         while todo:
             node = todo[-1]
@@ -227,30 +225,27 @@ class _Telling:
                 todo += waiting
         return [node for node in done if self.nodes[node].kind == "operation"]
 
-    def first(self) -> Line:
-        """Return what is said of the leaves."""
-        if any(node.kind == "leaf" for node in self.graph.nodes):
-            return (Span("The leaves have values. Nothing is computed yet, and there is no graph."),)
-        return (Span("Nothing is computed yet, and there is no graph."),)
-
     def forward(self, node: Node) -> tuple[Line, ...]:
         """Return what is said of an operation that is computed."""
-        made = self.made_by(node)
-        head = [Span("forward  ", "value"), Span(short(", ".join(name for name, _ in made) or "·", 40), is_bold=True)]
-        expression, numbers = (
-            [Span(f" = {spoken(text)}")] if text else [] for text in (self.computed_by(node), self.numbers(node))
-        )
-        values = [told(value, self.options.precision) for _, value in made]
+        results = self.results(node)
+        head = [
+            Span("forward  ", "value"),
+            Span(short(", ".join(name for name, _ in results) or "·", 40), is_bold=True),
+        ]
+        sides = [self.computed_by(node), self.with_numbers(node)]
+        expression, numbers = ([Span(f" = {text.replace(' * ', ' × ')}")] if text else [] for text in sides)
+        values = [self.text(value) for _, value in results]
         result = [Span(" = "), Span(", ".join(values), is_bold=True)] if values and all(values) else []
-        name = f"{made[0][0]}.grad_fn" if made else "its grad_fn"
+        name = f"{results[0][0]}.grad_fn" if results else "its grad_fn"
         remark = (Span(f"recorded for backward: {node.label}, as {short(name, 40)}", "muted"),)
         lines = [*head, *expression, *numbers, *result], [*head, *expression, *result], [*head, *result]
-        return fitting(*lines), remark
+        return _fitting(*lines), remark
 
-    def made_by(self, node: Node) -> list[tuple[str, Numbers | None]]:
+    def results(self, node: Node) -> list[tuple[str, Numbers | None]]:
         """Return the names and the values of what an operation, or a leaf, has."""
         if node.recorded.outputs:
-            return [(name, self.values.get(name)) for name in node.recorded.outputs if name]
+            rows = {name: self.rows.get(name) for name in node.recorded.outputs if name}
+            return [(name, row.at_backward()[0] if row is not None else None) for name, row in rows.items()]
         return [(node.name, node.value)] if node.name else []
 
     def name_of(self, edge: Edge) -> str:
@@ -260,154 +255,195 @@ class _Telling:
     def computed_by(self, node: Node) -> str:
         """Return what computes an operation: a statement of several operations is told one by one."""
         names = [self.name_of(self.graph.edges[number]) for number in self.inputs[node.id]]
-        if node.expression and all(is_named(name, node.expression) for name in names):
+        if node.expression and all(_word(name).search(node.expression) for name in names):
             return node.expression
         sign = operator_of(node.label)
         return f" {sign} ".join(names) if len(names) == 2 and not sign.isidentifier() else call_text(node, names)
 
-    def numbers(self, node: Node) -> str:
-        """Return an expression with the numbers of its operands in place of their names, if it comes to the value."""
-        text, numbers = node.expression, dict[str, str]()
-        if not isinstance(result := scalar_of(node.value), float):
-            return ""
-        for number in self.inputs[node.id]:
-            operand, name = self.nodes[self.graph.edges[number].source], self.name_of(self.graph.edges[number])
+    def with_numbers(self, node: Node) -> str:
+        """Return an expression with numbers in place of names; "" if one is not known, or is much rounded."""
+        numbers: dict[str, str] = {}
+        for edge in [self.graph.edges[number] for number in self.inputs[node.id]]:
+            operand, name = self.nodes[edge.source], self.name_of(edge)
             if operand.kind == "constant":
                 continue
-            value = scalar_of(dict(self.made_by(operand)).get(name))
-            if not isinstance(value, float) or not is_named(name, text):
+            value, row = scalar_of(dict(self.results(operand)).get(name)), self.rows.get(name)
+            is_changed = operand.kind == "leaf" and row is not None and row.is_written and row.moment is None
+            if not isinstance(value, float) or is_changed or not _word(name).search(node.expression):
                 return ""
-            numbers[name] = bracketed(decimal(value, self.options.precision))
-        text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), text)
-        return text if numbers and comes_to(text, result) else ""
+            numbers[name] = in_brackets(decimal(value, self.options.precision))
+            if not isclose(float(numbers[name].strip("()")), value, rel_tol=ROUGH):
+                return ""
+        text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), node.expression)
+        is_known = isinstance(scalar_of(node.value), float) and not _UNKNOWN.search(text)
+        return text if numbers and is_known else ""
 
+    # ---------------------------------------------------------------- backward
     def start(self) -> tuple[Line, ...]:
         """Return what is said of the gradient that backward starts with."""
         lines = []
         for root, value in self.starts.items():
-            one, name = told(value, self.options.precision), short(self.nodes[root].name or "·", 20)
+            one, name = self.text(value), short(self.nodes[root].name or "·", 20)
             text = quotient_of(name, name) + (f" = {one}" if one else "")
-            lines.append(fitted([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
+            lines.append(_cut([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
 
-    def backward(self, node: str, handed: list[int], so_far: tuple[int, ...]) -> tuple[Line, ...]:
+    def backward(self, node: str, handed: Sequence[int], before: Sequence[int]) -> tuple[Line, ...]:
         """Return what is said of an operation that hands its gradient on: a line for each input."""
-        before = so_far[: len(so_far) - len(handed)]
-        lines = [
-            self.product(self.graph.edges[number], (*before, *handed[: at + 1])) for at, number in enumerate(handed)
-        ]
+        lines = [self.product(number, (*before, *handed[: at + 1])) for at, number in enumerate(handed)]
         if len(lines) > MOST_LINES:
-            rest = len(lines) - MOST_LINES + 1
-            lines = [
-                *lines[: MOST_LINES - 1],
-                (Span(f"and to {rest} more inputs of {self.nodes[node].label}", "muted"),),
-            ]
+            rest = f"and to {len(lines) - MOST_LINES + 1} more inputs of {self.nodes[node].label}"
+            lines[MOST_LINES - 1 :] = [(Span(rest, "muted"),)]
         return tuple(lines)
 
-    def product(self, edge: Edge, so_far: tuple[int, ...]) -> Line:
+    def product(self, number: int, so_far: Sequence[int]) -> Line:
         """Return the gradient that goes to an input: incoming gradient · local derivative, and where it is added."""
+        edge = self.graph.edges[number]
         head = [Span("to "), Span(short(self.name_of(edge), 20), is_bold=True), Span(":  ")]
-        result = Span(told(edge.flow.handed, self.options.precision), "gradient", is_bold=True)
-        long, brief = (Span(f"   {text}" if text else "", "muted") for text in self.sums_so_far(edge, so_far))
+        result = Span(self.text(edge.flow.handed), "gradient", is_bold=True)
+        long, brief = (Span(f"   {text}" if text else "", "muted") for text in self.sum_so_far(edge, so_far))
         words, numbers = self.rule(edge)
         lines = [[*head, *words, *each, result, remark] for remark in (long, brief) for each in (numbers, [])]
-        return fitting(*lines, [*head, result, brief], [*head, brief._replace(text=brief.text.strip())])
+        return _fitting(*lines, [*head, result, brief], [*head, brief._replace(text=brief.text.strip())])
 
     def rule(self, edge: Edge) -> tuple[list[Span], list[Span]]:
         """Return how a gradient is made from the incoming one: in names, and in numbers where they are few."""
-        source, target = short(self.name_of(edge), 20), short(self.nodes[edge.target].name or "·", 20)
-        root = target if edge.target in self.starts and not self.places[edge.target] else self.root
-        incoming, quotient = Span(quotient_of(root, target), "gradient"), quotient_of(target, source)
-        arrives = self.nodes[edge.target].grad.arrived
-        if edge.flow.local is not None and is_small(size_of(edge.flow.local)):
-            words = [incoming, Span(f" · {quotient} = ")]
-            if arrives is None or not is_small(size_of(arrives)):
+        user, flow = self.nodes[edge.target], edge.flow
+        source, target = short(self.name_of(edge), 20), short(user.name or "·", 20)
+        is_start = edge.target in self.starts and not any(place[0] == edge.target for place in self.sums)
+        incoming = Span(quotient_of(target if is_start else self.root, target), "gradient")
+        words, product = [incoming, Span(f" · {quotient_of(target, source)} = ")], product_of(edge, user)
+        if flow.local is not None and is_small(size_of(flow.local)):
+            if not product.is_equation:
                 return words, []
-            one, factor = (bracketed(told(value, self.options.precision)) for value in (arrives, edge.flow.local))
-            is_sum = size_of(edge.flow.handed) not in (size_of(arrives), size_of(edge.flow.local))
-            return words, [Span(one, "gradient"), Span(f" · {factor}, summed = " if is_sum else f" · {factor} = ")]
-        if edge.flow.symbol and edge.flow.local is not None:
-            factor = (
-                edge.flow.symbol
-                if edge.flow.symbol.isidentifier() or edge.flow.symbol.isdigit()
-                else f"({edge.flow.symbol})"
-            )
-            return [incoming, Span(f" · {quotient} = "), incoming, Span(f" · {factor} = ")], []
-        if edge.flow.symbol:
-            pieces = [Span(piece) for piece in word("grad").split(spoken(edge.flow.symbol))]
+            one, factor = (in_brackets(self.text(value)) for value in (product.arrived, flow.local))
+            return words, [Span(one, "gradient"), Span(f" · {factor}{', summed' * product.is_summed} = ")]
+        if flow.symbol and flow.local is not None:
+            is_short = flow.symbol.isidentifier() or flow.symbol.isdigit()
+            return [*words, incoming, Span(f" · {flow.symbol if is_short else f'({flow.symbol})'} = ")], []
+        if flow.symbol:
+            pieces = [Span(piece) for piece in _word("grad").split(flow.symbol.replace(" * ", " × "))]
             return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
-        return [Span(f"from {self.nodes[edge.target].label}: ")], []
+        return [Span(f"from {user.label}: ")], []
 
-    def sums_so_far(self, edge: Edge, so_far: tuple[int, ...]) -> tuple[str, str]:
-        """Return what is said where several gradients meet: how many are here, or their sum, with its parts and without."""
-        place = place_of(edge)
-        parts, arrived = self.parts(place), self.arrived(place, so_far)
-        if parts < 2:
+    def sum_so_far(self, edge: Edge, so_far: Sequence[int]) -> tuple[str, str]:
+        """Return what is said where gradients meet: how many are here, or their sum, with and without parts."""
+        place = _place_of(edge)
+        count, arrived = self.counts[place], self.arrived(place, so_far)
+        if count < 2:
             return "", ""
-        if len(arrived) < parts:
-            return (f"part {len(arrived)} of {parts}",) * 2
-        total, texts = told(self.total(place), self.options.precision), parts_text(arrived, self.options.precision)
+        if len(arrived) < count:
+            return (f"part {len(arrived)} of {count}",) * 2
+        total, texts = self.text(self.sums[place].arrived), self.added(Sum(arrived))
         head = f"{short(self.name_of(edge), 20)}.grad += " if self.nodes[edge.source].kind == "leaf" else "summed: "
-        return f"{head}{texts} = {total}" if texts else f"{head}{total}", f"{head}{total} ({parts} parts)"
+        return f"{head}{texts} = {total}" if texts else f"{head}{total}", f"{head}{total} ({count} parts)"
 
-    def arrived(self, place: Place, so_far: tuple[int, ...]) -> list[Numbers | None]:
+    def arrived(self, place: Place, so_far: Sequence[int]) -> list[Numbers | None]:
         """Return the gradients that have come to a place; that which backward starts with is the first."""
-        handed = [
-            self.graph.edges[number].flow.handed for number in so_far if place_of(self.graph.edges[number]) == place
-        ]
         start = self.starts.get(place[0])
-        return handed if start is None else [start, *handed]
+        edges = [self.graph.edges[number] for number in so_far if number in self.uses[place]]
+        return [*([] if start is None else [start]), *handed_on(edges)]
 
-    def whole(self, place: Place) -> list[Numbers | None]:
-        """Return the gradients that come to a place, as far as they are known."""
-        return self.arrived(place, tuple(self.uses[place]))
+    def added(self, gradient: Sum) -> str:
+        """Return summands with signs between them, the first few of many; "" where one is large."""
+        texts = gradient.texts(self.options.precision)
+        if texts and texts[0].startswith("(") and gradient.before is None:
+            texts[0] = texts[0][1:-1]
+        more = f" + … ({len(texts)} parts)" if len(texts) > MOST_PARTS else ""
+        return " + ".join(texts[:MOST_PARTS]) + more
 
-    def known(self, place: Place) -> Numbers | None:
-        """Return the gradient of a place as the engine has it."""
-        node = self.nodes[place[0]]
-        return node.grad.value if node.kind == "leaf" else node.grad.arrived
-
-    def parts(self, place: Place) -> int:
-        """Return in how many parts the gradient of a place comes: those that are known, unless they are not all of it."""
-        parts, missing = len(self.whole(place)), self.ways[place] - len(self.uses[place])
-        return parts if not missing or is_close(self.known(place), self.total(place)) else parts + missing
-
-    def total(self, place: Place) -> Numbers | None:
-        """Return the sum of the gradients that come to a place: as the engine has it, if it is that sum."""
-        total, known = sum_of(self.whole(place)), self.known(place)
-        return known if is_close(known, total) else total
+    def text(self, value: Numbers | None) -> str:
+        """Return a small tensor's values; the size and the norm of a large one; nothing for one that is not known."""
+        if value is None or is_small(size_of(value)):
+            return "" if value is None else value_text(value, self.options.precision)
+        size = f"norm {decimal(norm(value), self.options.precision)}" if is_finite(value) else "not finite"
+        return f"{shape_text(size_of(value))}, {size}"
 
     def done(self) -> tuple[Line, ...]:
         """Return what is said at the end."""
         if self.graph.stop:
             lines = wrap(self.graph.stop.message, LONGEST_CAPTION, max_lines=MOST_LINES - 1, placeholder=" …")
-            return fitted([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)]), *(
-                (Span(line, "error"),) for line in lines
-            )
-        rank = {row.name: number for number, row in enumerate(self.graph.tensors)}
-        known = [node for node in self.graph.nodes if node.kind == "leaf" and node.grad.value is not None]
-        unseen = [node for node in known if not self.places[node.id]]
-        is_whole = not unseen and all(self.parts(place) == len(self.whole(place)) for place in self.uses)
-        leaves = [node for node in self.graph.nodes if node.kind == "leaf" and (self.places[node.id] or not is_whole)]
+            head = _cut([Span("✗ ", "error"), Span(self.graph.stop.where, is_bold=True)])
+            return head, *((Span(line, "error"),) for line in lines)
+        leaves = [node for node in self.graph.nodes if node.kind == "leaf"]
+        is_whole = all((node.id, 0) in self.sums for node in leaves if node.grad.value is not None)
+        is_whole &= all(len(self.sums[place].parts) == count for place, count in self.counts.items())
+        rank = {name: number for number, name in enumerate(self.rows)}
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
-        grads = {node: self.total((node.id, 0)) if is_whole else node.grad.value for node in leaves}
-        texts = [
-            f"{node.name}.grad = {told(grad, self.options.precision)}"
-            for node, grad in grads.items()
-            if grad is not None
-        ]
-        others = [node for node, grad in grads.items() if not is_close(node.grad.value, grad)]
+        grads = {node: self.sums[node.id, 0].arrived for node in leaves if is_whole and (node.id, 0) in self.sums}
+        grads = grads if is_whole else {node: node.grad.value for node in leaves}
+        texts = [f"{node.name}.grad = {self.text(grad)}" for node, grad in grads.items() if grad is not None]
         if not is_whole:
             remark = "Not all of it is followed: not through a function of your own, nor another backward."
-        elif others:
+        elif not all(is_close(node.grad.value, grad) for node, grad in grads.items()):
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
-            remark = "These are of this backward alone: the program changed a .grad besides."
+            is_known = all(self.sums[node.id, 0].is_whole for node in grads)
+            rest = "they are added to what was there before" if is_known else "the program changed a .grad besides"
+            remark = f"These are of this backward alone: {rest}."
         else:
             remark = "What lies between leaf and root keeps no .grad: it is not a leaf."
         most = LONGEST_CAPTION - 20
-        kept = texts[: max(1, sum(length <= most for length in accumulate(len(text) + 3 for text in texts)))]
-        rest = f",  and {len(texts) - len(kept)} more" if len(kept) < len(texts) else ""
-        return fitted([Span("done  ", "gradient"), Span(",  ".join(kept) + rest)]), (Span(remark, "muted"),)
+        count = max(1, sum(length <= most for length in accumulate(len(text) + 3 for text in texts)))
+        rest = f",  and {len(texts) - count} more" if count < len(texts) else ""
+        return _cut([Span("done  ", "gradient"), Span(",  ".join(texts[:count]) + rest)]), (Span(remark, "muted"),)
+
+    # ---------------------------------------------------------------- boxes
+    def blocks(self, node: Node, step: Step) -> Iterator[list[Line]]:
+        """Yield what a node says at a step: its values, the gradients that come to it, and what came later."""
+        options, is_known = self.options, node.id in step.computed
+        values = value_lines(node._replace(expression=""), options)
+        yield values if is_known else [(Span(" "),)] * len(values)
+        places = [place for place in self.sums if place[0] == node.id]
+        for place in places:
+            yield list(self.gradient(node, step, place))
+        if node.id in self.starts and step.has_started and node.grad.arrived is not None and not places:
+            name = node.name or "·"
+            quotient = "∂" if self.options.max_chars == SHORT else quotient_of(name, name)
+            yield [
+                (
+                    Span(
+                        f"{quotient} = {short_value(node.grad.arrived, options.precision, options.max_chars)}",
+                        "gradient",
+                    ),
+                )
+            ]
+        elif node.kind == "leaf" and is_known and not places:
+            is_there = self.graph.stop or step.phase == "done"  # from before, or in a way that is not known
+            yield gradient_line(node if is_there else before(node), self.options)
+        else:
+            yield []
+        yield later_lines(node, self.options) if step.phase == "done" else []
+
+    def gradient(self, node: Node, step: Step, place: Place) -> Iterator[Line]:
+        """Yield what a node says at a step of the gradient of an output."""
+        options, count, total = self.options, self.counts[place], self.sums[place]
+        arrived = self.arrived(place, step.handed) if step.has_started else []
+        if not arrived:
+            yield from gradient_line(before(node), self.options) if node.id in step.computed else []
+            return
+        is_short = self.options.max_chars == SHORT
+        name = name_along(self.graph.edges[self.uses[place][0]], node)
+        quotient = f"∂{name if node.recorded.outputs else ''}" if is_short else quotient_of(self.root, name)
+        head = "grad" if node.kind == "leaf" else quotient
+        parts = self.added(total._replace(parts=arrived))
+        parts = "" if is_short and len(parts) > SHORT else parts
+        parts = parts.replace(f"{BEFORE} + ", f"{BEFORE}\n+ ") if len(parts) > SPLIT else parts
+        is_here, has_several = len(arrived) == count, count + (total.before is not None) > 1
+        if node.kind == "leaf" and (is_here or (step.phase == "done" and node.grad.value is not None)):
+            grad = total.total if is_here else node.grad.value
+            yield from gradient_line(node._replace(grad=Gradient(grad)), self.options)
+        elif is_here:
+            yield (Span(f"{head} = {short_value(total.total, options.precision, options.max_chars)}", "gradient"),)
+        else:
+            text = f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {count}"
+            yield from [(Span(line, "gradient"),) for line in text.split("\n")]
+        if parts and is_here and has_several:
+            yield from [(Span(line, "gradient"),) for line in f"= {parts}".split("\n")]
+
+
+def before(node: Node) -> Node:
+    """Return a leaf with the gradient that it had when backward was called."""
+    return node._replace(grad=Gradient(node.grad.before))
 
 
 def root_name(graph: Graph) -> str:
@@ -418,15 +454,14 @@ def root_name(graph: Graph) -> str:
 
 
 def starts_of(graph: Graph) -> dict[str, Numbers | None]:
-    """Return the roots that backward starts at, by their ids, each with the gradient that it starts with, None if not known.
+    """Return the roots that backward starts at, by their ids, with the gradients there; None if not known.
 
     What arrives at a root that another one is made from consists of that gradient and what the other one hands on.
     """
     nodes = graph.by_id
     starts: dict[str, Numbers | None] = {}
     for root in graph.roots:
-        arrives = nodes[root].grad.arrived
-        handed = [edge.flow.handed for edge in graph.edges if edge.source == root and edge.flow.handed is not None]
+        arrives, handed = nodes[root].grad.arrived, handed_on(graph.uses[root])
         if not handed or arrives is None:
             starts[root] = arrives
         elif not is_close(arrives, sum_of(handed)):
@@ -440,7 +475,7 @@ def line_number(place: SourcePlace | None) -> int:
     return 0 if place is None or place.file or place.cell else place.line
 
 
-def place_of(edge: Edge) -> Place:
+def _place_of(edge: Edge) -> Place:
     """Return what goes along an edge."""
     return edge.source, edge.output
 
@@ -458,166 +493,33 @@ def lines_at(
         steps: its steps.
         compact: whether lines are to be short: tensors by their size and norm, and gradients without the quotient.
     """
-    options = replace(options, max_chars=SHORT) if compact else options
-    telling = _Telling(graph, options)
+    builder = StepBuilder(graph, replace(options, max_chars=SHORT) if compact else options)
     result = {}
     for node in graph.nodes:
         if node.kind in ("constant", "frozen"):
-            result[node.id] = [value_lines(node._replace(expression=""), options)] * len(steps)
+            result[node.id] = [value_lines(node._replace(expression=""), builder.options)] * len(steps)
             continue
-        blocks = [list(_blocks(telling, node, step)) for step in steps]
+        blocks = [list(builder.blocks(node, step)) for step in steps]
         most = [max(map(len, series)) for series in zip(*blocks, strict=True)]
+        blank = [[(Span(" "),)] * size for size in most]
         result[node.id] = [
-            [
-                line
-                for block, size in zip(at, most, strict=True)
-                for line in [*block, *[(Span(" "),)] * (size - len(block))]
-            ]
+            [line for block, empty in zip(at, blank, strict=True) for line in (*block, *empty[len(block) :])]
             for at in blocks
         ]
     return result
 
 
-def _blocks(telling: _Telling, node: Node, step: Step) -> Iterator[list[Line]]:
-    """Yield what a node says at a step: its values, then the gradient of each output that one comes to."""
-    values, is_known = value_lines(node._replace(expression=""), telling.options), node.id in step.computed
-    yield values if is_known else [(Span(" "),)] * len(values)
-    places = telling.places[node.id]
-    for place in places:
-        yield list(_gradient(telling, node, step, place))
-    if node.id in telling.starts and step.has_started and node.grad.arrived is not None and not places:
-        quotient = "∂" if telling.options.max_chars == SHORT else quotient_of(node.name or "·", node.name or "·")
-        yield [(Span(f"{quotient} = {boxed(node.grad.arrived, telling.options)}", "gradient"),)]
-    elif node.kind == "leaf" and is_known and not places:
-        is_there = telling.graph.stop or step.phase == "done"  # from before, or in a way that is not known
-        yield gradient_line(node if is_there else node._replace(grad=NO_GRADIENT), telling.options)
-    else:
-        yield []
-
-
-def _gradient(telling: _Telling, node: Node, step: Step, place: Place) -> Iterator[Line]:
-    """Yield what a node says at a step of the gradient of an output."""
-    options, is_short = telling.options, telling.options.max_chars == SHORT
-    arrived, expected = telling.arrived(place, step.handed) if step.has_started else [], telling.parts(place)
-    if not arrived:
-        if node.kind == "leaf" and node.id in step.computed:
-            yield from gradient_line(node._replace(grad=NO_GRADIENT), options)
-        return
-    name = name_along(telling.graph.edges[telling.uses[place][0]], node)
-    quotient = f"∂{name if node.recorded.outputs else ''}" if is_short else quotient_of(telling.root, name)
-    head = "grad" if node.kind == "leaf" else quotient
-    parts = parts_text(arrived, options.precision)
-    parts = "" if is_short and len(parts) > SHORT else parts
-    total = telling.total(place)
-    if len(arrived) < expected and step.phase == "done" and node.grad.value is not None:
-        yield from gradient_line(node, options)
-    elif len(arrived) < expected:
-        yield (Span(f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {expected}", "gradient"),)
-    elif node.kind == "leaf":
-        yield from gradient_line(node._replace(grad=node.grad._replace(value=total)), options)
-    else:
-        yield (Span(f"{head} = {boxed(total, options)}", "gradient"),)
-    if parts and len(arrived) == expected > 1:
-        yield (Span(f"= {parts}", "gradient"),)
-
-
-# ------------------------------------------------------------------ words and numbers
-def boxed(value: Numbers | None, options: RenderOptions) -> str:
-    """Return a gradient as it stands in a box: its norm, if its values are many or long."""
-    text = short_value(value, options.precision)
-    return text if len(text) <= options.max_chars else f"|{decimal(norm(value), options.precision)}|"
-
-
-def is_named(name: str, text: str) -> bool:
-    """Return whether an expression has a name in it.
-
-    >>> is_named("a", "a * b"), is_named("a", "tanh(b)")
-    (True, False)
-    """
-    return word(name).search(text) is not None
-
-
-def word(name: str) -> re.Pattern[str]:
+def _word(name: str) -> re.Pattern[str]:
     """Return a pattern for a name in an expression, where it is a word of its own."""
     return re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
 
 
-def told(value: Numbers | None, precision: int) -> str:
-    """Return a small tensor's values; the size and the norm of a large one; nothing for one that is not known.
-
-    >>> told(Numbers.of(2.0), 4), told(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]), 4), told(None, 4)
-    ('2', '(5), norm 5', '')
-    """
-    if value is None:
-        return ""
-    sizes = size_of(value)
-    if is_small(sizes):
-        return value_text(value, precision)
-    return f"{shape_text(sizes)}, " + (f"norm {decimal(norm(value), precision)}" if is_finite(value) else "not finite")
-
-
-def parts_text(parts: Sequence[Numbers | None], precision: int) -> str:
-    """Return several gradients as a sum, if they are small.
-
-    >>> parts_text([Numbers.of(3.0), Numbers.of(-2.0)], 4), parts_text([Numbers.of(3.0)], 4)
-    ('3 + (-2)', '3')
-    """
-    if not all(is_small(size_of(part)) for part in parts):
-        return ""
-    texts = [bracketed(value_text(part, precision)) for part in parts]
-    if texts and texts[0].startswith("("):
-        texts[0] = texts[0][1:-1]
-    more = f" + … ({len(texts)} parts)" if len(texts) > MOST_PARTS else ""
-    return " + ".join(texts[:MOST_PARTS]) + more
-
-
-def bracketed(text: str) -> str:
-    """Return a number as it stands after a sign."""
-    return f"({text})" if text.startswith("-") else text
-
-
-def is_close(one: Numbers | None, other: Numbers | None) -> bool:
-    """Return whether two tensors are the same but for rounding."""
-    return agree(one, other, scale=1e-3)
-
-
-def comes_to(text: str, value: float) -> bool:
-    """Return whether an arithmetic of rounded numbers comes to a value, as far as that can be seen.
-
-    >>> comes_to("2 + 1", 3.0), comes_to("0.12 * 2", 0.4), comes_to("softmax(2)", 1.0)
-    (True, False, False)
-    """
-    try:
-        result = _computed(ast.parse(text, mode="eval").body)
-    except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError):
-        return False
-    return math.isclose(result, value, rel_tol=1e-2, abs_tol=1e-3)
-
-
-def _computed(node: ast.expr) -> float:
-    """Return what an arithmetic of numbers comes to; KeyError or TypeError for anything else."""
-    if isinstance(node, ast.BinOp):
-        return _SIGNS[type(node.op)](_computed(node.left), _computed(node.right))
-    if isinstance(node, ast.UnaryOp):
-        return _SIGNS[type(node.op)](_computed(node.operand))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
-        return _FUNCTIONS[node.func.id](_computed(node.args[0]))
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return float(node.value)
-    raise TypeError(ast.dump(node))
-
-
-def spoken(text: str) -> str:
-    """Return an expression with the sign for a product that people write."""
-    return text.replace(" * ", " × ")
-
-
-def fitting(*lines: Sequence[Span]) -> Line:
+def _fitting(*lines: Sequence[Span]) -> Line:
     """Return the first of some lines that fits below a picture; the end of the last is left out if none does."""
-    return fitted(next((line for line in lines if len(text_of(tuple(line))) <= LONGEST_CAPTION), lines[-1]))
+    return _cut(next((line for line in lines if len(text_of(tuple(line))) <= LONGEST_CAPTION), lines[-1]))
 
 
-def fitted(line: Sequence[Span]) -> Line:
+def _cut(line: Sequence[Span]) -> Line:
     """Return a line that fits below a picture."""
     if len(text_of(tuple(line))) <= LONGEST_CAPTION:
         return tuple(span for span in line if span.text)

@@ -1,4 +1,4 @@
-"""How things look: a table of colours for each theme, and one function that turns a kind of box into Graphviz's attributes.
+"""How things look: the colours of each theme, and the attributes that Graphviz has for a kind of box.
 
 Colour is never the only code. A leaf has round corners and a thick pen, what gets no gradient a dashed pen, a root an
 inner frame, a saved tensor a folded corner; and each kind has a shade of its own, so that a print in grey says the
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from gviz.pictures.labels import Line
+from gviz.pictures.spans import Line
 
 FONT = "monospace"
 

@@ -1,4 +1,4 @@
-"""Paths of the chain rule in a picture: a colour and a dash for each, what is off them faint, products and sums in words."""
+"""Paths of the chain rule in a picture: a colour and a dash for each, products and sums in words, all else faint."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from gviz.derivations.paths import MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import ONE, agree
-from gviz.pictures.labels import Line, Span, decimal, is_small, norm, short, value_text
+from gviz.pictures.labels import decimal, in_brackets, is_small, norm, short, value_text
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import Theme
 from gviz.text import quotient_of
 
@@ -71,7 +72,7 @@ class Trails:
         return {"color": ":".join(colours), "penwidth": WIDTH}
 
     def parts(self, node: str) -> Line | None:
-        """Return the products of the paths to a node as a sum, each in its ink; None if that is not all there is to say."""
+        """Return the products of the paths to a node as a sum, each in its ink; None if that is not all of it."""
         for chain in self.chains:
             if chain.node.id == node and chain.is_complete and chain.sum is not None:
                 return summands([(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain])
@@ -106,12 +107,12 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
 def heading(trails: Trails) -> str:
     """Return what stands above a picture of one tensor's paths."""
     if len(trails.chains) > 1:
-        return f"{', '.join(quotient(chain) for chain in trails.chains)} by the chain rule"
+        return f"{', '.join(_quotient(chain) for chain in trails.chains)} by the chain rule"
     chain = trails.chains[0]
     if chain.count == 1:
-        return f"{quotient(chain)} by the chain rule: one path, multiply along"
+        return f"{_quotient(chain)} by the chain rule: one path, multiply along"
     count = NUMBERS[chain.count] if chain.count < len(NUMBERS) else f"{chain.count:,}"
-    return f"{quotient(chain)} by the chain rule: {count} paths, multiply along, add"
+    return f"{_quotient(chain)} by the chain rule: {count} paths, multiply along, add"
 
 
 def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
@@ -124,11 +125,11 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
             yield (
                 Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
             )
-        yield tuple(sum_line(chain, own, options))
+        yield tuple(_sum_line(chain, own, options))
 
 
 def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> Line:
-    """Return a path in words: its names, its symbols, its numbers, its product; what makes the line too long is left out."""
+    """Return a path in words: names, symbols, numbers, product; what makes the line too long is left out."""
     ink = f"path {number}"
     head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
     start = (
@@ -149,13 +150,13 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
     return (Span(head + "".join(f"{part} = " for part in parts), ink), Span(product, ink, is_bold=True))
 
 
-def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
+def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
     """Yield the spans of what the paths come to, or of why no numbers are claimed."""
-    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else quotient(chain)
+    grad = f"{chain.wrt}.grad" if chain.node.kind == "leaf" else _quotient(chain)
     if chain.grad is None:
-        kept, why = chain.node.grad.value, "there is no gradient to compare with"
-        if kept is not None:
-            why = f"{size_text(grad, kept, options)}, and what an operation on the way hands on is not known"
+        known, why = chain.node.grad.value, "there is no gradient to compare with"
+        if known is not None:
+            why = f"{size_text(grad, known, options)}, and what an operation on the way hands on is not known"
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:
@@ -164,7 +165,7 @@ def sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptio
         )
         return
     is_derivative = agree(chain.start, ONE)
-    yield Span(quotient(chain) if is_derivative else grad, is_bold=True)
+    yield Span(_quotient(chain) if is_derivative else grad, is_bold=True)
     yield Span(" = ")
     if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
         parts = summands(own, options.precision)
@@ -195,7 +196,7 @@ def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
     return tuple(spans)
 
 
-def quotient(chain: Chain) -> str:
+def _quotient(chain: Chain) -> str:
     """Return the derivative as it is written: ``∂y/∂w``."""
     return quotient_of(" + ".join(chain.of), chain.wrt)
 
@@ -209,12 +210,3 @@ def size_text(name: str, value: Numbers | None, options: RenderOptions) -> str:
         if name
         else f"|{decimal(norm(value), options.precision)}|"
     )
-
-
-def in_brackets(text: str) -> str:
-    """Return a factor as it stands in a product.
-
-    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
-    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
-    """
-    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text

@@ -1,4 +1,4 @@
-"""A long, thin graph in several rows, or columns, as a text is: cut between its ranks, and its lines go on in the next one.
+"""A long, thin graph in several rows, or columns: cut between its ranks, its lines go on in the next row.
 
 A layout goes in, a layout comes out; only places change. Graphviz draws a line in pieces if its place has a ``;``
 between.
@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from gviz.pictures.slide import Layout
+from gviz.pictures.places import Layout
 
 MOST_PARTS = 5
 """Rows, or columns."""
@@ -77,7 +76,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
         direction: from where to where it runs, one of :data:`gviz.pictures.options.RANKDIRS`.
     """
     turn = TURNS[direction]
-    boxes = {name: box_of(shape, turn) for name, shape in layout.shapes.items()}
+    boxes = {name: _box_of(shape, turn) for name, shape in layout.shapes.items()}
     curves = [curve_of(arrow.get("pos", ""), turn) for arrow in layout.arrows]
     labels = [curve_of(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
     texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
@@ -105,7 +104,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     shapes = {name: {**shape, "pos": moved(boxes[name][0], part_of[name])} for name, shape in layout.shapes.items()}
     arrows = []
     for arrow, line, label in zip(layout.arrows, lines, labels, strict=True):
-        pos = {"pos": place_of(line, moved)} if line.pieces else {}
+        pos = {"pos": _place_of(line, moved)} if line.pieces else {}
         lp = {"lp": moved(label[0], part_at(label, places))} if label else {}
         arrows.append({**arrow, **pos, **lp})
     ends = [*places, max(along + width / 2 for (along, _), (width, _) in boxes.values())]
@@ -117,7 +116,7 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     return layout._replace(shapes=shapes, arrows=arrows, bounds=(x0, y0, x1, y1), marks=marks)
 
 
-def box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
+def _box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
     """Return the middle and the size of a box, turned."""
     x, y = (float(number) for number in shape["pos"].split(","))
     width, height = float(shape["width"]) * 72, float(shape["height"]) * 72
@@ -138,7 +137,7 @@ def curve_of(place: str, turn: Turn) -> Curve:
 
 
 def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:
-    """Return where to cut, between boxes, so that the parts are about as long and few lines are struck; None if that fails.
+    """Return where to cut so that the parts are about as long and few lines are struck; None if that fails.
 
     No arrowhead is cut off: it begins where the points of the curve end.
     """
@@ -149,16 +148,16 @@ def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: i
             free += [reach + (low - reach) * share for share in SHARES]
         reach = max(reach, high)
     first, length = intervals[0][0], reach - intervals[0][0]
-    found: list[float] = []
+    places: list[float] = []
     for number in range(1, count):
         ideal = first + length * number / count
-        rest = [place for place in free if not found or place > found[-1]]
+        rest = [place for place in free if not places or place > places[-1]]
         near = [place for place in rest if abs(place - ideal) <= NEAR * length / count]
         if not near:
             return None
         struck = {place: sum(map(partial(cost, place=place), curves)) for place in near}
-        found.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
-    return found
+        places.append(min(near, key=lambda place: (struck[place], abs(place - ideal))))
+    return places
 
 
 def cost(curve: Curve, place: float) -> int:
@@ -196,7 +195,7 @@ def part_at(points: Sequence[Point], places: Sequence[float]) -> int:
 
 
 def halves(segment: Sequence[Point], place: float) -> tuple[list[Point], list[Point]]:
-    """Return the two parts of a Bezier curve that crosses a place once: de Casteljau's, at a parameter found by halving."""
+    """Return the two parts of a Bezier curve that crosses a place once, at a parameter found by halving."""
     low, high = 0.0, 1.0
     is_rising = segment[0][0] < segment[3][0]
     for _ in range(40):
@@ -220,13 +219,13 @@ def at_parameter(segment: Sequence[Point], share: float) -> tuple[list[Point], l
 
 def with_stubs(pieces: list[tuple[int, list[Point]]]) -> list[tuple[int, list[Point]]]:
     """Return the pieces of a line, each a bit longer where it has been cut, so that there is room for a mark."""
-    found = [(part, list(points)) for part, points in pieces]
-    for (part, points), (after, rest) in pairwise(found):
+    longer = [(part, list(points)) for part, points in pieces]
+    for (part, points), (after, rest) in pairwise(longer):
         step = STUB / 3 if after > part else -STUB / 3
         (x, y), (x1, y1) = points[-1], rest[0]
         points += [(x + step * count, y) for count in (1, 2, 3)]
         rest[:0] = [(x1 - step * count, y1) for count in (3, 2, 1)]
-    return found
+    return longer
 
 
 def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:
@@ -235,7 +234,7 @@ def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:
     return sorted(joints, key=lambda joint: (joint[0][0], joint[0][1][1]))
 
 
-def place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
+def _place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
     """Return the place of a line as Graphviz reads it: its pieces with a ``;`` between.
 
     The piece with an arrowhead at its start comes last: all that come after it would get one as well.

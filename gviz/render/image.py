@@ -116,14 +116,14 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
 def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture on its page, in the direction that gives the larger type if none was asked for."""
-    from gviz.pictures import slide  # with all that lines on a page need
+    from gviz.pictures import places, slide  # with all that lines on a page need
 
     page = slide.PAGES[options.fit]
     typed = [html.escaped(line) for line in html.caption_lines(options.caption)]
-    drawn: list[tuple[tuple[float, ...], str, Picture, slide.Layout]] = []
+    drawn: list[tuple[tuple[float, ...], str, Picture, places.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
-        layout = slide.laid_out(picture, dot.dot_text, options.graphviz)
+        layout = places.laid_out(picture, dot.dot_text, options.graphviz)
         label = picture.graph.get("label", "")
         legend = label[1:-1] if isinstance(label, html.Html) else html.escaped(label)
         foot = slide.height_of(legend, page, picture, dot.dot_text)

@@ -1,4 +1,4 @@
-"""The steps of a computation as files: a PDF with a page for each, a page of HTML that plays them, an animation, or images.
+"""The steps of a computation as files: a PDF, a page of HTML that plays them, an animation, or images.
 
 One drawing for each step comes from Graphviz. What puts them together is here, for PDF in pypdf (Graphviz's own writer
 ends a file with its first page), for animations in Pillow, if that is installed. The same steps give the same bytes.
@@ -23,10 +23,10 @@ from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures.html import inks
-from gviz.pictures.labels import Span, text_of
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.slide import PAGES
+from gviz.pictures.spans import Span, text_of
 from gviz.pictures.steps import PHASES
 from gviz.pictures.theme import THEMES
 from gviz.render import dot, image
@@ -184,7 +184,8 @@ def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
     writer = PdfWriter()
     for number, slide in enumerate(slides):
         writer.append(PdfReader(io.BytesIO(drawing(slide, "pdf", options))), import_outline=False)
-        writer.add_outline_item(shorten(text_of(slide.step.caption[0]), 60, mark=" …"), page_number=number)  # type: ignore[call-arg]
+        title_of_page = shorten(text_of(slide.step.caption[0]), 60, mark=" …")
+        writer.add_outline_item(title_of_page, page_number=number)  # type: ignore[call-arg]
     writer.metadata = None
     writer.add_metadata({"/Title": options.title or title, "/Producer": "gviz"})
     out = io.BytesIO()
@@ -225,7 +226,7 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
     for slide in slides:
         drawn = drawing(slide, "svg", options).decode()
         box = cropped(drawn) or box
-        numbers = [parts.setdefault(part, len(parts)) for part in parts_of(drawn)]
+        numbers = [parts.setdefault(part, len(parts)) for part in _parts_of(drawn)]
         caption = [spans(line) for line in slide.step.caption]
         frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
     theme = THEMES[options.theme]
@@ -252,8 +253,8 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], page).encode("utf-8", "backslashreplace")
 
 
-def parts_of(drawn: str) -> Iterator[str]:
-    """Yield the parts of a drawing, each a piece of SVG on its own: the boxes and the lines, moved to where they are seen."""
+def _parts_of(drawn: str) -> Iterator[str]:
+    """Yield the parts of a drawing, boxes and lines, each a piece of SVG on its own where it is seen."""
     start, end = drawn.index('<g id="graph0"'), drawn.rindex("</g>")
     head, *rest = _PARTS.split(drawn[start:end])
     transform = re.search(r'transform="([^"]*)"', head)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures.labels import boxes, describe
+from gviz.pictures.labels import boxes
 from gviz.pictures.look import ANSI, WRONG
 from gviz.pictures.options import LOOKS, RenderOptions
+from gviz.pictures.spans import describe
 from gviz.text import display_width, visible
 
 SUFFIXES = ("txt", "tree", "terminal")
@@ -133,10 +134,7 @@ class Tree:
         return self.numbers[node]
 
     def remark(self, edge: Edge) -> str:
-        """Return the words for an arrow: a local derivative or a size.
-
-        That it is saved, the base of a view, or runs before.
-        """
+        """Return the words for an arrow: a size; that it is saved, the base of a view, or runs before."""
         if edge.kind == "control":
             return "after "
         if edge.kind == "saved":
@@ -146,7 +144,7 @@ class Tree:
         return f"{edge.label}: " if edge.label else ""
 
     def title(self, node: Node) -> str:
-        """Return the name of a node: of an AccumulateGrad the leaf that it fills, of an operation the tensor that it makes."""
+        """Return the name of a node: of the leaf that AccumulateGrad fills, of what an operation makes."""
         name = node.name
         if node.kind == "accumulate":
             name = next((self.nodes[edge.source].name for edge in self.inputs.get(node.id, ())), None)

@@ -14,7 +14,7 @@ import pytest
 from gviz import engine
 from gviz.answers import FORMATS, Explanation, Page, explain, subject_of
 from gviz.answers.latex import math, name_of, prose
-from gviz.answers.terminal import Writer
+from gviz.answers.terminal import TerminalWriter
 from gviz.errors import RenderError
 from gviz.sources import SourceOptions
 from gviz.text import display_width
@@ -218,10 +218,9 @@ def test_of_a_tensor_without_elements_the_shape_is_whole() -> None:
 
 
 def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than_the_page() -> None:
-    short, long = Writer(Page(width=40)), Writer(Page(width=40))
-    short.equation("dy/dx = ", ["2 * x", "4"])
-    assert short.lines == ["dy/dx = 2 * x = 4"]
-    long.equation("dy/dx = ", ["2 * a_long_name_of_a_tensor", "b_long_name_of_a_tensor", "4" * 80])
-    assert long.lines[:2] == ["dy/dx = 2 * a_long_name_of_a_tensor", "        = b_long_name_of_a_tensor"]
-    assert display_width(long.lines[2]) == 40
-    assert "…" in long.lines[2]
+    writer = TerminalWriter(Page(width=40))
+    assert list(writer.equation("dy/dx = ", ["2 * x", "4"])) == ["dy/dx = 2 * x = 4"]
+    lines = list(writer.equation("dy/dx = ", ["2 * a_long_name_of_a_tensor", "b_long_name_of_a_tensor", "4" * 80]))
+    assert lines[:2] == ["dy/dx = 2 * a_long_name_of_a_tensor", "        = b_long_name_of_a_tensor"]
+    assert display_width(lines[2]) == 40
+    assert "…" in lines[2]

@@ -11,8 +11,9 @@ from graphs import article, every_kind, leaf, node, numbers
 
 import gviz
 from gviz.graphs import Edge, Flow, Graph, Node, Place, Stop
-from gviz.pictures.labels import Box, boxes, decimal, short_value, text_of, value_text
+from gviz.pictures.labels import boxes, decimal, short_value, value_text
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.spans import Box, text_of
 from gviz.render import render
 from gviz.sources import SourceOptions
 

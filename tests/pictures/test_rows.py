@@ -12,8 +12,8 @@ from pypdf import PdfReader
 
 from gviz import GvizWarning, RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
-from gviz.pictures import Picture, picture_of, slide
-from gviz.pictures.slide import Layout
+from gviz.pictures import Picture, picture_of, places, slide
+from gviz.pictures.places import Layout
 from gviz.pictures.wrap import TURNS, wrapped
 from gviz.render import dot, render, series
 
@@ -30,7 +30,7 @@ def graph_of(source: str, **values: float) -> Graph:
 
 def laid_out(graph: Graph, direction: str, view: str = "dataflow") -> tuple[Picture, Layout]:
     picture = picture_of(graph, RenderOptions(view=view, rankdir=direction, fit="slide"))
-    return picture, slide.laid_out(picture, dot.dot_text, "auto")
+    return picture, places.laid_out(picture, dot.dot_text, "auto")
 
 
 def rectangle(layout: Layout, name: str) -> tuple[float, float, float, float]:

@@ -6,8 +6,13 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING
 
+import pytest
+
 import gviz
 from gviz.formulas.local import local_derivative
+from gviz.passes.dataflow import dataflow
+from gviz.pictures.spans import text_of
+from gviz.pictures.steps import lines_at, steps_of
 from gviz.render import RenderOptions, render
 
 if TYPE_CHECKING:
@@ -152,3 +157,66 @@ def test_the_gradient_of_several_roots_is_of_none_of_them(tmp_path: Path) -> Non
     text = drawn(graph_of(tmp_path, UNBOUND), "dataflow")
     assert "∂root" not in text
     assert text.splitlines().count("grad = 1") == 2
+
+
+TWICE = """\
+import torch
+
+w = torch.tensor(3.0, requires_grad=True)
+(w * w * 18).backward()
+y = w * 3
+y.backward()
+with torch.no_grad():
+    w -= 0.1
+w.grad = None
+"""
+
+
+@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching"])
+def test_a_gradient_of_two_passes_is_before_and_what_arrived(tmp_path: Path, view: str) -> None:
+    text = drawn(graph_of(tmp_path, TWICE), view)
+    assert "108 (before) + 3" in text
+    assert "111" in text
+
+
+@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching", "autograd", "micrograd"])
+def test_each_view_says_what_the_program_did_later(tmp_path: Path, view: str) -> None:
+    assert "now 2.9; grad cleared" in drawn(graph_of(tmp_path, TWICE), view)
+
+
+def test_the_last_step_says_what_the_program_did_later_and_no_earlier_one(tmp_path: Path) -> None:
+    graph, options = dataflow(graph_of(tmp_path, TWICE)), RenderOptions()
+    steps = steps_of(graph, options)
+    (leaf,) = [node.id for node in graph.nodes if node.kind == "leaf"]
+    frames = [[text_of(line).strip() for line in at] for at in lines_at(graph, options, steps)[leaf]]
+    assert frames[-1][1:] == ["grad = 111", "= 108 (before) + 3", "now 2.9; grad cleared"]
+    assert frames[0][1] == "grad = 108"
+    assert not any("now" in line for at in frames[:-1] for line in at)
+
+
+@pytest.mark.parametrize("view", ["dataflow", "teaching"])
+def test_parts_that_a_hook_has_changed_are_not_set_out_as_their_sum(tmp_path: Path, view: str) -> None:
+    hook = "w.register_hook(lambda grad: grad * 10)"
+    program = f"import torch\nw = torch.tensor(1.0, requires_grad=True)\n{hook}\n(w * 2 + w * 3).backward()\n"
+    changed, plain = (drawn(graph_of(tmp_path, text), view) for text in (program, program.replace(hook, "")))
+    assert "grad = 50" in changed
+    assert not re.search(r"[23] \+ [23]", changed)
+    assert re.search(r"[23] \+ [23]", plain)
+
+
+@pytest.mark.parametrize(("numbers", "sign"), [("nan", "nan"), ("inf", "inf")])
+def test_a_tensor_with_nan_among_many_says_so(tmp_path: Path, numbers: str, sign: str) -> None:
+    program = f"""\
+import torch
+
+x = torch.ones(400)
+x[7] = float("{numbers}")
+w = torch.ones(400, requires_grad=True)
+y = (w * x).sum()
+y.backward()
+"""
+    text = drawn(graph_of(tmp_path, program), "dataflow")
+    assert f"grad has {sign} ⚠" in text
+    assert f"x (400) has {sign}" in text.replace("\n", "")
+    assert "grad now" not in text
+    assert "None" not in drawn(graph_of(tmp_path, program), "torchviz")

@@ -13,8 +13,9 @@ from hypothesis import example, given, settings, strategies as st
 
 from gviz.errors import RenderError
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures.labels import lines, text_of
+from gviz.pictures.labels import lines
 from gviz.pictures.look import picture_size
+from gviz.pictures.spans import text_of
 from gviz.render import RenderOptions, render
 from gviz.render.dot import quote
 from gviz.text import visible

@@ -128,7 +128,19 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
         "marks",
     }
     drawn = {name.removeprefix("gviz.pictures.") for name in loaded if name.startswith("gviz.pictures.")}
-    assert drawn == {"html", "labels", "look", "options", "page", "repeat", "theme", "views", "views.torchviz"}
+    assert drawn == {
+        "html",
+        "labels",
+        "look",
+        "options",
+        "page",
+        "picture",
+        "repeat",
+        "spans",
+        "theme",
+        "views",
+        "views.torchviz",
+    }
 
 
 def test_a_format_for_steps_is_known_by_its_suffix_in_any_case_and_another_one_refused() -> None:

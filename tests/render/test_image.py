@@ -31,7 +31,8 @@ from gviz.graphs.numbers import Numbers
 from gviz.layout import DrawingError, NoEngineError, RenderWarning, embedded
 from gviz.layout.graphviz import draw
 from gviz.layout.plan import LayoutPlan, make_plan
-from gviz.pictures.labels import boxes, text_of
+from gviz.pictures.labels import boxes
+from gviz.pictures.spans import text_of
 from gviz.pictures.theme import THEMES
 from gviz.render import RenderOptions, formats, image, render
 from gviz.render.image import SUFFIXES, TEXTS, without_date

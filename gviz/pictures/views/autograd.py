@@ -7,25 +7,23 @@ from itertools import pairwise
 
 from gviz.formulas.expressions import operator_of
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow, outputs_of
-from gviz.passes.elements import is_finite, plus
-from gviz.pictures import Arrow, Frame, Picture, Shape, Statement, html
+from gviz.passes.elements import is_finite, sum_of
+from gviz.pictures import html
 from gviz.pictures.labels import (
     LONGEST_NAME,
-    Line,
-    Span,
-    is_small,
-    norm_text,
+    later_lines,
     place_lines,
+    saved_text,
     shape_text,
     short,
     short_value,
-    value_text,
-)  # fmt: skip
+    small_text,
+)
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import WAYS, themed
-from gviz.pictures.saved import saved_text
+from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
+from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
 IGNORES = ("repeat_leaves", "ghosts", "show", "path", "by", "symbols")
@@ -48,44 +46,43 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         (Span(f"{way.back} backward: next_functions, with the gradient that they get", "gradient"),),
         (Span("┈▷ grad_fn"),),
     ]
-    label = {"label": html.legend({}, notes, theme, options, stop=graph.stop)} if options.has_foot(graph.stop) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+    return themed(shown, options, SPACE, list(_statements(shown, options, theme)), Legend({}, notes))
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the tensors, the rows of operations with their grad_fns, and the lines."""
     nodes, inputs, uses = graph.by_id, graph.inputs, graph.uses
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
-    made = outputs_of(graph)
+    outputs = outputs_of(graph)
     for node in graph.nodes:
         if node.kind == "constant":
             yield Shape(node.id, {**box_attributes(node.kind, theme), "label": short(node.name or "", LONGEST_NAME)})
         elif node.kind != "leaf":
-            for one in made[node.id].values():
+            for one in outputs[node.id].values():
                 is_root = node.id in graph.roots and one.name == node.name
-                yield Shape(one.id, record(one, options, theme, is_root=is_root))
+                yield Shape(one.id, _record(one, options, theme, is_root=is_root))
     rows = rows_of(graph)
     first = {
         edge.source: depth for depth in sorted(rows, reverse=True) for node in rows[depth] for edge in inputs[node.id]
     }
     for depth in sorted({first.get(leaf.id, 0) for leaf in leaves}):  # leaves stand above what uses them first
         own = [leaf for leaf in leaves if first.get(leaf.id, 0) == depth]
-        tensors = [Shape(leaf.id, record(leaf, options, theme, is_root=False)) for leaf in own]
-        yield from row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
+        tensors = [Shape(leaf.id, _record(leaf, options, theme, is_root=False)) for leaf in own]
+        yield from _row(f"leaves {depth}", tensors, [accumulate(leaf, uses[leaf.id], options, theme) for leaf in own])
     for depth, operations in rows.items():
-        signs = [circle(node, theme) for node in operations]
-        backs = [grad_fn(node, saved_text(node, inputs[node.id], nodes), options, theme) for node in operations]
-        yield from row(f"row {depth}", signs, backs)
+        signs = [_circle(node, theme) for node in operations]
+        backs = [_grad_fn(node, saved_text(node, inputs[node.id], nodes), options, theme) for node in operations]
+        yield from _row(f"row {depth}", signs, backs)
     for node in graph.nodes:
         if node.kind == "operation":
-            yield from lines_of(node, inputs[node.id], made, options, theme)
+            yield from _lines_of(node, inputs[node.id], outputs, options, theme)
     if sum(node.kind == "operation" for node in graph.nodes) == 1:
         for leaf in leaves:
             look = {"constraint": "false", "color": theme.gradient, "penwidth": "1.6"}
             yield Arrow(BACK.format(leaf.id), leaf.id, look, "", "grad")
 
 
-def row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Statement]:
+def _row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Statement]:
     """Yield boxes that stand side by side, those of forward on the left."""
     yield Frame(name, {"rank": "same"})
     yield from forward
@@ -107,13 +104,13 @@ def rows_of(graph: Graph) -> dict[int, list[Node]]:
     return rows
 
 
-def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
+def _record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -> dict[str, str]:
     """Return the look of a tensor: what it holds under the names that PyTorch has for it."""
     is_leaf = node.kind != "operation"
-    text = value_text(node.value, options.precision) if node.value is not None and is_small(node.shape or ()) else ""
+    text = small_text(node.value, options.precision)
     data = text if 0 < len(text) <= LONGEST else shape_text(node.shape) if node.shape else "?"
     has_grad = node.grad.value is not None
-    grad = small_text(node.grad.value, options) if has_grad else "None"
+    grad = short_value(node.grad.value, options.precision, LONGEST) if has_grad else "None"
     fields = {
         "data": Span(data, "" if is_finite(node.value) else "error", is_bold=True),
         "grad": Span(grad, "muted" if not has_grad else "gradient" if is_finite(node.grad.value) else "error"),
@@ -121,19 +118,11 @@ def record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) -
         "is_leaf": Span(str(is_leaf)),
     }
     look = with_alarm(box_attributes("output" if is_root else node.kind, theme), [tuple(fields.values())], theme)
-    return {
-        "label": html.fields(short(node.name or operator_of(node.label), LONGEST_NAME), fields, theme, look),
-        **html.BARE,
-    }
+    name = short(node.name or operator_of(node.label), LONGEST_NAME)
+    return {"label": html.fields(name, fields, later_lines(node, options), theme, look), **html.BARE}
 
 
-def small_text(value: Numbers | None, options: RenderOptions) -> str:
-    """Return the numbers of a tensor, or its norm if they are many."""
-    text = short_value(value, options.precision)
-    return text if len(text) <= LONGEST else norm_text(value, options.precision)
-
-
-def circle(node: Node, theme: Theme) -> Shape:
+def _circle(node: Node, theme: Theme) -> Shape:
     """Return an operation of forward."""
     sign = operator_of(node.label)
     look = {"label": sign, "fillcolor": theme.page, "penwidth": "1.2", "fontsize": "20" if len(sign) == 1 else "12"}
@@ -141,9 +130,9 @@ def circle(node: Node, theme: Theme) -> Shape:
     return Shape(SIGN.format(node.id), {**look, **(round_ if len(sign) <= 3 else {"style": "rounded,filled"})})
 
 
-def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shape:
+def _grad_fn(node: Node, saved: str, options: RenderOptions, theme: Theme) -> Shape:
     """Return an operation of backward, with what it has saved."""
-    lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {kept}", "muted"),)] if kept else [])]
+    lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {saved}", "muted"),)] if saved else [])]
     lines += place_lines(node, options)
     look = {**box_attributes("operation", theme), "color": theme.gradient}
     return Shape(BACK.format(node.id), {**look, "label": html.box(lines, theme)})
@@ -151,10 +140,8 @@ def grad_fn(node: Node, kept: str, options: RenderOptions, theme: Theme) -> Shap
 
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
-    total: Numbers | None = None if uses else leaf.grad.value
-    for number, edge in enumerate(uses):
-        total = plus(total, edge.flow.handed) if number else edge.flow.handed
-    text = "…" if total is None else small_text(total, options)
+    total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
+    text = "…" if total is None else short_value(total, options.precision, LONGEST)
     lines: list[Line] = [
         (Span("AccumulateGrad"),),
         (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),),
@@ -163,22 +150,26 @@ def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Them
     return Shape(BACK.format(leaf.id), {**look, "label": html.box(lines, theme)})
 
 
-def lines_of(
-    node: Node, inputs: list[Edge], made: dict[str, dict[int, Node]], options: RenderOptions, theme: Theme
+def _lines_of(
+    node: Node, inputs: list[Edge], outputs: dict[str, dict[int, Node]], options: RenderOptions, theme: Theme
 ) -> Iterator[Statement]:
     """Yield the lines of an operation: its data, its grad_fn, and the gradients that it hands on."""
     sign, back = SIGN.format(node.id), BACK.format(node.id)
     for edge in inputs:
-        source = made[edge.source][edge.output]
+        source = outputs[edge.source][edge.output]
         is_data = source.kind not in ("constant", "frozen")
         look = {"weight": "3"} if is_data else {"style": "dashed", "color": theme.boxes["dashed"].pen}
         yield Arrow(source.id, sign, look)
     dotted = {"style": "dotted", "penwidth": "1.6", "color": theme.muted, "arrowhead": "vee", "constraint": "false"}
-    for one in made[node.id].values():
+    for one in outputs[node.id].values():
         yield Arrow(sign, one.id, {"weight": "3"})
         yield Arrow(one.id, back, dotted, "grad_fn:e")
     look = {"dir": "back", "color": theme.gradient, "fontcolor": theme.gradient, "penwidth": "1.6", "fontsize": "12"}
     for edge in inputs:
-        if made[edge.source][edge.output].kind in ("leaf", "operation"):
-            label = {} if edge.flow.handed is None else {"label": f" {small_text(edge.flow.handed, options)} "}
+        if outputs[edge.source][edge.output].kind in ("leaf", "operation"):
+            label = (
+                {}
+                if edge.flow.handed is None
+                else {"label": f" {short_value(edge.flow.handed, options.precision, LONGEST)} "}
+            )
             yield Arrow(BACK.format(edge.source), back, {**look, **label})

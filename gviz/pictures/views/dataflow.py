@@ -9,34 +9,33 @@ from dataclasses import replace
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, plus, scalar_of
+from gviz.passes.elements import scalar_of
 from gviz.passes.statements import by_statement
-from gviz.pictures import Arrow, Picture, Shape, Statement, html
+from gviz.pictures import html
 from gviz.pictures.labels import (
+    BEFORE,
     REPEATED,
-    Line,
-    Span,
     decimal,
     gradient_line,
-    is_small,
     later_lines,
     matrix,
     name_along,
     name_line,
     norm,
-    norm_text,
     place_lines,
     short,
     short_value,
+    small_text,
     uses_line,
     value_lines,
-    value_text,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import WAYS, themed
+from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
+from gviz.pictures.spans import Line, Span
+from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
@@ -51,14 +50,13 @@ CIRCLE, LONGEST_SIGN = "0.5", 3
 SIGN, WORD = 22, 13
 """Points: of a sign in a circle, and of a function's name."""
 
+KINDS = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
+
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""
 
 GRAD = re.compile(r"\bgrad\b")
 """The gradient that arrives, in the symbol of a derivative that is not a factor."""
-
-BEFORE = " (before) + "
-"""What follows a gradient that was there when backward was called."""
 
 LONGEST_SYMBOL, LONGEST_NUMBER = 24, 28
 """Characters of a symbol, and of the numbers of its elements."""
@@ -74,10 +72,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     if options.by == "statement":
         shown = by_statement(shown)
     trails = trails_of(shown, options.path)
-    drawn = list(statements(shown, options, theme, trails))
+    drawn = list(_statements(shown, options, theme, trails))
     if trails is None:
-        label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.stop) else {}
-        return themed(shown, options, {**SPACE, **label}, drawn)
+        return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.stop
     label = (
@@ -89,7 +86,9 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     return replace(page, heading=heading(trails), caption=html.caption(lines, theme))
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None) -> Iterator[Statement]:
+def _statements(
+    graph: Graph, options: RenderOptions, theme: Theme, trails: Trails | None = None
+) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     shown = with_repeats(graph, options)
     nodes = shown.by_id
@@ -113,9 +112,9 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme, trails: Trail
         own = theme if node.id in on_path else faded(theme)
         if trails is not None and node.id in trails.nodes:
             lines = with_parts(lines, trails.parts(node.id) if "grad" in options.show else None, node)
-        look = box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
+        look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
-    yield from lines_of(shown.edges, nodes, options, theme, trails)
+    yield from _lines_of(shown.edges, nodes, options, theme, trails)
 
 
 def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
@@ -131,12 +130,12 @@ def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
     ]
     if parts is None or len(parts) == 1:
         return plain
-    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), ("= ", "", ""))
-    head = Span("".join(before[:2]))
+    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), None)
+    head = Span(f"{before[0]}{before[1]} + " if before is not None else "= ")
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
-def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
+def _box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_upright: bool) -> dict[str, str]:
     """Return the look of a node."""
     if node.kind == "operation":
         return circle(
@@ -149,7 +148,7 @@ def box(node: Node, lines: list[Line], theme: Theme, *, is_root: bool, is_uprigh
     return {**box_attributes("repeat" if is_repeated else node.kind, theme), "label": html.box(rows, theme)}
 
 
-def lines_of(
+def _lines_of(
     edges: Iterable[Edge], nodes: dict[str, Node], options: RenderOptions, theme: Theme, trails: Trails | None
 ) -> Iterator[Statement]:
     """Yield the lines, each with its local derivative on a plate in the middle."""
@@ -184,14 +183,8 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     if nodes[edge.source].kind in ("constant", "frozen"):
         return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
-    number = (
-        value_text(edge.flow.local, options.precision)
-        if edge.flow.local is not None and is_small(size_of(edge.flow.local))
-        else ""
-    )
-    symbol = (
-        short(edge.flow.symbol, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in edge.flow.symbol) else ""
-    )
+    number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
+    symbol = short(own, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in own) else ""
     if is_vjp(edge):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
         has_size = has_number and edge.flow.handed is not None and "grad" in options.show
@@ -199,11 +192,11 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         return tuple(filter(None, [symbol, *size]))
     if len(number) > LONGEST_NUMBER or not has_number or (symbol and is_number(symbol)):
         number = ""
-    told = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
+    text = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
     quotient = quotient_of(nodes[edge.target].name or "·", name_along(edge, nodes[edge.source]))
-    if symbol and number and len(told) > LONGEST:
+    if symbol and number and len(text) > LONGEST:
         return (quotient, symbol, f"= {number}")
-    return (quotient, told) if told else ()
+    return (quotient, text) if text else ()
 
 
 def is_vjp(edge: Edge) -> bool:
@@ -212,7 +205,7 @@ def is_vjp(edge: Edge) -> bool:
 
 
 def vjp_name(user: Node, options: RenderOptions) -> str:
-    """Return what makes the gradient of an input, where there is no formula of it: PyTorch's class, or the statement."""
+    """Return what makes the gradient of an input if there is no formula: PyTorch's class, or the statement."""
     if options.by == "statement" or not user.label:
         return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
     return f"{short(user.label, LONGEST_SYMBOL)}(grad)"
@@ -240,36 +233,20 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
     if node.kind == "leaf":
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.grad.arrived is not None:
-        text, quotient = (
-            short_value(node.grad.arrived, options.precision),
-            quotient_of(root, node.name or "·") if root else "grad",
-        )
-        if len(text) > options.max_chars:
-            text = norm_text(node.grad.arrived, options.precision)
+        quotient = quotient_of(root, node.name or "·") if root else "grad"
+        text = short_value(node.grad.arrived, options.precision, options.max_chars)
         yield (Span(f"{quotient} = {text}", "gradient"),)
-    parts = [] if node.recorded.outputs else [edge.flow.handed for edge in uses if edge.flow.handed is not None]
-    before = node.grad.before
-    first = [before] if parts and node.kind == "leaf" and is_rest(before, parts, node.grad.value) else []
-    if len(first) + len(parts) > 1 and all(is_small(size_of(part)) for part in (*first, *parts)):
-        texts = [value_text(part, options.precision) for part in (*first, *parts)]
-        texts = [f"({text})" if text.startswith("-") else text for text in texts]
-        total = "= " + (f"{texts.pop(0)}{BEFORE}" if first else "") + " + ".join(texts)
-        if len(total) <= 2 * options.max_chars:
-            yield (Span(total, "gradient"),)
-
-
-def is_rest(before: Numbers | None, parts: Sequence[Numbers | None], whole: Numbers | None) -> bool:
-    """Return whether a gradient that was there before makes the whole out of the parts, and is not 0."""
-    total = before
-    for part in parts:
-        total = plus(total, part)
-    return before is not None and norm(before) > 0 and agree(total, whole)
+    total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
+    texts = total.texts(options.precision) if total.is_whole else []
+    text = f"= {' + '.join(texts)}"
+    if len(texts) > 1 and len(text) <= 2 * options.max_chars:
+        yield (Span(text, "gradient"),)
 
 
 def circle(
     node: Node, lines: Sequence[Line], theme: Theme, *, is_root: bool, ink: str = "", is_upright: bool = False
 ) -> dict[str, str]:
-    """Return the look of an operation: a circle with its sign, the lines where no arrow goes: below, or beside; or a box."""
+    """Return the look of an operation: a circle with its sign, lines where no arrow goes; or a box."""
     sign = Span(operator_of(node.label), ink, is_bold=True)
     fill, pen = theme.boxes["output" if is_root else "operation"]
     look = {"fillcolor": fill, "color": pen, "penwidth": "2.4" if is_root else "1.2"}
@@ -280,16 +257,12 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
-    kinds = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
-    nodes = graph.by_id
-    found = {node.kind for node in graph.nodes}
-    told = {kind: text for kind, text in kinds.items() if kind in found}
-    derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, nodes, options)}
+    derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, graph.by_id, options)}
     texts = {False: "local derivative", True: "what becomes of grad, which arrives"}
     about = " or ".join(texts[each] for each in sorted(derivatives))
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, stop=graph.stop)
+    return Legend(KINDS, [*notes, *html.unknown(drawn)], {node.kind for node in graph.nodes})

@@ -1,4 +1,4 @@
-"""The graph as micrograd draws it: a record ``label | data | grad`` for each value, a small circle for each operation."""
+"""The graph as micrograd draws it: ``label | data | grad`` for each value, a small circle for each operation."""
 
 from __future__ import annotations
 
@@ -8,22 +8,13 @@ from gviz.formulas.expressions import operator_of
 from gviz.graphs import Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
-from gviz.pictures import Arrow, Picture, Shape, Statement, html
-from gviz.pictures.labels import (
-    REPEATED,
-    Line,
-    Span,
-    later_lines,
-    matrix,
-    name_line,
-    place_lines,
-    short_value,
-    text_of,
-    uses_line,
-)
+from gviz.pictures import html
+from gviz.pictures.labels import REPEATED, later_lines, matrix, name_line, place_lines, short_value, uses_line
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import themed
+from gviz.pictures.page import Legend, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
+from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
 IGNORES = ("ghosts", "show", "path", "by", "symbols")
@@ -37,17 +28,16 @@ WIDEST = 40
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     shown, theme = dataflow(graph), THEMES[options.theme]
-    label = {"label": _legend(shown, options, theme)} if options.has_foot(graph.stop) else {}
-    return themed(shown, options, {**SPACE, **label}, list(statements(shown, options, theme)))
+    return themed(shown, options, SPACE, list(_statements(shown, options, theme)), Legend())
 
 
-def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines."""
     graph = with_repeats(graph, options)
     operations = {node.id for node in graph.nodes if node.kind == "operation"}
-    made = outputs_of(graph)
-    records = {node.id: cells(node, options) for found in made.values() for node in found.values()}
-    is_tall = any(sum(len(text_of(cell)) for cell in found) > WIDEST for found in records.values())
+    outputs = outputs_of(graph)
+    records = {node.id: cells(node, options) for row in outputs.values() for node in row.values()}
+    is_tall = any(sum(len(text_of(cell)) for cell in row) > WIDEST for row in records.values())
     for node in graph.nodes:
         if node.state == REPEATED:
             yield Shape(node.id, {**box_attributes("repeat", theme), "label": html.box(records[node.id], theme)})
@@ -55,19 +45,19 @@ def statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[S
         look = box_attributes("output" if node.id in graph.roots and node.id in operations else node.kind, theme)
         if node.id in graph.roots:
             look["penwidth"] = "2"
-        for one in made[node.id].values():
+        for one in outputs[node.id].values():
             own = with_alarm(look, records[one.id], theme)
             parts = [(matrix(cell), "") for cell in records[one.id]]
             label = html.stacked(parts, theme, own) if is_tall else html.record(records[one.id], theme, own)
             yield Shape(one.id, {"label": label, **html.BARE})
         if node.id in operations:
-            yield Shape(sign_of(node.id), circle(node, theme))
-            yield from (Arrow(sign_of(node.id), one.id, {}) for one in made[node.id].values())
+            yield Shape(_sign_of(node.id), _circle(node, theme))
+            yield from (Arrow(_sign_of(node.id), one.id, {}) for one in outputs[node.id].values())
     for edge in graph.edges:
-        yield Arrow(made[edge.source][edge.output].id, sign_of(edge.target), {})
+        yield Arrow(outputs[edge.source][edge.output].id, _sign_of(edge.target), {})
 
 
-def sign_of(operation: str) -> str:
+def _sign_of(operation: str) -> str:
     """Return the name of the circle of an operation, whose record has the operation's own."""
     return f"{operation}_sign"
 
@@ -76,7 +66,7 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
     """Return what a record says: name, data, gradient."""
     if node.state == REPEATED:
         return [name_line(node)]
-    found: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
+    lines: list[Line] = [(Span(node.name or "", is_bold=True),)] if node.name and node.kind != "constant" else []
     value = (
         node.name
         if node.kind == "constant"
@@ -85,16 +75,16 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
         else short_value(node.value, options.precision)
     )
     if value is not None:
-        found.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
+        lines.append((Span(f"data {value}", "" if is_finite(node.value) else "error"),))
     grad = node.grad.value if node.kind == "leaf" else node.grad.arrived
     if grad is not None:
-        found.append(
+        lines.append(
             (Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),)
         )
-    return [*found, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
+    return [*lines, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 
-def circle(node: Node, theme: Theme) -> dict[str, str]:
+def _circle(node: Node, theme: Theme) -> dict[str, str]:
     """Return the look of an operation."""
     sign = operator_of(node.label)
     look = {"label": sign, "fillcolor": theme.page, "color": theme.line}
@@ -102,8 +92,3 @@ def circle(node: Node, theme: Theme) -> dict[str, str]:
         return {**look, "style": "rounded,filled"}
     size = {"width": "0.4", "height": "0.4", "fontsize": "17" if len(sign) == 1 else "11"}
     return {**look, **size, "shape": "circle", "fixedsize": "true"}
-
-
-def _legend(graph: Graph, options: RenderOptions, theme: Theme) -> html.Html:
-    """Return the text below the picture: micrograd has none, so there is only the reason of a program that stopped."""
-    return html.legend({}, [], theme, options, stop=graph.stop)

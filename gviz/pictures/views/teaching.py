@@ -12,27 +12,26 @@ from dataclasses import replace
 from textwrap import wrap
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import agree, is_finite, times
-from gviz.pictures import Arrow, Picture, Shape, Statement, html
+from gviz.passes.elements import is_finite
+from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
-    Line,
-    Span,
-    is_small,
+    in_brackets,
     later_lines,
     name_line,
-    norm_text,
     place_lines,
+    saved_text,
     short_value,
     uses_line,
     value_lines,
 )
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import WAYS, themed
+from gviz.pictures.page import WAYS, Legend, themed
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
-from gviz.pictures.saved import saved_text
+from gviz.pictures.spans import Line, Span
+from gviz.pictures.sums import handed_on, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
@@ -50,22 +49,21 @@ KINDS = {"leaf": "leaf", "operation": "grad_fn", "output": "root's grad_fn", "sa
 
 def prepare(formula: Graph) -> Graph:
     """Return the graph of the values without constants: PyTorch's graph has none."""
-    kept = {node.id for node in formula.nodes if node.kind in ("leaf", "operation")}
-    edges = tuple(edge for edge in formula.edges if edge.source in kept)
-    roots = tuple(root for root in formula.roots if root in kept)
-    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in kept), edges=edges, roots=roots)
+    inside = {node.id for node in formula.nodes if node.kind in ("leaf", "operation")}
+    edges = tuple(edge for edge in formula.edges if edge.source in inside)
+    roots = tuple(root for root in formula.roots if root in inside)
+    return replace(formula, nodes=tuple(node for node in formula.nodes if node.id in inside), edges=edges, roots=roots)
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
     formula, theme = dataflow(graph), THEMES[options.theme]
     shown = prepare(formula)
-    drawn = list(statements(shown, formula, options, theme))
-    label = {"label": _legend(shown, drawn, options, theme)} if options.has_foot(graph.stop) else {}
-    return themed(shown, options, {**SPACE, **label}, drawn)
+    drawn = list(_statements(shown, formula, options, theme))
+    return themed(shown, options, SPACE, drawn, _legend(shown, drawn, options))
 
 
-def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
+def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Theme) -> Iterator[Statement]:
     """Yield the boxes and the lines of a graph; ``formula`` has the constants too, which operations may have saved."""
     graph = with_repeats(whole, options)
     nodes = graph.by_id
@@ -79,17 +77,17 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
         if node.kind == "leaf":
             head = [*value_lines(node, options), *later_lines(node, options), *uses_line(node)]
             foot: list[Line] = [(Span("AccumulateGrad", "muted"),)]
-            foot += [sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
+            foot += [_sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
             parts = [([(Span(node.label),), *value_lines(node, options), *place_lines(node, options)], "")]
-            kept = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
-            parts += [(saved_lines(kept), theme.boxes["saved"].fill)] if kept else []
+            saved = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
+            parts += [(saved_lines(saved), theme.boxes["saved"].fill)] if saved else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
         yield Shape(node.id, {"label": html.stacked(parts, theme, look), **html.BARE})
     way = WAYS[options.direction]
     for number, edge in enumerate(graph.edges):
-        text = product(edge, nodes[edge.target], options)
+        text = _product(edge, nodes[edge.target], options)
         if not text:
             yield Arrow(edge.source, edge.target, {})
             continue
@@ -108,63 +106,55 @@ def statements(whole: Graph, formula: Graph, options: RenderOptions, theme: Them
             yield Arrow(root, f"start_{root}", {"dir": "back", "color": theme.gradient})
 
 
-def saved_lines(kept: str) -> list[Line]:
+def saved_lines(saved: str) -> list[Line]:
     """Return what an operation keeps in lines that make no strip of its box, broken between one thing and the next.
 
     >>> [line[0].text for line in saved_lines("self = d, ceil_mode = False, dilation = (1, 1), kernel_size = (2, 2)")]
     ['saved: self = d, ceil_mode = False,', 'dilation = (1, 1), kernel_size = (2, 2)']
     """
-    things = re.sub(r"(?<!,) |, (?![a-z])", lambda found: found[0].replace(" ", "\xa0"), kept)
+    things = re.sub(r"(?<!,) |, (?![a-z])", lambda space: space[0].replace(" ", "\xa0"), saved)
     rows = wrap(f"{SAVED}{things}", MOST_SAVED, break_long_words=False, break_on_hyphens=False)
     return [(Span(row.replace("\xa0", " ")),) for row in rows]
 
 
-def sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
-    """Return the line of a leaf's gradient: the sum of what arrives."""
+def _sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
+    """Return the line of a leaf's gradient: the sum of what arrives, and of what was there before."""
     if leaf.grad.value is None:
         return (Span(f"{leaf.name}.grad = None", "muted"),)
-    handed = [edge.flow.handed for edge in uses if edge.flow.handed is not None]
-    parts = [short_value(value, options.precision) for value in handed]
-    is_sum = len(parts) > 1 and all(
-        is_small(size_of(value)) for value in handed
-    )  # the norm of a sum is no sum of norms
-    total = " + ".join(f"({part})" if part.startswith("-") else part for part in parts) + " = " if is_sum else ""
-    total = total if len(total) <= LONGEST else ""
+    total = sum_at(leaf, handed_on(uses))
+    texts = total.texts(options.precision) if total.is_whole else []
     ink = "gradient" if is_finite(leaf.grad.value) else "error"
     whole = short_value(leaf.grad.value, options.precision)
     if whole.startswith("|"):
         return (Span(f"|{leaf.name}.grad| = {whole.strip('|')}", ink),)
-    return (Span(f"{leaf.name}.grad = {total}{whole}", ink),)
+    parts = f"{' + '.join(texts)} = " if len(texts) > 1 else ""
+    return (Span(f"{leaf.name}.grad = {parts if len(parts) <= LONGEST else ''}{whole}", ink),)
 
 
-def product(edge: Edge, user: Node, options: RenderOptions) -> str:
+def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
     """Return what is handed on along a line: the gradient that arrives, times the local derivative."""
     if edge.flow.handed is None or "grad" not in options.show:
         return ""
-    handed = short_value(edge.flow.handed, options.precision)
-    known = (user.grad.arrived, edge.flow.local, edge.flow.handed)
+    handed, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
-    if all(is_small(size_of(value)) for value in known) and agree(
-        times(user.grad.arrived, edge.flow.local), edge.flow.handed
-    ):
-        arrives, local = (short_value(value, options.precision) for value in (user.grad.arrived, edge.flow.local))
-        text = f"{arrow} {arrives} · {f'({local})' if local.startswith('-') else local} = {handed}"
+    if rule.is_equation and not rule.is_summed:
+        arrives, local = (short_value(value, options.precision) for value in rule[:2])
+        text = f"{arrow} {arrives} · {in_brackets(local)} = {handed}"
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
-    return f"{arrow} {handed if len(handed) <= LONGEST // 2 else norm_text(edge.flow.handed, options.precision)}"
+    return f"{arrow} {short_value(edge.flow.handed, options.precision, LONGEST // 2)}"
 
 
-def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions, theme: Theme) -> html.Html:
+def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
-    nodes = graph.by_id
-    has_saved = any(f">{SAVED}" in one.look.get("label", "") for one in drawn)
-    kinds = {node.kind for node in graph.nodes} | ({"saved"} if has_saved else set())
+    nodes, way = graph.by_id, WAYS[options.direction]
+    kinds = {node.kind for node in graph.nodes}
+    kinds |= {"saved"} if any(f">{SAVED}" in one.look.get("label", "") for one in drawn) else set()
     kinds |= {"output"} if any(nodes[root].kind == "operation" for root in graph.roots) else set()
-    products = [product(edge, nodes[edge.target], options) for edge in graph.edges]
-    notes: list[Line] = [(Span(f"{WAYS[options.direction].data} data"),)]
+    products = [_product(edge, nodes[edge.target], options) for edge in graph.edges]
+    notes: list[Line] = [(Span(f"{way.data} data"),)]
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
-        notes.append((Span(f"{WAYS[options.direction].back} gradient{factor}", "gradient"),))
-    told = {kind: text for kind, text in KINDS.items() if kind in kinds}
-    return html.legend(told, [*notes, *html.unknown(drawn)], theme, options, stop=graph.stop)
+        notes.append((Span(f"{way.back} gradient{factor}", "gradient"),))
+    return Legend(KINDS, [*notes, *html.unknown(drawn)], kinds)

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.pictures import LARGE, Arrow, Frame, Made, Picture, Shape, Statement, html
-from gviz.pictures.labels import Box, Span, boxes, local_text
+from gviz.pictures import html
+from gviz.pictures.labels import boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.page import USUAL, WAYS, direction, themed
+from gviz.pictures.page import USUAL, WAYS, Legend, direction, themed
+from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
+from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
@@ -51,29 +53,27 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
     def statements() -> Iterator[Statement]:
         yield from _clusters(shown, looks, options) if graph.kind == "static" else _shapes(shown.nodes, looks)
-        yield from lines(shown.edges, shown, arrows, options)
+        yield from _lines(shown.edges, shown, arrows, options)
 
-    listed = Made(statements) if is_large else list(statements())
+    listed = LazyStatements(statements) if is_large else list(statements())
     size = {"size": picture_size(len(graph.nodes) + len(graph.edges))} if is_large or not options.show else {}
     if not options.show:
         label = LABEL if any(edge.label and edge.kind == "data" for edge in graph.edges) else {}
         return Picture(graph.title, {**size, **direction(options)}, BOX, label, listed)
-    own = size if is_large or not options.has_foot(graph.stop) else {"label": _legend(shown, listed, options)}
     space = {"ranksep": "0.3" if options.direction in ("TB", "BT") else "0.4", "nodesep": "0.3"}
-    return themed(graph, options, {**own, **space}, listed)
+    below = None if is_large else _legend(shown, listed, options)
+    return themed(graph, options, {**size, "label": "", **space}, listed, below)
 
 
-def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> html.Html:
+def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture: its kinds of boxes, and which way data and gradients go."""
     kinds = {node.kind for node in graph.nodes} | ({"output"} if graph.roots else set())
-    made = {edge.target for edge in graph.edges}
-    kinds |= {"leaf" for root in graph.roots if root not in made and graph.kind != "static"}
-    is_static = graph.kind == "static"
+    results, is_static = {edge.target for edge in graph.edges}, graph.kind == "static"
+    kinds |= {"leaf" for root in graph.roots if root not in results and not is_static}
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
-    told = {kind: text for kind, text in texts.items() if kind in kinds}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return html.legend(told, [*html.unknown(drawn), (Span(about),)], THEMES[options.theme], options, stop=graph.stop)
+    return Legend(texts, [*html.unknown(drawn), (Span(about),)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
@@ -85,11 +85,11 @@ def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[
         kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds
     }
     texts = html.labels(unique.values(), theme) if has_inks else [html.plain(box) for box in unique.values()]
-    made = {
+    look_of = {
         key: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
         for (key, box), text in zip(unique.items(), texts, strict=True)
     }
-    return [made[id(box)] for box in drawn]
+    return [look_of[id(box)] for box in drawn]
 
 
 def _shapes(nodes: Iterable[Node], looks: Iterable[dict[str, str]]) -> Iterator[Shape]:
@@ -132,16 +132,16 @@ def _clusters(graph: Graph, looks: list[dict[str, str]], options: RenderOptions)
 def _entered(graph: Graph) -> set[str]:
     """Return the name scopes into which an arrow leads from outside."""
     scopes = {node.id: node.scope for node in graph.nodes}
-    found: set[str] = set()
+    paths: set[str] = set()
     for edge in graph.edges:
         outside, path = f"{scopes[edge.source]}/", scopes[edge.target]
         while path and not outside.startswith(f"{path}/"):
-            found.add(path)
+            paths.add(path)
             path = path.rpartition("/")[0]
-    return found
+    return paths
 
 
-def lines(
+def _lines(
     edges: Iterable[Edge], graph: Graph, looks: Mapping[str, Mapping[str, str]], options: RenderOptions
 ) -> Iterator[Arrow]:
     """Yield the arrows of a graph, or some of them, with the looks of their kinds."""

@@ -1,0 +1,159 @@
+"""What an explanation consists of, block by block: titles, values, paths, sums; a format writes each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+from gviz.answers.formulas import (
+    Section,
+    counted,
+    footnotes,
+    heading,
+    is_scalar,
+    local_text,
+    numbers,
+    quotient,
+    section_of,
+    target,
+)
+from gviz.derivations.derivation import Derivation, begins_with_one
+from gviz.derivations.paths import Chain, Path
+from gviz.graphs import Edge
+from gviz.graphs.numbers import Numbers
+from gviz.pictures.labels import in_brackets
+
+Part = TypeVar("Part")
+
+
+class Writer(ABC):
+    """Writes the blocks of an explanation in a format."""
+
+    dot = " · "
+    """What stands between two factors."""
+
+    def blocks(self, content: object) -> Iterator[str]:
+        """Yield the text of a derivation, of the operations of a name, or of an error."""
+        if isinstance(content, Derivation):
+            yield from self.derivation(content)
+            return
+        for section in section_of(content):
+            yield from self.section(section)
+
+    def derivation(self, derivation: Derivation) -> Iterator[str]:
+        """Yield what was computed, then for each tensor its paths, and what they come to."""
+        yield from self.title(heading(derivation))
+        yield from self.values(derivation)
+        for chain in derivation.chains:
+            of, wrt = target(chain)
+            name = self.quotient(of, wrt) if of else self.words(wrt)
+            yield from self.subtitle(name, counted(chain))
+            if all(is_scalar(chain, path) for path in chain.paths):
+                yield from self.products(chain)
+            else:
+                for path in chain.paths:
+                    yield from self.steps(chain, path)
+            yield from self.total(name, chain)
+        for text in footnotes(derivation):
+            yield from self.remark(text)
+
+    def sides(self, chain: Chain, path: Path) -> list[str]:
+        """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
+        start = [] if begins_with_one(chain) else [self.number(chain.start)]
+        quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
+        symbols = map(self.symbol, self.ends(path.edges), self.ends(path.symbols))
+        factors = map(self.factor, self.ends(path.edges)) if path.is_known else None
+        return [
+            self.dot.join([*start, *quotients]),
+            self.dot.join(map(self.bracketed, [*start, *symbols])),
+            "" if factors is None else self.dot.join(map(self.bracketed, [*start, *factors])),
+            self.number(path.product),
+        ]
+
+    def sum_of(self, chain: Chain) -> str:
+        """Return the products of all paths with a plus between them; "" where that is not all there is to say."""
+        products = [self.number(path.product) for path in chain.paths]
+        has_all = chain.is_complete and len(products) > 1 and all(products)
+        return " + ".join(map(self.bracketed, products)) if has_all else ""
+
+    def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
+        """Return the parts of a line, without those in its middle that are going to be cut."""
+        return parts
+
+    # ---------------------------------------------------------------- parts of an equation
+    def words(self, text: str) -> str:
+        """Return words in an equation."""
+        return text
+
+    def number(self, value: Numbers | None) -> str:
+        """Return the numbers of a tensor; "" for none."""
+        return numbers(value)
+
+    def factor(self, edge: Edge) -> str:
+        """Return the numbers of a step; a sign where steps are left out."""
+        return local_text(edge)
+
+    def quotient(self, of: str, wrt: str) -> str:
+        """Return a derivative: ``∂y/∂w``; that of a sum, or by a name with spaces, in brackets."""
+        return quotient(of, wrt)
+
+    def symbol(self, _edge: Edge, text: str) -> str:
+        """Return the symbol of a step."""
+        return text
+
+    def bracketed(self, text: str) -> str:
+        """Return a text as it stands between two signs."""
+        return in_brackets(text)
+
+    # ---------------------------------------------------------------- blocks
+    def section(self, section: Section) -> Iterator[str]:
+        """Yield an explained name, or error."""
+        yield from self.title(section.title)
+        for paragraph in section.paragraphs:
+            yield from self.paragraph(paragraph)
+        if section.facts:
+            yield from self.facts(section.facts)
+        if section.ways:
+            yield from self.ways(section.ways)
+
+    @abstractmethod
+    def title(self, text: str) -> Iterable[str]:
+        """Return what stands above all."""
+
+    @abstractmethod
+    def paragraph(self, text: str) -> Iterable[str]:
+        """Return some sentences."""
+
+    @abstractmethod
+    def remark(self, text: str) -> Iterable[str]:
+        """Return a sentence at the end, without its full stop."""
+
+    @abstractmethod
+    def facts(self, facts: Sequence[tuple[str, str]]) -> Iterable[str]:
+        """Return facts, each with its head."""
+
+    @abstractmethod
+    def ways(self, ways: Sequence[tuple[str, str]]) -> Iterable[str]:
+        """Return what can be done: sentences, each with its code, or with none."""
+
+    @abstractmethod
+    def values(self, derivation: Derivation) -> Iterable[str]:
+        """Return what the computation begins with, and what each operation computes."""
+
+    @abstractmethod
+    def subtitle(self, name: str, text: str) -> Iterable[str]:
+        """Return what stands above the paths to a tensor."""
+
+    @abstractmethod
+    def products(self, chain: Chain) -> Iterable[str]:
+        """Return paths of numbers, each as an equation."""
+
+    @abstractmethod
+    def steps(self, chain: Chain, path: Path) -> Iterable[str]:
+        """Return a path of tensors, step by step."""
+
+    @abstractmethod
+    def total(self, name: str, chain: Chain) -> Iterable[str]:
+        """Return what the paths come to, and what that was compared with."""

@@ -1,0 +1,97 @@
+"""Sums and products of gradients as data, and what stands between two signs: who computes with it gets what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gviz.graphs import Edge, Node
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import agree, plus, sum_of, sum_to, times
+from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, value_text
+
+ROUNDED = 1e-3
+"""How far a sum may be from the engine's gradient, in what it consists of: that much is lost by rounding."""
+
+
+class Product(NamedTuple):
+    """A gradient on its way through an operation.
+
+    Args:
+        arrived: what has arrived at the operation.
+        local: its local derivative for an input; None where that is no factor.
+        handed: what it hands on to that input.
+    """
+
+    arrived: Numbers | None
+    local: Numbers | None
+    handed: Numbers | None
+
+    @property
+    def is_equation(self) -> bool:
+        """Whether the numbers are few, and multiply to what is handed on, summed where the input was broadcast."""
+        is_short = all(is_small(size_of(value)) for value in self)
+        return is_short and is_close(sum_to(times(self.arrived, self.local), self.handed), self.handed)
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether the input was broadcast."""
+        return size_of(self.handed) not in (size_of(self.arrived), size_of(self.local))
+
+
+class Sum(NamedTuple):
+    """A gradient that arrives in parts.
+
+    Args:
+        parts: what has arrived, in the order of coming; None for what is not known.
+        arrived: what they come to, in the engine's own number if it has one.
+        total: that, with what was there before.
+        before: what was there when backward was called; None for nothing.
+        is_whole: whether the total is the gradient that the engine has.
+    """
+
+    parts: Sequence[Numbers | None]
+    arrived: Numbers | None = None
+    total: Numbers | None = None
+    before: Numbers | None = None
+    is_whole: bool = False
+
+    def texts(self, precision: int) -> list[str]:
+        """Return the summands as they stand between signs; none if one is large: norms do not add up."""
+        values = self.parts if self.before is None else (self.before, *self.parts)
+        if not all(is_small(size_of(value)) for value in values):
+            return []
+        texts = [in_brackets(value_text(part, precision)) for part in self.parts]
+        return texts if self.before is None else [f"{value_text(self.before, precision)}{BEFORE}", *texts]
+
+
+def product_of(edge: Edge, user: Node) -> Product:
+    """Return what becomes of a gradient along an edge."""
+    return Product(user.grad.arrived, edge.flow.local, edge.flow.handed)
+
+
+def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
+    """Return how the gradient of a leaf, or of what an operation makes, is added up.
+
+    >>> from gviz.graphs import Gradient
+    >>> leaf = Node("n0", "leaf", grad=Gradient(Numbers.of(7.0), Numbers.of(4.0)))
+    >>> sum_at(leaf, [Numbers.of(1.0), Numbers.of(2.0)]).texts(4), sum_at(leaf, [Numbers.of(3.0)] * 2).is_whole
+    (['4 (before)', '1', '2'], False)
+    """
+    arrived, before = sum_of(parts), node.grad.before if node.kind == "leaf" else None
+    known = node.grad.value if node.kind == "leaf" else node.grad.arrived
+    if norm(before) > 0 and is_close(plus(before, arrived), known):
+        return Sum(parts, arrived, known, before, is_whole=True)
+    is_whole = is_close(known, arrived)
+    total = known if is_whole else arrived
+    return Sum(parts, total, total, is_whole=is_whole)
+
+
+def handed_on(uses: Iterable[Edge]) -> list[Numbers]:
+    """Return the gradients that come over some edges, as far as they are known."""
+    return [edge.flow.handed for edge in uses if edge.flow.handed is not None]
+
+
+def is_close(one: Numbers | None, other: Numbers | None) -> bool:
+    """Return whether two tensors are the same but for rounding."""
+    return agree(one, other, scale=ROUNDED)
