@@ -41,7 +41,7 @@ import numpy as np
 from gviz import ops as _ops
 from gviz.autograd import modes, requests as _requests
 from gviz.autograd.tensor import Tensor
-from gviz.engine import amp, conversion, creation, einsum, elements, indexing, matrices, random, searching
+from gviz.engine import amp, creation, einsum, elements, indexing, matrices, random, searching
 from gviz.engine.autograd import packing as _packing
 from gviz.engine.device import FORMATS, STRIDED, Device, Layout, MemoryFormat
 from gviz.numbers import dtypes

@@ -1,7 +1,7 @@
 """``torch.nn``: modules, parameters and layers. The functions are ``nn.functional``, initial values ``nn.init``.
 
 A layer says in a line what it takes (``options.py``). Those that are a function with options are lines of
-``declared.py``; those with parameters are in ``layers.py``, ``norms.py``, ``recurrent.py`` and
+``declared.py``; those with parameters are in ``layers.py``, ``recurrent.py`` and
 ``transformer.py``.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gviz.engine.nn import containers, declared, norms, recurrent, transformer, utils  # noqa: F401
+from gviz.engine.nn import containers, declared, layers, recurrent, transformer, utils  # noqa: F401
 from gviz.engine.nn.module import Module
 from gviz.engine.nn.options import LAYERS
 from gviz.engine.nn.parameter import Parameter
