@@ -166,7 +166,8 @@ def over_pairs(left: Tensor, right: Tensor, dims1: Sequence[int], dims2: Sequenc
         a, b = left.shape[i], right.shape[j]
         refuse(
             1 not in (a, b) and a != b,
-            f"contracted dimensions need to match, but first has size {a} in dim {i} and second has size {b} in dim {j}",
+            f"contracted dimensions need to match, but first has size {a} in dim {i} and second has size {b} in dim "
+            f"{j}",
         )
         left = left.sum(i, keepdim=True, dtype=left.dtype) if b == 1 != a else left
         right = right.sum(j, keepdim=True, dtype=right.dtype) if a == 1 != b else right

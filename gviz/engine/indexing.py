@@ -136,12 +136,11 @@ def as_index(part: Any) -> Any:
         array = unpack.infer(part)
         return as_index(from_array(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64), None))
     refuse(isinstance(part, str), "new(): invalid data type 'str'", TypeError)
-    refuse(
-        not hasattr(part, "__index__"),
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-        f"{type_text(part)})",
-        IndexError,
-    )
+    if not hasattr(part, "__index__"):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type_text(part)})"
+        )
     return operator.index(part)
 
 

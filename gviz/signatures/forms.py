@@ -25,7 +25,7 @@ function (numpy's names), then those of ``split``, ``swapaxes`` and ``random_``.
 
 
 class Parameter(NamedTuple):
-    """A parameter of a form: its type, whether it takes None, its default, whether it is given by name only, how it is taken."""
+    """A parameter: its type, whether it takes None, its default, whether it is given by name only, how it is taken."""
 
     name: str
     type: str

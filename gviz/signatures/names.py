@@ -38,7 +38,7 @@ NATIVE_FUNCTIONS = frozenset({
 
 
 def sentence(name: str, function: Callable[..., Any], call: Any) -> str:
-    """Return a sentence of help on a declared function: its own, or that of its public name; and the row's derivatives."""
+    """Return a sentence of help on a function: its own, or that of its public name; and the row's derivatives."""
     key = call.key if isinstance(call, Row) else call.__name__
     own = (function.__doc__ or "").partition("\n")[0] or SENTENCES.get(name) or SENTENCES.get(key) or f"Compute {key}."
     if not isinstance(call, Row) or (call.node is not None and not call.texts):

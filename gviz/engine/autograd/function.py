@@ -104,12 +104,13 @@ class BackwardCFunction(FunctionCtx, Node):
             f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})",
         )
         for i, one in enumerate(results):
-            refuse(
-                one is not None and i not in self._input_places,
-                f"function {name} returned a gradient different than None at position {i + 1}, but the "
-                "corresponding forward input was not a Variable",
-            )
-            refuse(one is not None and not isinstance(one, Tensor), f"expected Variable or None (got {type_text(one)})")
+            if one is not None and i not in self._input_places:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
+            if one is not None and not isinstance(one, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type_text(one)})")
         return tuple(results[place] for place in self._input_places)
 
     def release(self) -> None:
@@ -265,11 +266,8 @@ def wrapped(node: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, 
 
 def kept(one: Tensor | None, args: tuple[Any, ...], outputs: tuple[Any, ...], made: list[Any], place: int) -> Any:
     """Return an input as itself, an output as its array and number (a tensor would be a cycle), with their version."""
-    refuse(
-        one is not None and not isinstance(one, Tensor),
-        f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}",
-        TypeError,
-    )
+    if one is not None and not isinstance(one, Tensor):
+        raise TypeError(f"save_for_backward can only save variables, but argument {place} is of type {type_text(one)}")
     for i, (output, result) in enumerate(zip(outputs, made, strict=True)):
         own = one is result or all(one is not a for a in args)
         if one is output and one is not None and result._edge is not None and own:

@@ -157,12 +157,11 @@ def binary_cross_entropy(
     input, target, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
 ):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
-    refuse(
-        target.shape != input.shape,
-        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
-        "deprecated. Please ensure they have the same size.",
-        ValueError,
-    )
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+            "deprecated. Please ensure they have the same size."
+        )
     check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
     refuse(((target._array < 0) | (target._array > 1)).any(), "all elements of target should be between 0 and 1")
@@ -183,11 +182,8 @@ def binary_cross_entropy_with_logits(
 ):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    refuse(
-        target.shape != input.shape,
-        f"Target size ({target.shape}) must be the same as input size ({input.shape})",
-        ValueError,
-    )
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     refuse(
         not target.is_floating_point(),
         f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}",
@@ -220,13 +216,13 @@ def check_classes(input, target, weight) -> None:
     """Refuse targets that are not a class for each example, and weights that are not one for each class."""
     sizes, given, dtype = input._array.shape, target._array.shape, target._array.dtype
     flat, wanted = len(sizes) <= 2, (*sizes[:1], *sizes[2:])
-    refuse(
-        len(sizes) > 1 and sizes[:1] != given[:1],
-        f"Expected input batch_size ({[*sizes, 0][0]}) to match target batch_size ({[*given, 0][0]}).",
-        ValueError,
-    )
+    if len(sizes) > 1 and sizes[:1] != given[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({sizes[0]}) to match target batch_size ({given[0] if given else 0})."
+        )
     refuse(flat and len(given) > 1, "0D or 1D target tensor expected, multi-target not supported")
-    refuse(not flat and given != wanted, f"Expected target size {list(wanted)}, got {list(given)}")
+    if not flat and given != wanted:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
     refuse(
         (dtype.kind, dtype.itemsize) not in (("i", 8), ("u", 1)),
         f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
