@@ -90,7 +90,7 @@ class Lines:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
         node = tensor.grad_fn if row.grad_fn else None
         noted = self.trace.record_of(node) if node is not None else None
-        call = noted.call if noted else self.trace.call_of(tensor)
+        call = noted.call if noted else recall(self.trace.records, tensor)
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
         if call is None or is_of_a_layer:  # a layer makes its parameters itself
             return row._replace(place=self.named(assigned.get(row.name.partition("[")[0].partition(".")[0])))
@@ -109,7 +109,7 @@ class Lines:
         at, was_used, was_early = trace.gradients.of(tensor) or (None, False, False)
         cured, by_hand = recall(trace.requires_grad_set, tensor), recall(trace.autograd_grad, tensor)
         if row.broken is not None and row.is_leaf and row.requires_grad:
-            call = trace.call_of(tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
+            call = recall(trace.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             cured = cured or (call.place if call is not None else None)
         places = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
         cleared, requires_grad_set, autograd_grad = places
@@ -139,11 +139,10 @@ class Lines:
             roots: the tensors that it is of.
             named: the tensors that have a name.
         """
-        noted = [self.trace.record_of(node) for node in nodes]
-        outside = [made for one in noted if one is not None for made in one.outside]
-        used = list(
-            {cut for call in [*outside, *map(self.trace.call_of, roots)] if call is not None for cut in call.cuts}
-        )
+        trace = self.trace
+        outside = [call for node in nodes if (known := trace.record_of(node)) is not None for call in known.outside]
+        of_roots = filter(None, (recall(trace.records, root) for root in roots))
+        used = list({cut for call in [*outside, *of_roots] for cut in call.cuts})
         for cut in used:  # grows while it is read
             used += [one for one in cut.behind if one not in used]
         for cut in self.trace.cuts.values():

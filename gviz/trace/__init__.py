@@ -13,9 +13,9 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from time import perf_counter
 from types import CodeType, FunctionType
@@ -25,7 +25,7 @@ from weakref import ref
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.trace.gradients import Gradients, Known, recall, remember
-from gviz.walk import numbers
+from gviz.walk import graph_nodes, numbers
 
 KEY = "gviz"
 """Under which a node's ``metadata`` has a :class:`NodeRecord`."""
@@ -163,10 +163,10 @@ class Break:
     def takes(self, tensor: Any) -> CallRecord:
         """Note one more tensor that is cut off; return what is known of the result."""
         if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
-            nodes = [tensor.grad_fn] if tensor.grad_fn is not None else []
-            for node in nodes_below(nodes):
-                if type(node).__name__ == "AccumulateGrad":
-                    remember(self.leaves, node.variable, True)
+            nodes = graph_nodes([tensor])
+            for node, leaf in nodes.items():
+                if leaf is not None:
+                    remember(self.leaves, leaf, True)
                 elif (node_record := Trace.record_of(node)) is not None:
                     self.behind.update(*(call.cuts for call in node_record.outside))
             if not nodes:
@@ -217,15 +217,14 @@ class Trace:
     ) -> None:
         self.tensor = engine.Tensor
         self.engine, self.columns, self.timed, self.valued = engine, columns, timed, valued
-        self.ours: dict[str, bool] = {}
-        self.is_ours = is_ours
+        self.is_ours = cache(is_ours)
         self.records: Known[CallRecord] = {}
         self.writes: deque[Write] = deque(maxlen=MOST)
         self.numbers: deque[tuple[Any, CallRecord]] = deque(maxlen=LATEST)
         self.calls: dict[tuple[int, int, str], tuple[CallRecord, Any]] = {}
         self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
         self.cuts: dict[tuple[Place, str, str], Break] = {}
-        self.gradients = Gradients(self)
+        self.gradients = Gradients(self.is_program, self.current_call)
         self.requires_grad_set: Known[
             Place
         ] = {}  # of tensors that were cut off: where they were made to require a gradient
@@ -246,13 +245,13 @@ class Trace:
             self.mode.__enter__()
             return self
         layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
-        self.replace(layer, "__call__", self.recording(vars(layer)["__call__"], "__call__", outer=True))
+        self.replace(layer, "__call__", self.recording(vars(layer)["__call__"], "__call__", inside=_given_to_layer))
         for name, method in list(vars(tensor).items()):
             is_public = name[0] != "_" and name not in MAKE_NONE
             if isinstance(method, FunctionType) and (is_public or name in OPERATORS or name in NUMBERS):
                 self.replace(tensor, name, self.recording(method, name))
         optimizer = import_module(f"{ENGINE}.optim").Optimizer
-        self.replace(optimizer, "step", self.recording_steps(optimizer.step))
+        self.replace(optimizer, "step", self.recording(optimizer.step, "step", inside=lambda args: args))
         data, flag = tensor.data, tensor.requires_grad
         self.replace(tensor, "data", property(self.recording(data.fget, "data"), data.fset))
         self.replace(tensor, "requires_grad", property(flag.fget, self.recording(flag.fset, "requires_grad_")))
@@ -288,9 +287,15 @@ class Trace:
         self.before.append((owner, name, vars(owner)[name]))
         setattr(owner, name, function)
 
-    def recording(self, function: Any, name: str, *, outer: bool = False) -> Any:
-        """Return a function that tells of its calls; within one that is ``outer``, those inside are told of first."""
-        is_inner, is_leaving, timed, record = not outer, name == "detach_", self.timed, self.record
+    def recording(self, function: Any, name: str, *, inside: Callable[[Any], Any] | None = None) -> Any:
+        """Return a function that tells of its calls.
+
+        Args:
+            function: what is called.
+            name: its name.
+            inside: what a call is given; calls within it are told of first then. None for a call that is told of alone.
+        """
+        is_inner, is_leaving, timed, record = inside is None, name == "detach_", self.timed, self.record
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -302,7 +307,7 @@ class Trace:
             try:
                 result = function(*args, **kwargs)
                 self.busy = True
-                given = args if is_inner else (*args[1:], *args[0].parameters())  # of a layer
+                given = args if inside is None else inside(args)
                 record(
                     name,
                     (*given, *kwargs.values()) if kwargs else given,
@@ -314,20 +319,6 @@ class Trace:
             return result
 
         return call
-
-    def recording_steps(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method of optimizers that tells of what it writes."""
-
-        @wraps(step)
-        def told(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            result = step(optimizer, *args, **kwargs)
-            if not self.busy:
-                self.busy = True
-                self.record_step(optimizer)
-                self.busy = False
-            return result
-
-        return told
 
     def recording_gradients(self, grad: property) -> property:
         """Return the property of a tensor's gradient that tells who reads it, and who writes it."""
@@ -349,28 +340,32 @@ class Trace:
 
     def record(self, name: str, args: tuple[Any, ...], result: Any, seconds: float = 0.0) -> None:
         """Note what a call has made."""
+        if name == "step":
+            return self.record_step(args[0])
         if name in ON_ITSELF:
             result = args[0]
         if not isinstance(result, self.tensor):
-            if result is not None:
-                self.record_others(name, args, result, seconds)
-            return
+            return self.record_others(name, args, result, seconds)
         call = self.current_call(name)
         if call is None:
-            return
+            return None
         if call.writes:
             call = self.record_write(name, result, call, args)
         if not result.requires_grad:
             self.record_outside(name, args, result, call)
-        elif (node := result.grad_fn) is not None:
-            notes = node.metadata
-            if KEY not in notes:
-                value = self.value_of(result) if self.valued else None
-                notes[KEY] = NodeRecord(call, self.run, seconds, value, self.outside(args) if self.cuts else ())
+        elif result.grad_fn is not None:
+            self.record_node(result, call, args, seconds)
         elif not call.writes:
             if name == "requires_grad_" and (before := recall(self.records, result)) is not None and before.reason:
                 remember(self.requires_grad_set, result, call.place)
             self.keep(result, self.story(call, args) if call.name in COPIES else call)
+        return None
+
+    def record_node(self, result: Any, call: CallRecord, args: tuple[Any, ...], seconds: float = 0.0) -> None:
+        """Note the call that an operation was recorded in, once."""
+        notes = result.grad_fn.metadata
+        if KEY not in notes:
+            notes[KEY] = NodeRecord(call, self.run, seconds, self.value_of(result), self.outside(args))
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
@@ -384,9 +379,8 @@ class Trace:
             makers = "" if before is None else type(before).__name__, type(node).__name__
         shapes = tuple(result.shape), tuple(owner.shape)
         self.writes.append(Write(call.place, name, ref(owner), shapes, version, makers))
-        if node is not None and base is not None and KEY not in node.metadata:
-            value = self.value_of(base) if self.valued else None
-            node.metadata[KEY] = NodeRecord(call, self.run, 0.0, value, self.outside(args) if self.cuts else ())
+        if node is not None and base is not None:
+            self.record_node(base, call, args)
         return call if base is None else call._replace(is_view=True)
 
     def record_step(self, optimizer: Any) -> None:
@@ -417,39 +411,33 @@ class Trace:
         elif call.writes and not before.reason and (told := self.story(call, args)).reason:
             remember(self.records, result, told._replace(place=before.place, name=before.name, writes=False))
 
-    def record_grad(self, args: tuple[Any, ...]) -> None:
-        """Note the tensors whose gradients autograd.grad was asked for."""
-        call = self.current_call("grad")
-        for tensor in flat(args[1]):
-            if call is not None and isinstance(tensor, self.tensor):
-                remember(self.autograd_grad, tensor, call.place)
-
     def value_of(self, result: Any) -> Numbers | None:
         """Return the numbers of a small result, and of a large one that is not finite; None for any other."""
-        if result.shape == ():
+        if self.valued and result.shape == ():
             return Numbers((), str(result.dtype).rpartition(".")[2], elements_of((result.tolist(),)))
-        is_few = result.numel() <= FEW
-        if not is_few and (not result.is_floating_point() or bool(self.engine.isfinite(result).all())):
-            return None
-        return numbers(result, FEW)
+        is_few = self.valued and result.numel() <= FEW
+        is_told = is_few or (
+            self.valued and result.is_floating_point() and not bool(self.engine.isfinite(result).all())
+        )
+        return numbers(result, FEW) if is_told else None
 
     def outside(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
-        known = (recall(self.records, one) for value in args for one in items(value))
-        return tuple(each for each in known if each is not None and each.reason)
+        known = (recall(self.records, one) for value in args for one in flat(value))
+        return tuple(each for each in known if each is not None and each.reason) if self.cuts else ()
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
-        if name in NUMBERS:
-            call = self.current_call(name)
-            if call is not None:
-                told = self.story(call, args, is_number=True)
-                self.numbers.append((result, told))
-                for cut in told.cuts:
-                    cut.is_number = True
+        call = self.current_call(name) if name in NUMBERS or name == "grad" else None
+        if name in NUMBERS and call is not None:
+            record = self.story(call, args, is_number=True)
+            self.numbers.append((result, record))
+            for cut in record.cuts:
+                cut.is_number = True
         elif isinstance(result, list | tuple):
-            if name == "grad":
-                self.record_grad(args)
+            for asked in flat(args[1]) if call is not None else ():  # of autograd.grad
+                if call is not None and isinstance(asked, self.tensor):
+                    remember(self.autograd_grad, asked, call.place)
             for one in flat(list(result)):
                 if isinstance(one, self.tensor):
                     self.record(name, args, one, seconds)
@@ -478,7 +466,7 @@ class Trace:
                 ):
                     lost.append(before[1])
         if call.name in COPIES and not lost:
-            given = {id(one) for value in args[:1] for one in items(value) if not isinstance(one, int)}
+            given = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
             lost = [told for number, told in self.numbers if id(number) in given and told.reason]
         if not lost:
             return call
@@ -533,16 +521,9 @@ class Trace:
 
     def is_program(self, code: CodeType) -> bool:
         """Return whether code is the program's."""
-        is_ours = self.ours.get(code.co_filename)
-        if is_ours is None:
-            is_ours = self.ours[code.co_filename] = self.is_ours(code.co_filename)
-        return is_ours
+        return self.is_ours(code.co_filename)
 
     # ---------------------------------------------------------------- telling
-    def call_of(self, tensor: Any) -> CallRecord | None:
-        """Return what is known of a tensor outside the graph."""
-        return recall(self.records, tensor)
-
     @staticmethod
     def record_of(node: Any) -> NodeRecord | None:
         """Return what is known of an operation."""
@@ -550,7 +531,7 @@ class Trace:
 
 
 def flat(value: Any) -> Iterator[Any]:
-    """Yield what is in nested lists, the first of it."""
+    """Yield what is in nested lists, the first of it; what is no list as it is."""
     todo, count = [value], 0
     while todo and count < LATEST:
         item = todo.pop()
@@ -561,20 +542,9 @@ def flat(value: Any) -> Iterator[Any]:
             yield item
 
 
-def items(value: Any) -> Iterable[Any]:
-    """Return an argument, or what is in it, if it is a list."""
-    return flat(value) if value.__class__ in (list, tuple) else (value,)
-
-
-def nodes_below(nodes: list[Any]) -> list[Any]:
-    """Add the operations and leaves below the nodes to them."""
-    seen = set(nodes)
-    for node in nodes:  # grows while it is read
-        for following, _ in node.next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
-                nodes.append(following)
-    return nodes
+def _given_to_layer(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what the call of a layer computes with."""
+    return (*args[1:], *args[0].parameters())
 
 
 def _mode_of_torch(trace: Trace) -> Any:

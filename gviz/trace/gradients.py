@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import dropwhile, takewhile
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from weakref import ref
 
 from gviz.graphs import Place
-
-if TYPE_CHECKING:
-    from gviz.trace import Trace
 
 T = TypeVar("T")
 
@@ -25,6 +22,14 @@ EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 
 CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 """How Python, 3.11 to 3.14, comes to a constant index."""
+
+
+class PlacedCall(Protocol):
+    """A call of the program."""
+
+    @property
+    def place(self) -> Place:
+        """Its line."""
 
 
 class GradUse:
@@ -52,11 +57,14 @@ class Gradients:
     """The gradients of leaves, told of by a trace; without a backward that is told of, nothing is looked at.
 
     Args:
-        trace: what knows the lines of the program.
+        is_program: whether code is the program's.
+        current_call: gives the call of a name at the line of the program that is running.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace, self.backwards = trace, 0
+    def __init__(
+        self, is_program: Callable[[CodeType], bool], current_call: Callable[[str], PlacedCall | None]
+    ) -> None:
+        self.is_program, self.current_call, self.backwards = is_program, current_call, 0
         self.grad_uses: Known[GradUse] = {}  # of leaves
         self.held: Known[GradUse] = {}  # of gradients, and of tensors on their memory
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
@@ -76,7 +84,7 @@ class Gradients:
         use = recall(self.grad_uses, leaf)
         if use is not None and not use.was_read and use.at is None:
             frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-            use.was_read = self.trace.is_program(frame.f_code) and self.is_use(frame.f_code, frame.f_lasti)
+            use.was_read = self.is_program(frame.f_code) and self.is_use(frame.f_code, frame.f_lasti)
 
     def given(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
@@ -102,7 +110,7 @@ class Gradients:
         """Note whether a gradient is gone now: None, or nothing but zeros."""
         if value is not None and (getattr(value, "is_sparse", False) or bool(value.any())):
             use.at = None
-        elif use.at is None and (call := self.trace.current_call("grad")) is not None:
+        elif use.at is None and (call := self.current_call("grad")) is not None:
             use.taken(call.place, self.backwards)
 
     def is_use(self, code: CodeType, at: int) -> bool:
