@@ -199,14 +199,15 @@ def walk(
     }
     walker = Walker(named, rows, saved=saved, most=most, detailed=detailed, moments=moments)
     root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
-    if statements:
-        walker.add_statements(statements)
-    if flow:
-        walker.add_flow(flow)
-    if origin_of:
-        walker.add_origins(origin_of)
-    if module_of:
-        walker.add_modules(module_of)
+    facts: tuple[tuple[Callable[[Any], None], object], ...] = (
+        (walker.add_statements, statements),
+        (walker.add_flow, flow),
+        (walker.add_origins, origin_of),
+        (walker.add_modules, module_of),
+    )
+    for add, known in facts:
+        if known:
+            add(known)
     return Graph(
         nodes=tuple(walker.nodes),
         edges=tuple(walker.edges),
@@ -345,11 +346,11 @@ class Walker:
         self.edges: list[Edge] = []
         self.ids: dict[int, str] = {}
         self.alive: list[object] = []
+        self.things: dict[str, Any] = {}
         self.row_of: dict[int, TensorRow] = {}
         self.made_by: dict[int, TensorRow] = {}
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
-        self.classes: dict[type, tuple[bool, list[tuple[str, str]]]] = {}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
             node = tensor.grad_fn
@@ -360,8 +361,8 @@ class Walker:
 
     def new_id(self, thing: object) -> str:
         """Return the next id, remembered for this object."""
-        self.alive.append(thing)
         self.ids[id(thing)] = name = f"n{len(self.nodes)}"
+        self.things[name] = thing
         return name
 
     def add_root(self, row: TensorRow, root: TensorLike) -> str:
@@ -372,17 +373,15 @@ class Walker:
         tensor, here = root, self.add_tensor(root, "output", row)
         first = here
         while True:
-            node = tensor.grad_fn
-            if node is not None:
+            if (node := tensor.grad_fn) is not None:
                 self.add_below(node)
                 self.edges.append(Edge(self.ids[id(node)], here, output=int(getattr(tensor, "output_nr", 0))))
             base = tensor._base if tensor._is_view() else None
-            if base is None:
-                return first
             known = self.ids.get(id(base))
-            view, here = here, known or self.add_tensor(base, "intermediate")
-            self.edges.append(Edge(here, view, kind="view"))
-            if known is not None:
+            if base is not None:
+                view, here = here, known or self.add_tensor(base, "intermediate")
+                self.edges.append(Edge(here, view, kind="view"))
+            if base is None or known is not None:
                 return first
             tensor = base
 
@@ -435,12 +434,12 @@ class Walker:
             self.edges.append(Edge(self.add_leaf(variable), node_id))
             return node_id, slots
         row = self.made_by.get(id(node))
-        is_custom, attributes = self.classes.get(type(node)) or self.learn(node)
+        is_custom = hasattr(type(node), "saved_tensors")
         if row is None and not self.saved and not is_custom and len(self.nodes) >= self.detailed:
             recorded = self.recorded.setdefault((len(slots), ()), Recorded(len(slots)))
             self.nodes.append(Node(node_id, "operation", label, recorded=recorded))
             return node_id, slots
-        kept = [(key, saved_value(node, attribute)) for key, attribute in attributes]
+        kept = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
         attrs = tuple([(key, brief(value)) for key, value in kept])
         tensors = tuple([key for key, value in kept if has_tensors(value)])
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
@@ -470,13 +469,6 @@ class Walker:
         told = [(key, self.row_of[id(one)].name if id(one) in self.row_of else number_of(one)) for key, one in saved]
         return tuple([pair for pair in told if pair[1]])
 
-    def learn(self, node: NodeLike) -> tuple[bool, list[tuple[str, str]]]:
-        """Return True if a node is of a user's Function, and the names of what its class saves, each with its attribute."""
-        attributes = sorted(name for name in dir(node) if name.startswith(SAVED))
-        facts = hasattr(type(node), "saved_tensors"), [(name.removeprefix(SAVED), name) for name in attributes]
-        self.classes[type(node)] = facts
-        return facts
-
     def add_leaf(self, leaf: TensorLike) -> str:
         """Return the id of a leaf's box; if an operation that saved it was met first, its box becomes that of a leaf."""
         known = self.ids.get(id(leaf))
@@ -501,9 +493,12 @@ class Walker:
 
     def add_statements(self, statements: Mapping[str, str]) -> None:
         """Add what operations compute, in the words of the statements that gave their results a name."""
-        for position, node in enumerate(self.nodes):
-            if node.kind == "operation" and node.name in statements:
-                self.nodes[position] = node._replace(expression=statements[node.name or ""])
+        self.nodes = [
+            node._replace(expression=statements[node.name or ""])
+            if node.kind == "operation" and node.name in statements
+            else node
+            for node in self.nodes
+        ]
 
     def add_flow(self, flow: Mapping[NodeLike, NodeFlow]) -> None:
         """Add what arrives at the operations, and what they hand on."""
@@ -519,7 +514,6 @@ class Walker:
 
     def add_origins(self, origin_of: Callable[[NodeLike], Origin | None]) -> None:
         """Add where operations were recorded; one that no place is known of is a part of what uses it."""
-        things: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
         user: dict[str, str] = {}
         for edge in self.edges:
             user.setdefault(edge.source, edge.target)
@@ -527,7 +521,7 @@ class Walker:
         for position, node in enumerate(self.nodes):  # a user stands before what it uses
             if node.kind != "operation":
                 continue
-            origin = origin_of(things[node.id])
+            origin = origin_of(self.things[node.id])
             place = places.get(user.get(node.id, ""))
             if origin is not None:
                 place = origin.place or place
@@ -544,9 +538,8 @@ class Walker:
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""
-        things: dict[str, Any] = {self.ids[id(thing)]: thing for thing in self.alive if id(thing) in self.ids}
         for position, node in enumerate(self.nodes):
-            key = node.name if node.kind == "leaf" else things[node.id] if node.kind == "operation" else None
+            key = node.name if node.kind == "leaf" else self.things[node.id] if node.kind == "operation" else None
             if key in module_of:
                 self.nodes[position] = node._replace(module=module_of[key])
         for edge in self.edges:
@@ -562,18 +555,15 @@ def numel_of(tensor: TensorLike) -> int:
 
 def bytes_kept(node: NodeLike) -> int:
     """Return the bytes of the tensors that a node saves for backward; those that it has freed are none any more."""
-    values = [saved_value(node, name) for name in saved_names(type(node))]
+    own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
+    values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
     listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
     return sum(numel_of(one) * one.element_size() for one in listed if is_tensor(one))
 
 
 def held_by(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
     """Return the tensors without gradient that a node saves, each with its attribute."""
-    saved = [
-        (name.removeprefix(SAVED), saved_value(node, name))
-        for name in saved_names(type(node))
-        if name.startswith(SAVED)
-    ]
+    saved = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
     return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
 
 
@@ -606,9 +596,9 @@ def graph_nodes(roots: Iterable[Any]) -> dict[Any, Any]:
 
 
 @cache
-def saved_names(kind: type[NodeLike]) -> tuple[str, ...]:
-    """Return the attributes of a kind of node that hold what it saves."""
-    return tuple(name for name in dir(kind) if name.startswith(SAVED) or name == "saved_tensors")
+def saved_names(kind: type[NodeLike]) -> tuple[tuple[str, str], ...]:
+    """Return the names of what a kind of node saves, each with its attribute."""
+    return tuple((name.removeprefix(SAVED), name) for name in sorted(dir(kind)) if name.startswith(SAVED))
 
 
 def saved_value(node: NodeLike, attribute: str) -> object:
@@ -624,7 +614,7 @@ def saved_value(node: NodeLike, attribute: str) -> object:
 def number_of(tensor: TensorLike) -> str:
     """Return a tensor without dimensions as it is typed; "" for another."""
     own = numbers(tensor, None if shape_of(tensor) else 0)
-    value = None if own.shape or own.elements is None else own.elements[0]
+    value = own.elements[0] if own.elements and not own.shape else None
     return f"{value:.7g}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 

@@ -272,8 +272,6 @@ KNOWN_CIRCLES = (
         "graphs render walk flow engine engine.nn.functional formulas.local passes.elements formulas.expressions "
         "formulas.operands"
     ),
-    "trace trace.gradients",
-    "sources.notebook sources.reading",
 )
 """Circles that are still there, by imports that run late or are for types alone; who opens one takes it out of here."""
 

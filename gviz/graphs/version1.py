@@ -63,8 +63,7 @@ def node(old: dict[str, Any], at: str) -> dict[str, Any]:
 def edge(old: dict[str, Any], at: str) -> dict[str, Any]:
     """Return an arrow: what flows along it is apart."""
     parts = {name: numbers(old.pop(name, None), None, None, f"{at}.{name}") for name in ("local", "handed", "jacobian")}
-    flow = filled(symbol=old.pop("symbol", ""), **parts)
-    return {**old, **filled(flow=flow)}
+    return {**old, **filled(flow=filled(symbol=old.pop("symbol", ""), **parts))}
 
 
 def row(old: dict[str, Any], at: str) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Lines:
         place: gives the place that people see, of a place in code.
         cell_code: gives the code at a line of a notebook's cell.
         keeps: whether to tell the bytes that operations keep.
+        kept: the bytes that those have kept which backward has freed.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Lines:
         *,
         cell_code: Callable[[Place], str] = lambda _: "",
         keeps: bool = False,
+        kept: Mapping[Any, int] | None = None,
     ) -> None:
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
-        self.kept: Mapping[Any, int] = {}
+        self.kept = kept or {}
         self.places: dict[Place, Place] = {}  # those of code, as people see them
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 

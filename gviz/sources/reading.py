@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Place
+from gviz.records import record
 from gviz.sources.options import Note
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gviz.sources.script.changes import Change
 
 
-@dataclass(frozen=True)
+@record
 class Reading:
     """A source that was read.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Module, Moment, Place, TensorRow
+from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk, without_collecting
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
 
 
-@dataclass(frozen=True)
+@record
 class Pass:
     """One pass of ``backward()`` through a graph, or one call of ``make_dot()``. No tensor lives longer for it.
 
@@ -39,7 +40,7 @@ class Pass:
     is_first_bad: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """A program after its run.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from gviz import files
 from gviz.errors import SourceError
+from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ NO_CODE = re.compile(r"#.*|'[^'\n]*'|\"[^\"\n]*\"")
 Kind = Literal["graph", "script", "expression"]
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """A source before it is computed.
 

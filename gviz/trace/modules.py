@@ -70,28 +70,17 @@ class ModuleCalls:
     @contextmanager
     def noted(self) -> Iterator[None]:
         """Let the calls in the block be noted."""
-        if self.engine.__name__ == ENGINE:
-            layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
-            original = layer.__call__
-            layer.__call__ = self.around(original)
-            try:
-                yield
-            finally:
-                layer.__call__ = original
-        else:
-            hooks = import_module("torch.nn.modules.module")
-            handles = (
-                hooks.register_module_forward_pre_hook(lambda module, _: self.begin(module)),
-                hooks.register_module_forward_hook(lambda _, __, result: self.end(result), always_call=True),
-            )
-            try:
-                yield
-            finally:
-                for handle in handles:
-                    handle.remove()
+        kinds = import_module(f"{self.engine.__name__}.nn").Module.__mro__
+        layer = next(kind for kind in kinds if "__call__" in vars(kind))
+        original = layer.__call__
+        layer.__call__ = self.around(original)
+        try:
+            yield
+        finally:
+            layer.__call__ = original
 
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method that calls a module of gviz's engine, noted."""
+        """Return the method that calls a module, noted."""
 
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name is seen in tracebacks
             self.begin(module)
@@ -109,8 +98,7 @@ class ModuleCalls:
         number = (recall(self.counts, module) or 0) + 1
         remember(self.counts, module, number)
         above = self.stack[-1] if self.stack else None
-        owner = above.module() if above is not None else None
-        children = vars(owner).get("_modules", {}) if owner is not None else {}
+        children = getattr(above.module() if above is not None else None, "_modules", {})
         own = next((name for name, child in children.items() if child is module), "")
         call = ModuleCall(ref(module), type(module).__name__, number, self.now(), len(self.stack), above, own)
         self.stack.append(call)

@@ -10,17 +10,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
 from gviz.graphs import Graph, Place, Stop
+from gviz.sources import static as static_source
+from gviz.sources.lines import Lines
+from gviz.sources.notebook import display
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.pasted import Parsed, parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
 from gviz.sources.run import Pass, Run, graph_of
 from gviz.sources.script import torch_names
-from gviz.sources.script.changes import Changes
+from gviz.sources.script.changes import Change, Changes
 from gviz.sources.script.failure import describe
 from gviz.sources.script.harm import Unharmed
 from gviz.sources.script.names import named, with_names_of_the_picture
@@ -29,18 +32,11 @@ from gviz.sources.script.program import Script
 from gviz.sources.script.roots import ScriptResult, choose_roots, why_no_root
 from gviz.sources.script.statements import statements
 from gviz.sources.script.stops import RunEnd, Stopped
-from gviz.sources.script.watch import MEASURED, calls_watched
+from gviz.sources.script.watch import MEASURED, Call, calls_watched
 from gviz.text import did_you_mean, joined
+from gviz.trace import Trace
 from gviz.trace.modules import ModuleCalls, module_names
 from gviz.walk import graph_nodes
-
-if TYPE_CHECKING:
-    from gviz.sources.lines import Lines
-    from gviz.sources.script.changes import Change
-    from gviz.sources.script.watch import Call
-    from gviz.trace import Trace
-
-__all__ = ["run_only", "run_script"]
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -73,8 +69,7 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
         SourceError: not Python, no graph, or the script's own error if there is no graph to draw.
         MissingError: PyTorch is asked for and not installed.
     """
-    left = _prepared(text, file, options, talk)
-    return _read(left, options, talk, rootless=rootless)
+    return _read(_prepared(text, file, options, talk), options, talk, rootless=rootless)
 
 
 def run_only(
@@ -133,11 +128,8 @@ def _execute(
     if script.file != STDIN:
         space["__file__"] = script.code_file
     if script.cells is not None:
-        from gviz.sources.notebook import display
-
         space["display"] = display
-    torch = engine if script.engine == "gviz" else None
-    finder = EngineFinder(torch)
+    finder = EngineFinder(engine if script.engine == "gviz" else None)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
     trace = _trace(engine, script, options)
@@ -176,8 +168,6 @@ def _execute(
     is_early = isinstance(raised, KeyboardInterrupt | Stopped)
     static = None
     if "gviz.static" in sys.modules:
-        from gviz.sources import static as static_source
-
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
         static = static_source.left_in(space, options.graph, title)
     call = calls.chosen
@@ -202,26 +192,20 @@ def _execute(
 
 def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None, text: str) -> Lines:
     """Return the lines of what was told, and what the operations keep, if that was measured."""
-    from gviz.sources.lines import Lines
-
     keeps = bool(options.kept or options.costs) and not (call and call.about.kept is None)
-    lines = Lines(
+    return Lines(
         trace,
         lambda place: script.place(place.line, place.file),
         cell_code=lambda place: script.code_at(place, text),
         keeps=keeps,
+        kept=call.about.kept if call else None,
     )
-    lines.kept = (call.about.kept if call else None) or {}
-    return lines
 
 
 def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
     """Return what is told of the lines that the script's calls come from, if they are asked for."""
-    if not (options.lines or options.kept or options.costs):
-        return None
-    from gviz.trace import Trace
-
-    return Trace(engine, script.is_ours, timed=options.costs, valued=options.flow)
+    is_wanted = options.lines or options.kept or options.costs
+    return Trace(engine, script.is_ours, timed=options.costs, valued=options.flow) if is_wanted else None
 
 
 def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
@@ -229,8 +213,7 @@ def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
     try:
         exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
     except SystemExit as end:
-        is_success = end.code is None or (isinstance(end.code, int) and end.code == 0)
-        return None if is_success else end
+        return None if end.code is None or (isinstance(end.code, int) and not end.code) else end
     except BaseException as error:
         if isinstance(error, BrokenPipeError) and (_is_unread(sys.stdout) or _is_unread(sys.stderr)):
             raise  # nor is this: someone reads its output no further
@@ -298,8 +281,6 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
         talk.say(Note(str(left.error), "error"))
     status = 130 if left.interrupted else int(left.error is not None)
     if left.static is not None and is_static:
-        from gviz.sources import static as static_source
-
         return replace(static_source.reading(left.static, talk, failed=left.error is not None), status=status)
     talk.say(note)
     graph = _graph(roots, left, options, talk)
@@ -309,7 +290,7 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
     if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
     if left.error is not None:
-        graph = replace(graph, stop=_stop(left))
+        graph = replace(graph, stop=_stop(left.error, left.script))
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
     if left.changes and not changes:
         names = {**left.then, **left.names}
@@ -330,15 +311,12 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
     )
 
 
-def _stop(left: ScriptResult) -> Stop | None:
+def _stop(error: SourceError, script: Script) -> Stop:
     """Return why the script stopped."""
-    error = left.error
-    if error is None:
-        return None
     excerpt = error.place
     if excerpt is None or not excerpt.line:
         return Stop(error.what, None, excerpt.text if excerpt is not None else "")
-    file = "" if excerpt.cell or excerpt.file == left.script.file else excerpt.file or ""
+    file = "" if excerpt.cell or excerpt.file == script.file else excerpt.file or ""
     return Stop(error.what, Place(excerpt.line, file, cell=excerpt.cell), excerpt.text)
 
 
@@ -358,8 +336,7 @@ def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tup
 def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions, talk: Talk) -> Graph:
     """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
     call, about = left.calls.chosen, left.calls.of(roots.values())
-    is_calls = call is not None and about is call.about
-    moments = (left.then, left.names) if is_calls else (left.names, left.then)
+    moments = (left.then, left.names) if call is not None and about is call.about else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
     inside = graph_nodes(roots.values()).values() if left.gone else ()
     unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, names.values()))

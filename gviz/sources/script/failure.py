@@ -5,9 +5,8 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from traceback import extract_tb, walk_tb
+from traceback import FrameSummary, extract_tb, walk_tb
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from gviz.errors import Excerpt, GvizError, SourceError
 from gviz.sources.pasted import syntax_error
@@ -15,9 +14,6 @@ from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, engine_module
 from gviz.sources.script.program import Script
 from gviz.text import did_you_mean, shorten
-
-if TYPE_CHECKING:
-    from traceback import FrameSummary
 
 MAX_TEXT = 2000
 """Characters of an error's own text that are shown: some programs put a whole file into their errors."""

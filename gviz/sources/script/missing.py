@@ -6,11 +6,12 @@ import ast
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gviz.errors import SourceError
 from gviz.files import missing
+from gviz.records import record
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.pasted import parse
 from gviz.sources.script.syntax import pieces
@@ -29,7 +30,7 @@ PYTHONS = FIELDS.union(
 """Attributes of other things than tensors: ``d.values()`` says nothing about torch."""
 
 
-@dataclass(frozen=True)
+@record
 class Missing:
     """A use of a name that the engine lacks.
 

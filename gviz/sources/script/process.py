@@ -221,7 +221,5 @@ def _is_neighbour(name: str, folder: str) -> bool:
 
 def _threads() -> set[Any]:
     """Return the threads that run now, beside this one and the main one."""
-    threading = sys.modules.get("threading")
-    if threading is None:  # not imported: no thread was started
-        return set()
-    return set(threading.enumerate()) - {threading.current_thread(), threading.main_thread()}
+    threading = sys.modules.get("threading")  # None if it is not imported: no thread was started
+    return set(threading.enumerate()) - {threading.current_thread(), threading.main_thread()} if threading else set()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from gviz.files import STDIN
 from gviz.graphs import Place
+from gviz.records import record
 from gviz.sources.notebook import Cells
 
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
@@ -15,7 +15,7 @@ PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 """Where Python's own library is."""
 
 
-@dataclass(frozen=True)
+@record
 class Script:
     """Where a script's code is.
 

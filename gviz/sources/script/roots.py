@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any
 
 from gviz.errors import SourceError
 from gviz.graphs import Place
+from gviz.records import record
 from gviz.sources.lines import Lines
 from gviz.sources.options import Note
 from gviz.sources.script.changes import Changes
@@ -27,7 +28,7 @@ UNNAMED = "graph"
 """The name of a root that no name of the script reaches."""
 
 
-@dataclass(frozen=True)
+@record
 class ScriptResult:
     """A script after its run.
 

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.errors import SourceError
 from gviz.graphs import Place
 from gviz.sources.options import Note, SourceOptions, split_stop
+from gviz.sources.pasted import Parsed
 from gviz.sources.script.program import Script
-
-if TYPE_CHECKING:
-    from gviz.sources.pasted import Parsed
 
 HOOK = "__gviz__"
 """The name, among the builtins, of what the calls call."""
@@ -138,11 +136,10 @@ class RunEnd:
         self.called += 1
         if self.backward and self.called >= self.backward:
             frame: Any = sys._getframe(1)  # noqa: SLF001 - likewise
-            while self.watch is not None and frame is not None:
-                if frame.f_code.co_filename == self.script.code_file:
-                    self.watch(self.script.place(frame.f_lineno), frame)
-                    break
+            while frame is not None and frame.f_code.co_filename != self.script.code_file:
                 frame = frame.f_back
+            if frame is not None and self.watch is not None:
+                self.watch(self.script.place(frame.f_lineno), frame)
             where = f" at {place}" if place is not None else ""
             self.end(f"stopped after backward{where}", f"--stop-at backward:{self.called + 1}", self.called)
 

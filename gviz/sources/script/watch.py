@@ -7,30 +7,29 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gviz.graphs import Gradient, Moment, Place
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
+from gviz.records import record
 from gviz.sources.options import SourceOptions
 from gviz.sources.run import Pass
 from gviz.sources.script.names import shallow
 from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
+from gviz.trace import Trace
 from gviz.trace.gradients import Known, recall, remember
 from gviz.walk import NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
-
-if TYPE_CHECKING:
-    from gviz.trace import Trace
 
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
 for."""
 
 
-@dataclass(frozen=True)
+@record
 class Call:
     """A call of ``backward()`` or ``make_dot()``, with the tensors of that moment.
 
@@ -145,8 +144,7 @@ class _Watcher:
             roots = args[0] if args else kwargs.get(argument)
             tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
-            watched: list[Any] = []
-            leaves: list[Any] = []
+            watched, leaves = list[Any](), list[Any]()
             if tensors and is_right:  # else the engine says what is wrong
                 self.count += 1
                 with self.quiet():
@@ -228,9 +226,8 @@ class _Watcher:
         flow = _flow(self.engine, tensors, args, kwargs, self.options, is_backward=function == "backward")
         last = self.calls.last.get(function)
         is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
-        if last is not None and self.options.jacobians and is_again and len(flow) < len(last.about.flow):
-            return last.about.flow
-        return flow
+        is_freed = last is not None and self.options.jacobians and is_again and len(flow) < len(last.about.flow)
+        return last.about.flow if last is not None and is_freed else flow
 
     def caller(self) -> tuple[Place | None, Mapping[str, Any]]:
         """Return the line of the script that a call comes from, and the names there."""
@@ -270,15 +267,13 @@ def _flow(
     gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
     pairs = zip_longest(tensors, gradients[: len(tensors)])
     runs = is_backward and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
-    most = MOST_TO_DIAGNOSE if options.diagnose else MOST
-    given = gradients if runs else ()
     return flow(
         engine,
         tensors,
-        given,
+        gradients if runs else (),
         has_gradient=runs,
         jacobians=options.jacobians,
-        most=most,
+        most=MOST_TO_DIAGNOSE if options.diagnose else MOST,
         elements=options.most,
         all_factors=not options.diagnose,
     )
@@ -286,10 +281,10 @@ def _flow(
 
 def _keep_first_bad(engine: Any, last: dict[str, Call]) -> None:
     """Keep the first of the last calls of backward that all left something that is not finite."""
-    if "backward" in last and _is_finite(engine, last["backward"]):
+    call = last.get("backward")
+    if call is not None and _is_finite(engine, call):
         last.pop("nan", None)
-    elif "backward" in last:
-        call = last["backward"]
+    elif call is not None:
         last.setdefault("nan", replace(call, about=replace(call.about, is_first_bad=True)))
 
 
