@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from gviz.errors import FileError
-from gviz.files import check_name, explained, write
+from gviz.files import check_name, write, writing_error
 
 Dims: TypeAlias = "Sequence[int | None] | None"
 """Sizes, None for an unknown one; None for an unknown rank."""
@@ -239,7 +239,7 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
             f"cannot write into {name}: it is not a folder, or lies in a file", hint="name a folder"
         ) from None
     except OSError as error:
-        raise explained(name, error) from None
+        raise writing_error(name, error) from None
     return name
 
 

@@ -45,7 +45,7 @@ def read_file(path: str) -> bytes:
         if os.path.isdir(path):
             raise FileError(f"{path} is a folder, not a file", hint=folder_hint(path)) from None
         hint = "check the file's permissions" if isinstance(error, PermissionError) else None
-        raise FileError(f"{path} cannot be read: {reason(error)}", hint=hint) from None
+        raise FileError(f"{path} cannot be read: {_reason(error)}", hint=hint) from None
     check_size(data, path)
     return data
 
@@ -56,7 +56,7 @@ def check_size(data: bytes | str, file: str) -> None:
         raise FileError(f"{file} is larger than {MAX_BYTES // 2**20} MiB: that is neither a script nor a graph")
 
 
-def reason(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     """Return the system's words for an error."""
     return error.strerror or str(error) or type(error).__name__
 
@@ -135,7 +135,7 @@ def read_stdin(stdin: TextIO | None) -> str:
         text = data if isinstance(data, str) else decode(data, STDIN)
     except (OSError, ValueError) as error:  # ValueError: it was closed later
         raise FileError(
-            f"standard input cannot be read: {reason(error) if isinstance(error, OSError) else error}"
+            f"standard input cannot be read: {_reason(error) if isinstance(error, OSError) else error}"
         ) from None
     if not text.strip():
         raise FileError("standard input is empty", hint="pipe an expression, a script or a saved graph into it")
@@ -212,7 +212,7 @@ def for_file(name: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise explained(name, error) from None
+        raise writing_error(name, error) from None
 
 
 def write_all(stream: BinaryIO, data: bytes) -> None:
@@ -294,9 +294,9 @@ def _signals_wait() -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def explained(name: str, error: OSError) -> FileError:
+def writing_error(name: str, error: OSError) -> FileError:
     """Return the system's reason in words, with a hint on how to go on."""
     hint = HINTS.get(error.errno or 0)
     if os.name == "nt" and isinstance(error, PermissionError):
         hint = "close the program that shows it"
-    return FileError(f"cannot write {name}: {reason(error)}", hint=hint)
+    return FileError(f"cannot write {name}: {_reason(error)}", hint=hint)

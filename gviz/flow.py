@@ -14,7 +14,7 @@ from typing import Any
 
 from gviz.graphs import Flow
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, elements_of
-from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, held_by, numbers
+from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, numbers, saved_constants
 
 MOST = MOST_FLOWING
 
@@ -55,7 +55,7 @@ def flow(
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
     waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
     result: dict[NodeLike, NodeFlow] = {}
-    held = {node: held_by(node) for node in order}
+    held = {node: saved_constants(node) for node in order}
     unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
     with engine.no_grad():
         for root, gradient in zip_longest(roots, gradients[: len(roots)]):

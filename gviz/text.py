@@ -79,10 +79,10 @@ def display_width(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> str:
+def aligned_text(lines: Sequence[Sequence[str]]) -> str:
     """Return lines of cells as text: columns aligned, and at least two spaces apart.
 
-    >>> print(aligned([["name", "value"], ["x", "2"]]), end="")
+    >>> print(aligned_text([["name", "value"], ["x", "2"]]), end="")
     name  value
     x     2
     """

@@ -251,7 +251,7 @@ def tensor_row(
 
 
 # ---------------------------------------------------------------- numbers
-def sizes(shape: Iterable[Any]) -> Sizes:
+def plain_sizes(shape: Iterable[Any]) -> Sizes:
     """Return a shape as plain numbers; a length that PyTorch has only a name for, as of a jagged tensor, as that name."""
     return tuple([size if type(size) is int else int(size) if isinstance(size, int) else str(size) for size in shape])
 
@@ -272,7 +272,7 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
             return Numbers(shape, dtype, elements_of((own.tolist(),)))
         if numel_of(tensor) <= most:
             return Numbers(shape, dtype, elements_of(own.reshape(-1).tolist()))
-        return Numbers(shape, dtype, None, summary_of(own))
+        return Numbers(shape, dtype, None, _summary_of(own))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         return Numbers(shape, dtype)
 
@@ -280,12 +280,12 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
 def shape_of(tensor: TensorLike) -> Sizes:
     """Return the sizes of a tensor; of a nested one, which has no sizes, how many tensors are in it."""
     try:
-        return sizes(tensor.shape)
+        return plain_sizes(tensor.shape)
     except RuntimeError:  # PyTorch's nested tensors of the strided layout refuse
         return (int(tensor.size(0)), "?")  # type: ignore[attr-defined]
 
 
-def summary_of(tensor: Any) -> Summary:
+def _summary_of(tensor: Any) -> Summary:
     """Return what the numbers of a large tensor come to, chunk by chunk."""
     order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
     flat = tensor.permute(order).reshape(-1)  # in the order of memory, so that a transposed tensor is not copied
@@ -466,7 +466,7 @@ class Walker:
 
     def held(self, saved: Sequence[tuple[str, TensorLike]]) -> tuple[tuple[str, str], ...]:
         """Return what can be told of saved tensors without gradient: the name, or the number that Python code had there."""
-        told = [(key, self.row_of[id(one)].name if id(one) in self.row_of else number_of(one)) for key, one in saved]
+        told = [(key, self.row_of[id(one)].name if id(one) in self.row_of else _number_of(one)) for key, one in saved]
         return tuple([pair for pair in told if pair[1]])
 
     def add_leaf(self, leaf: TensorLike) -> str:
@@ -561,7 +561,7 @@ def bytes_kept(node: NodeLike) -> int:
     return sum(numel_of(one) * one.element_size() for one in listed if is_tensor(one))
 
 
-def held_by(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
+def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
     """Return the tensors without gradient that a node saves, each with its attribute."""
     saved = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
     return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
@@ -611,7 +611,7 @@ def saved_value(node: NodeLike, attribute: str) -> object:
         return f"its unpack hook raised {type(error).__name__}"
 
 
-def number_of(tensor: TensorLike) -> str:
+def _number_of(tensor: TensorLike) -> str:
     """Return a tensor without dimensions as it is typed; "" for another."""
     own = numbers(tensor, None if shape_of(tensor) else 0)
     value = own.elements[0] if own.elements and not own.shape else None
@@ -622,7 +622,7 @@ def made_shape(node: NodeLike) -> Sizes | None:
     """Return the shape of what an operation made, which a gradient that arrives must have; None if it made several tensors."""
     made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
     try:
-        return sizes(made[0].shape) if len(made) == 1 else None
+        return plain_sizes(made[0].shape) if len(made) == 1 else None
     except RuntimeError:  # of a nested tensor PyTorch knows none
         return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.text import aligned, did_you_mean, excerpt
+from gviz.text import aligned_text, did_you_mean, excerpt
 
 if TYPE_CHECKING:
     from gviz.reference.catalogue import TableOperation
@@ -97,7 +97,7 @@ def _print_json(record: dict[str, Any]) -> None:
 def _print_in_full(listed: Sequence[TableOperation]) -> None:
     """Print all about a few operations; lines are wrapped on a terminal only."""
     if not streams.is_terminal(sys.stdout):
-        parts = (aligned([(f"  {head}", text) for head, text in operation.facts()]) for operation in listed)
+        parts = (aligned_text([(f"  {head}", text) for head, text in operation.facts()]) for operation in listed)
         streams.write_product("\n".join(f"{one.title}\n{part}" for one, part in zip(listed, parts, strict=True)))
         return
     from rich.table import Table
@@ -125,7 +125,7 @@ def _tabulate(listed: Sequence[TableOperation]) -> None:
         (one.grad_fn or "None", ", ".join(one.forms), one.key, text) for one, text in zip(listed, saved, strict=True)
     ]
     if not streams.is_terminal(sys.stdout):
-        streams.write_product(aligned([HEADINGS, *([cut(cell, LONGEST) for cell in row] for row in rows)]))
+        streams.write_product(aligned_text([HEADINGS, *([cut(cell, LONGEST) for cell in row] for row in rows)]))
         return
     terminal, table = console(), ruled()
     headings = [heading for heading, width in zip(HEADINGS, WIDTHS, strict=True) if terminal.width >= width]
@@ -165,7 +165,7 @@ def _print_missing(source: str, *, as_json: bool) -> int:
     if as_json:
         _print_json(record)
     elif lines:
-        streams.write_product(aligned(lines))
+        streams.write_product(aligned_text(lines))
     else:
         streams.say(Note(f"{source}: {NOTHING if 'file' in record else 'nothing of PyTorch is missing'}"))
     return 1 if lines else 0

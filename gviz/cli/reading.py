@@ -64,7 +64,7 @@ def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
         yield
 
 
-def run_script(source: Source, options: SourceOptions, tell: Callable[[Change], None] | None) -> int:
+def run_and_draw_nothing(source: Source, options: SourceOptions, tell: Callable[[Change], None] | None) -> int:
     """Run a script, draw nothing, and return its exit status.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.text import aligned, display_width, shorten
+from gviz.text import aligned_text, display_width, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,7 +112,7 @@ def print_rows(
     Rows whose last cell is one of ``dim`` are of less interest.
     """
     if not streams.is_terminal(sys.stdout):
-        streams.write_product(aligned([headings, *rows]))
+        streams.write_product(aligned_text([headings, *rows]))
         return
     terminal, table = console(), ruled()
     room = terminal.width - 2 * len(headings)  # columns stand three spaces apart, not one as width_of has it

@@ -11,7 +11,7 @@ from gviz.cli.table import LONGEST_CELL, console, cut, fit, heading, print_rows,
 from gviz.graphs import Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.pictures.labels import shape_text, value_text
-from gviz.text import aligned, joined
+from gviz.text import aligned_text, joined
 
 if TYPE_CHECKING:
     from gviz.sources import Reading
@@ -25,7 +25,7 @@ def print_tensors(reading: Reading, listed: Sequence[TensorRow]) -> None:
     graph = reading.graph
     if not streams.is_terminal(sys.stdout):  # a program looks for a row by any of its names
         columns = columns_of(listed, graph.columns(), before=reading.ran_backward)
-        streams.write_product(aligned([list(columns), *zip(*columns.values(), strict=True)]))
+        streams.write_product(aligned_text([list(columns), *zip(*columns.values(), strict=True)]))
         streams.write_product("".join(f"\n{line}\n" for line in totals(graph)))
         return
     from rich.text import Text

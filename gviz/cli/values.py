@@ -137,10 +137,10 @@ def read_feeds(file: str, most: int) -> list[dict[str, str]]:
 
 def _texts(file: str, values: dict[str, Any], example: str) -> dict[str, str]:
     """Return values as people type them; FileError if one is neither a number, a list nor a text."""
-    from gviz.sources.options import value_text
+    from gviz.sources.options import typed_value
 
     try:
-        return {name: value_text(name, value) for name, value in values.items()}
+        return {name: typed_value(name, value) for name, value in values.items()}
     except SourceError as error:
         raise FileError(f"{file}: {error.what}", hint=example) from None
 

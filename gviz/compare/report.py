@@ -10,7 +10,7 @@ from typing import Any
 
 from gviz.compare import Comparison
 from gviz.compare.picture import bars, seconds
-from gviz.text import aligned
+from gviz.text import aligned_text
 
 HOW = (
     "Times are of this machine: for a run the median after a warm-up, both forms in turn; for building the shortest.",
@@ -50,7 +50,7 @@ def program_text(comparison: Comparison, width: int, block: str) -> str:
     if pair.in_tensorflow:
         sentences.append(f"In the real TensorFlow (measured elsewhere, not here) {pair.in_tensorflow}.")
     head, *tail = [fill(line, max(width, NARROWEST)) for line in (f"{pair.title}: {pair.computes}", *sentences)]
-    return "\n".join([head, "", aligned(rows), *bars(comparison, width, block), "", *tail, ""])
+    return "\n".join([head, "", aligned_text(rows), *bars(comparison, width, block), "", *tail, ""])
 
 
 def paid(comparison: Comparison) -> str:

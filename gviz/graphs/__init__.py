@@ -533,7 +533,7 @@ class Graph:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the graph as JSON-able dicts; fields that hold their default are left out of codec."""
-        return {"format": codec.FORMAT, "version": codec.VERSION, **codec.plain(self, always=("title", *PARTS))}
+        return {"format": codec.FORMAT, "version": codec.VERSION, **codec.as_plain(self, always=("title", *PARTS))}
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -542,7 +542,7 @@ class Graph:
         Raises:
             ValueError: not JSON, not a graph of gviz, a newer version, or a graph that breaks its own rules.
         """
-        return cls.from_dict(codec.parsed(text))
+        return cls.from_dict(codec.parse_text(text))
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
@@ -551,7 +551,7 @@ class Graph:
         Raises:
             ValueError: as for :meth:`from_json`.
         """
-        return cls(**codec.fields(cls, codec.of_this_version(data), ""))
+        return cls(**codec.read_fields(cls, codec.of_this_version(data), ""))
 
 
 def _arrow(source: object, target: object) -> str:

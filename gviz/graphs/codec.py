@@ -33,12 +33,12 @@ def dumped(data: object) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def plain(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
+def as_plain(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
     """Return the fields of a record that differ from their defaults, and those that are always there."""
     kind: Any = type(record)
     defaults = defaults_of(kind)
     return {
-        name: jsonable(getattr(record, name))
+        name: _jsonable(getattr(record, name))
         for name in names_of(kind)
         if name in always or name not in defaults or getattr(record, name) != defaults[name]
     }
@@ -50,12 +50,12 @@ def names_of(record: Any) -> Collection[str]:
     return names
 
 
-def jsonable(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:
     """Return what a field holds as JSON can hold it."""
     if hasattr(value, "_fields"):
-        return plain(value)
+        return as_plain(value)
     if isinstance(value, tuple):
-        return [jsonable(item) for item in value]
+        return [_jsonable(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
@@ -70,7 +70,7 @@ def defaults_of(record: Any) -> Mapping[str, Any]:
 
 
 # ---------------------------------------------------------------- from JSON
-def parsed(text: str) -> object:
+def parse_text(text: str) -> object:
     """Return what JSON text holds; ValueError for what is not JSON, or nested too deeply."""
     try:
         return json.loads(text)
@@ -99,7 +99,7 @@ def of_this_version(data: object) -> Mapping[str, Any]:
     return {name: value for name, value in data.items() if name not in ("format", "version")}
 
 
-def fields(record: Any, data: Mapping[str, Any], place: str) -> dict[str, Any]:
+def read_fields(record: Any, data: Mapping[str, Any], place: str) -> dict[str, Any]:
     """Return the fields of a record from its JSON, each checked against its annotation.
 
     Raises:
@@ -170,7 +170,7 @@ def of_record(record: Any) -> Reader:
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, Mapping):
             raise ValueError(f"{place} is {excerpt(repr(value))}, not a record of fields")  # noqa: TRY004 - the text is wrong
-        new = record(**fields(record, value, place))
+        new = record(**read_fields(record, value, place))
         if record is Numbers and (fault := new.fault):
             raise ValueError(f"{place} {fault}")
         return new

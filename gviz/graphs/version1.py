@@ -24,7 +24,7 @@ def renewed(data: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in data.items()
         if name not in ("error", "line", "file", "codes", "writes", "cuts", "turn")
     }
-    for part, renew in (("nodes", node), ("edges", edge), ("tensors", row)):
+    for part, renew in (("nodes", _node), ("edges", _edge), ("tensors", _row)):
         if isinstance(data.get(part), list):
             graph[part] = [
                 renew(dict(item), f"{part}[{number}]") if isinstance(item, Mapping) else item
@@ -35,20 +35,20 @@ def renewed(data: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"error is {excerpt(repr(error))}, not a text")
         head, _, message = error.partition("\n")
         where, _, code = head.partition("  ")
-        graph["stop"] = filled(message=message, place=place_of(where) if code else None, code=code)
-    graph |= filled(backward=place(data.get("line", 0), data.get("file", "")), earlier=data.get("turn", 0))
-    graph |= {"codes": with_places(data.get("codes", [])), "writes": with_places(data.get("writes", []))}
+        graph["stop"] = _filled(message=message, place=_place_of(where) if code else None, code=code)
+    graph |= _filled(backward=_place(data.get("line", 0), data.get("file", "")), earlier=data.get("turn", 0))
+    graph |= {"codes": _with_places(data.get("codes", [])), "writes": _with_places(data.get("writes", []))}
     cuts = data.get("cuts", [])
     return graph | {"breaks": [graph_break(cut) for cut in cuts] if isinstance(cuts, list) else cuts}
 
 
-def node(old: dict[str, Any], at: str) -> dict[str, Any]:
+def _node(old: dict[str, Any], at: str) -> dict[str, Any]:
     """Return a box: its facets are apart."""
     value, shape = old.pop("value", None), old.pop("shape", None)
-    tensor = numbers(value, shape, old.pop("dtype", None), f"{at}.value")
-    grad = filled(value=numbers(old.pop("grad", None), None, None, f"{at}.grad"))
-    grad |= filled(arrived=numbers(old.pop("arrives", None), None, None, f"{at}.arrives"))
-    where = place(old.pop("line", 0), old.pop("file", ""), old.pop("column", 0), old.pop("turn", 0))
+    tensor = _numbers(value, shape, old.pop("dtype", None), f"{at}.value")
+    grad = _filled(value=_numbers(old.pop("grad", None), None, None, f"{at}.grad"))
+    grad |= _filled(arrived=_numbers(old.pop("arrives", None), None, None, f"{at}.arrives"))
+    where = _place(old.pop("line", 0), old.pop("file", ""), old.pop("column", 0), old.pop("turn", 0))
     names = ("slots", "attrs", "held", "outputs", "seconds", "kept", "is_written")
     recorded = {name: old.pop(name) for name in names if name in old}
     pairs = [one for one in recorded.get("attrs", []) if isinstance(one, list) and len(one) == 2]
@@ -56,53 +56,55 @@ def node(old: dict[str, Any], at: str) -> dict[str, Any]:
     scope = old.pop("scope", "")
     return {
         **old,
-        **filled(numbers=tensor, grad=grad, place=where, recorded=recorded, module=scope and {"path": scope}),
+        **_filled(numbers=tensor, grad=grad, place=where, recorded=recorded, module=scope and {"path": scope}),
     }
 
 
-def edge(old: dict[str, Any], at: str) -> dict[str, Any]:
+def _edge(old: dict[str, Any], at: str) -> dict[str, Any]:
     """Return an arrow: what flows along it is apart."""
-    parts = {name: numbers(old.pop(name, None), None, None, f"{at}.{name}") for name in ("local", "handed", "jacobian")}
-    return {**old, **filled(flow=filled(symbol=old.pop("symbol", ""), **parts))}
+    parts = {
+        name: _numbers(old.pop(name, None), None, None, f"{at}.{name}") for name in ("local", "handed", "jacobian")
+    }
+    return {**old, **_filled(flow=_filled(symbol=old.pop("symbol", ""), **parts))}
 
 
-def row(old: dict[str, Any], at: str) -> dict[str, Any]:
+def _row(old: dict[str, Any], at: str) -> dict[str, Any]:
     """Return a row of the table: its facets are apart."""
-    tensor = numbers(old.pop("value", None), old.pop("shape", None), old.pop("dtype", None), f"{at}.value")
-    grad = filled(value=numbers(old.pop("grad", None), None, None, f"{at}.grad"))
-    grad |= filled(before=numbers(old.pop("before", None), None, None, f"{at}.before"))
+    tensor = _numbers(old.pop("value", None), old.pop("shape", None), old.pop("dtype", None), f"{at}.value")
+    grad = _filled(value=_numbers(old.pop("grad", None), None, None, f"{at}.grad"))
+    grad |= _filled(before=_numbers(old.pop("before", None), None, None, f"{at}.before"))
     cut = {name: old.pop(name, "") for name in ("cut", "cut_by", "cut_at", "cut_from")}
-    where = place_of(cut["cut_at"]) or None
+    where = _place_of(cut["cut_at"]) or None
     broken = cut["cut"] and {"place": where, "call": cut["cut_by"], "reason": cut["cut"], "source": cut["cut_from"]}
-    history = filled(
-        grad_cleared=place_of(old.pop("taken_at", "")),
-        requires_grad_set=place_of(old.pop("cured_at", "")),
-        autograd_grad=place_of(old.pop("by_hand_at", "")),
+    history = _filled(
+        grad_cleared=_place_of(old.pop("taken_at", "")),
+        requires_grad_set=_place_of(old.pop("cured_at", "")),
+        autograd_grad=_place_of(old.pop("by_hand_at", "")),
         was_used=old.pop("was_used", False),
         was_early=old.pop("was_early", False),
     )
-    where = place(old.pop("line", 0), old.pop("file", ""))
-    return {**old, "numbers": tensor or {}, **filled(grad=grad, broken=broken, history=history, place=where)}
+    where = _place(old.pop("line", 0), old.pop("file", ""))
+    return {**old, "numbers": tensor or {}, **_filled(grad=grad, broken=broken, history=history, place=where)}
 
 
-def with_places(old: Any) -> Any:
+def _with_places(old: Any) -> Any:
     """Return pairs of a place and a text, without those whose place is not known; what is no list of pairs as it is."""
     if not isinstance(old, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in old):
         return old
-    return [[place_of(where), text] for where, text in old if place_of(where)]
+    return [[_place_of(where), text] for where, text in old if _place_of(where)]
 
 
 def graph_break(old: Any) -> Any:
     """Return a line that cut tensors off."""
     if not isinstance(old, Mapping):
         return old
-    new = {"place": place_of(old.get("at", "")) or None, "call": old.get("by", ""), "reason": old.get("why", "")}
+    new = {"place": _place_of(old.get("at", "")) or None, "call": old.get("by", ""), "reason": old.get("why", "")}
     return new | {name: value for name, value in old.items() if name not in ("at", "by", "why")}
 
 
-def numbers(value: object, shape: Any, dtype: Any, at: str) -> dict[str, Any]:
+def _numbers(value: object, shape: Any, dtype: Any, at: str) -> dict[str, Any]:
     """Return numbers with their shape, as records have them; nothing where there are none."""
-    known = filled(shape=shape, dtype=dtype) | ({"shape": shape} if shape is not None else {})
+    known = _filled(shape=shape, dtype=dtype) | ({"shape": shape} if shape is not None else {})
     if value is None:
         return known | ({"shape": None} if dtype and shape is None else {})
     try:
@@ -112,22 +114,22 @@ def numbers(value: object, shape: Any, dtype: Any, at: str) -> dict[str, Any]:
     return {"shape": list(new.shape or ()), **known, "elements": list(new.elements or ())}
 
 
-def place(line: int, file: Any = "", column: int = 0, run: int = 0) -> dict[str, Any]:
+def _place(line: int, file: Any = "", column: int = 0, run: int = 0) -> dict[str, Any]:
     """Return a place; nothing for line 0."""
     cell = CELL.match(file) if isinstance(file, str) else None
     if cell is not None:
-        return filled(line=line, column=column, run=run, cell=int(cell[1]))
-    return filled(line=line, file=file, column=column, run=run) if line != 0 else {}
+        return _filled(line=line, column=column, run=run, cell=int(cell[1]))
+    return _filled(line=line, file=file, column=column, run=run) if line != 0 else {}
 
 
-def place_of(words: Any) -> dict[str, Any]:
+def _place_of(words: Any) -> dict[str, Any]:
     """Return the place of words such as ``line 3``, ``model.py:3`` or ``cell 2, line 3``; nothing for any others."""
     found = PLACE.match(words) if isinstance(words, str) else None
     if found is None:
         return {}
-    return filled(line=int(found["line"] or found["number"]), file=found["file"] or "", cell=int(found["cell"] or 0))
+    return _filled(line=int(found["line"] or found["number"]), file=found["file"] or "", cell=int(found["cell"] or 0))
 
 
-def filled(**parts: Any) -> dict[str, Any]:
+def _filled(**parts: Any) -> dict[str, Any]:
     """Return the parts that say something."""
     return {name: part for name, part in parts.items() if part not in (None, "", 0, {}, False)}

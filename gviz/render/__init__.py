@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from gviz.errors import RenderError
-from gviz.files import explained, write
+from gviz.files import write, writing_error
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
@@ -143,7 +143,7 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
     except BrokenPipeError:
         raise
     except OSError as error:  # Graphviz has a file of its own for a moment
-        raise explained(os.fspath(path), error) from None
+        raise writing_error(os.fspath(path), error) from None
 
 
 def formats() -> tuple[FormatRow, ...]:

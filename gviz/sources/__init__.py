@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from gviz.errors import GvizWarning, SourceError
 from gviz.sources.options import Note, SourceOptions, unused
-from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
+from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
 from gviz.sources.source import Source
 
 __all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
@@ -102,11 +102,11 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
 
         return reading(build(text, options), talk)
     from gviz.sources.expression import evaluate
-    from gviz.sources.run import graph_of
+    from gviz.sources.run import graph_of_run
 
     run = evaluate(text, options)
-    talk.say(*run.notes, *not_finite(run.names, run.expressions))
-    graph = graph_of(run, options)
+    talk.say(*run.notes, *not_finite_notes(run.names, run.expressions))
+    graph = graph_of_run(run, options)
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(run.names))
 
 
@@ -127,7 +127,7 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     if options.order:
         hint = "name the expression or the script that it was saved from"
         raise SourceError(f"--order {options.order}: a saved graph cannot be differentiated", hint=hint)
-    graph = saved.load(text, file)
+    graph = saved.load_graph(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")
     fields = "values roots frozen retain dtype grad_output backward engine on_error stop_at until watch"

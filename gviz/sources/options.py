@@ -93,7 +93,7 @@ class SourceOptions:
 
     def __post_init__(self) -> None:
         """Keep values as sources read them, names as tuples; SourceError for a value that is neither a number nor a list."""
-        values = {name: value if _is_array(value) else value_text(name, value) for name, value in self.values.items()}
+        values = {name: value if _is_array(value) else typed_value(name, value) for name, value in self.values.items()}
         object.__setattr__(self, "values", values)
         for name in ("roots", "frozen", "retain", "wrt", "argv"):
             words = getattr(self, name)
@@ -144,10 +144,10 @@ def _is_array(value: Any) -> bool:
     return is_real and hasattr(value, "tolist") and len(value.shape) > 0
 
 
-def value_text(name: str, value: Any) -> str:
+def typed_value(name: str, value: Any) -> str:
     """Return a value as people type it.
 
-    >>> value_text("x", (1, float("inf"), True))
+    >>> typed_value("x", (1, float("inf"), True))
     '[1, inf, True]'
 
     Raises:
@@ -157,7 +157,7 @@ def value_text(name: str, value: Any) -> str:
         return value
     value = value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, range) else value
     if isinstance(value, list | tuple):
-        return f"[{', '.join(value_text(name, item) for item in value)}]"
+        return f"[{', '.join(typed_value(name, item) for item in value)}]"
     if isinstance(value, int | float):
         return repr(value)
     raise SourceError(
@@ -165,7 +165,7 @@ def value_text(name: str, value: Any) -> str:
     )
 
 
-def short(value: object) -> str:
+def short_text(value: object) -> str:
     """Return a value as a message repeats it, in one line."""
     return excerpt(" ".join(str(value).split()))
 
@@ -191,7 +191,7 @@ def unused(options: SourceOptions, advice: Mapping[str, str]) -> list[Note]:
 def _typed(name: str, value: Any) -> str:
     """Return an option as the command line has it."""
     if name == "values":
-        return joined([f"{each}={short(given)}" for each, given in value.items()], 3)
+        return joined([f"{each}={short_text(given)}" for each, given in value.items()], 3)
     if name == "backward":
         return "--no-backward"
     flag = "--root" if name == "roots" else f"--{name.replace('_', '-')}"

@@ -60,7 +60,7 @@ def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
     return {name: known for name, tensor in names.items() if (known := first.setdefault(id(tensor), name)) != name}
 
 
-def not_finite(
+def not_finite_notes(
     tensors: Mapping[str, Any], expressions: Mapping[str, str], ways: str = "", lines: Mapping[str, Place] | None = None
 ) -> Iterator[Note]:
     """Yield which tensor became NaN or infinite first, and for which one the gradient is.

@@ -76,7 +76,7 @@ class Run:
 
 
 @without_collecting()
-def graph_of(run: Run, options: SourceOptions) -> Graph:
+def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
     about, moments = run.about, run.about.moments
     names = {**run.names}
@@ -95,7 +95,7 @@ def graph_of(run: Run, options: SourceOptions) -> Graph:
         flow=about.flow,
         origin_of=run.lines.of if run.lines is not None else None,
         moments=moments,
-        module_of=module_of(run) if run.modules else None,
+        module_of=_modules_of_run(run) if run.modules else None,
     )
     if options.flow and not options.diagnose:
         from gviz.formulas.local import MOST_DERIVED, with_formula
@@ -112,10 +112,10 @@ def graph_of(run: Run, options: SourceOptions) -> Graph:
         rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
         return replace(graph, tensors=rows, code=run.code if options.watch else "")
     graph = replace(graph, code=run.code, backward=run.lines.named(about.place), earlier=about.earlier)
-    return with_places(graph, listed, names, run, row_of)
+    return _with_places(graph, listed, names, run, row_of)
 
 
-def module_of(run: Run) -> dict[object, Module]:
+def _modules_of_run(run: Run) -> dict[object, Module]:
     """Return the modules of operations, and those that hold leaves, by the leaves' names."""
     from gviz.trace.modules import holders_of, modules_of
 
@@ -123,7 +123,7 @@ def module_of(run: Run) -> dict[object, Module]:
     return {**modules_of(graph_nodes(run.roots.values()), paths), **holders_of(run.modules)}
 
 
-def with_places(
+def _with_places(
     graph: Graph,
     listed: Mapping[str, Any],
     names: Mapping[str, Any],

@@ -17,7 +17,7 @@ MOST_INPUTS = 100_000
 """Of one operation; each has a word in what is said of it."""
 
 
-def load(text: str, file: str) -> Graph:
+def load_graph(text: str, file: str) -> Graph:
     """Return the graph that the JSON text holds: what ``-o graph.json`` or ``inspect --json`` wrote.
 
     Args:

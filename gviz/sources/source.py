@@ -93,7 +93,7 @@ class Source:
         if DOT.match(text):
             hint = "gviz writes DOT and reads JSON: save the graph with -o y.json as well"
             raise SourceError(f"{file or 'this'} is a picture in DOT, not a graph that gviz reads", hint=hint)
-        kind: Kind = "expression" if file is None else kind_of(text, file)
+        kind: Kind = "expression" if file is None else kind_of_text(text, file)
         if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
             from gviz.sources.expression.latex import read_latex
 
@@ -104,7 +104,7 @@ class Source:
         from gviz.sources.pasted import unwrap
 
         text, notes = unwrap(text)
-        if kind_of(text, files.STDIN) == "script":
+        if kind_of_text(text, files.STDIN) == "script":
             hint = "save it in a file and name that, or pipe it into gviz with - as SOURCE"
             raise SourceError("this is a pasted script: as a word, SOURCE is an expression", hint=hint)
         return cls(kind, text, file, notes)
@@ -138,14 +138,14 @@ def looks_like_a_file(word: str) -> bool:
     return os.path.lexists(word)
 
 
-def kind_of(text: str, file: str) -> Kind:
+def kind_of_text(text: str, file: str) -> Kind:
     """Return what the text of a file, or of standard input, is.
 
     The suffix of a file decides if it is ``.py`` or ``.json``. Else a text that begins with ``{`` or ``[{`` is a graph;
     a text that imports, defines, loops, branches, prints or names torch is a script; and every other text is an
     expression.
 
-    >>> kind_of("y = (x+w)*(w+1)", "<stdin>"), kind_of("import torch", "<stdin>"), kind_of("y", "net.py")
+    >>> kind_of("y = (x+w)*(w+1)", "<stdin>"), kind_of("import torch", "<stdin>"), kind_of_text("y", "net.py")
     ('expression', 'script', 'script')
     """
     suffix = "" if file == files.STDIN else os.path.splitext(file)[1].lower()

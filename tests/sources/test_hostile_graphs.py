@@ -20,7 +20,7 @@ from gviz.errors import GvizError, RenderError, SourceError
 from gviz.graphs import Edge, Flow, Graph, Node, Recorded
 from gviz.pictures.options import VIEWS
 from gviz.render import RenderOptions, render
-from gviz.sources.saved import load
+from gviz.sources.saved import load_graph
 
 pytestmark = pytest.mark.fuzz
 
@@ -67,7 +67,7 @@ def drawn(text: str) -> None:
     with warnings.catch_warnings(), guarded():
         warnings.simplefilter("ignore")
         try:
-            graph = load(text, "g.json")
+            graph = load_graph(text, "g.json")
         except GvizError as error:
             assert str(error)  # noqa: PT017 - or there is a graph; the command line shows control characters as codes
             return
@@ -143,7 +143,7 @@ def named_everywhere(name: str) -> Graph:
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_a_hostile_name_is_text_in_the_picture(name: str) -> None:
-    graph = load(json.dumps(named_everywhere(name).as_dict()), "g.json")
+    graph = load_graph(json.dumps(named_everywhere(name).as_dict()), "g.json")
     for view in VIEWS:
         everything = ("value", "grad", "shape", "dtype", "state", "attrs") if view == "torchviz" else ()
         try:
@@ -173,12 +173,12 @@ def test_a_graph_that_goes_round_in_a_circle_is_refused(pairs: list[tuple[str, s
     nodes = [Node("n0", "output", name="y"), *(node(f"n{i}", "operation", "MulBackward0", slots=2) for i in (1, 2))]
     edges = [Edge("n1", "n0"), Edge("n2", "n1"), *(Edge(*pair, slot=1) for pair in pairs)]
     with pytest.raises(SourceError, match="round in a circle"), guarded():
-        load(Graph(tuple(nodes), tuple(edges), ("n0",)).to_json(), "g.json")
+        load_graph(Graph(tuple(nodes), tuple(edges), ("n0",)).to_json(), "g.json")
 
 
 def test_the_loop_of_a_static_graph_is_drawn(folder: Folder) -> None:
     looped = folder.run((SAMPLES / "while_static.py").read_text(encoding="utf-8")).graph
-    graph = load(looped.to_json(), "g.json")
+    graph = load_graph(looped.to_json(), "g.json")
     for view in VIEWS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -189,7 +189,7 @@ def test_an_input_that_an_operation_does_not_have_is_refused() -> None:
     record = json.loads(article().to_json())
     record["edges"][0]["slot"] = 2
     with pytest.raises(SourceError, match="edge n2 -> n1: there is no input 2"):
-        load(json.dumps(record), "g.json")
+        load_graph(json.dumps(record), "g.json")
 
 
 @pytest.mark.parametrize("slots", [2**31, 10**40, 10**4000])
@@ -197,14 +197,14 @@ def test_an_operation_with_more_inputs_than_anybody_draws_is_refused(slots: int)
     record = json.loads(article().to_json())
     record["nodes"][1]["recorded"]["slots"] = slots
     with pytest.raises(SourceError, match="inputs; 100,000 are drawn"), guarded():
-        load(json.dumps(record), "g.json")
+        load_graph(json.dumps(record), "g.json")
 
 
 def test_a_key_that_is_there_twice_counts_once() -> None:
     text = chain(2).to_json()
     twice = text.replace('"format"', '"nodes": [{"id": 5}], "format"', 1)
     drawn(twice)
-    assert load(twice, "g.json") == load(text, "g.json")
+    assert load_graph(twice, "g.json") == load_graph(text, "g.json")
 
 
 @pytest.mark.parametrize("key", ["nodes", "edges", "tensors"])
@@ -213,7 +213,7 @@ def test_json_that_is_nested_too_deeply_is_refused(depth: int, key: str) -> None
     for opening, closing in (("[", "]"), ('{"a":', "}")):
         nested = opening * depth + "1" + closing * depth
         with pytest.raises(GvizError), guarded():
-            load(f'{{"format": "gviz-graph", "version": 1, "{key}": {nested}}}', "g.json")
+            load_graph(f'{{"format": "gviz-graph", "version": 1, "{key}": {nested}}}', "g.json")
 
 
 @pytest.mark.parametrize("number", ["1" * 5_000, "-" + "9" * 100_000, "1e999999", "0." + "0" * 5_000 + "1"])
@@ -235,7 +235,7 @@ def test_a_hundred_thousand_nodes_become_text() -> None:
         deep.roots,
     )
     with guarded():
-        text = render(load(graph.to_json(), "g.json"), "dot")
+        text = render(load_graph(graph.to_json(), "g.json"), "dot")
     assert len(text) > count
 
 
@@ -249,4 +249,4 @@ def test_a_saved_graph_without_roots_or_of_another_version_is_refused() -> None:
         {"format": ["gviz-graph"]},
     ):
         with pytest.raises(SourceError):
-            load(json.dumps(record | changes), "g.json")
+            load_graph(json.dumps(record | changes), "g.json")

@@ -17,8 +17,8 @@ from gviz.errors import FileError, GvizError, GvizWarning, SourceError
 from gviz.graphs import Edge, Graph, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.sources import SourceOptions, read
-from gviz.sources.saved import load
-from gviz.sources.source import kind_of, looks_like_a_file
+from gviz.sources.saved import load_graph
+from gviz.sources.source import kind_of_text, looks_like_a_file
 
 GRAPH = Graph(
     nodes=(
@@ -101,13 +101,13 @@ def test_a_file_is_told_from_an_expression(folder: Folder, source: str, *, is_fi
     ],
 )
 def test_standard_input_is_told_apart_by_its_text(text: str, kind: str) -> None:
-    assert kind_of(text, "<stdin>") == kind
+    assert kind_of_text(text, "<stdin>") == kind
 
 
 def test_a_suffix_decides_before_the_text() -> None:
-    assert kind_of("y = x", "net.py") == "script"
-    assert kind_of("import torch", "graph.json") == "graph"
-    assert kind_of("y = x", "formula.txt") == "expression"
+    assert kind_of_text("y = x", "net.py") == "script"
+    assert kind_of_text("import torch", "graph.json") == "graph"
+    assert kind_of_text("y = x", "formula.txt") == "expression"
 
 
 def test_an_expression_is_read() -> None:
@@ -309,7 +309,7 @@ def test_json_cut_and_mangled_anywhere_is_a_graph_or_a_mistake_of_the_users(
     for start, length, other in mangling:
         text = text[:start] + other + text[start + length :]
     with suppress(GvizError):
-        graph = load(text, "graph.json")
+        graph = load_graph(text, "graph.json")
         assert Graph.from_json(graph.to_json()) == graph
 
 

@@ -24,7 +24,7 @@ from gviz.sources.expression.parse import read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
 from gviz.sources.expression.values import make_leaves, make_value, normalize_name
-from gviz.sources.options import Note, SourceOptions, short
+from gviz.sources.options import Note, SourceOptions, short_text
 from gviz.sources.order import derivatives
 from gviz.sources.run import Pass, Run
 from gviz.text import did_you_mean, excerpt, joined
@@ -163,14 +163,14 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))
     others = {name: value for name, value in options.values.items() if name not in program.free}
     if len(others) > MOST_WARNINGS:
-        typed = joined([f"{name}={short(value)}" for name, value in others.items()], 2)
+        typed = joined([f"{name}={short_text(value)}" for name, value in others.items()], 2)
         return [*notes, Note(f"{typed} not used: the expression has no such names, or assigns them itself", "warning")]
     for name, value in others.items():
         if name in program.assigned:
             reasons = [f"the expression assigns {name} itself"]
         else:
             reasons = [f"the expression has no {name}", did_you_mean(name, missing) or ""]
-        notes.append(Note(f"{name}={short(value)} is not used: {'; '.join(filter(None, reasons))}", "warning"))
+        notes.append(Note(f"{name}={short_text(value)} is not used: {'; '.join(filter(None, reasons))}", "warning"))
     return notes
 
 

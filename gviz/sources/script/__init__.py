@@ -20,17 +20,17 @@ from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.pasted import Parsed, parse
-from gviz.sources.reading import Reading, Talk, find_aliases, not_finite
-from gviz.sources.run import Pass, Run, graph_of
+from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
+from gviz.sources.run import Pass, Run, graph_of_run
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Change, Changes
-from gviz.sources.script.failure import describe
+from gviz.sources.script.failure import described_error
 from gviz.sources.script.harm import Unharmed
-from gviz.sources.script.names import named, with_names_of_the_picture
+from gviz.sources.script.names import named_tensors, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.program import Script
 from gviz.sources.script.roots import ScriptResult, choose_roots, why_no_root
-from gviz.sources.script.statements import statements
+from gviz.sources.script.statements import assigned_texts
 from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import MEASURED, Call, calls_watched
 from gviz.text import did_you_mean, joined
@@ -119,7 +119,7 @@ def _execute(
     """Run the program; return what it left behind, and what it raised."""
     if "gviz.static" in sys.modules:
         sys.modules["gviz.static"].reset_default_graph()
-    engine = torch_names.load(script.engine)
+    engine = torch_names.load_engine(script.engine)
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
     changes = Changes(libraries, options.watch, tell, most=options.most) if options.watch or tell else None
     stop = RunEnd(options, parsed, script, changes.saw if changes else None)
@@ -147,7 +147,7 @@ def _execute(
         raised = _run(code, space)
         talk.say(unharmed.put_back())
         if raised is not None:
-            error, line = describe(raised, script)
+            error, line = described_error(raised, script)
         if isinstance(raised, KeyboardInterrupt):
             if options.on_interrupt == "raise":
                 raise raised
@@ -175,9 +175,9 @@ def _execute(
         script,
         parsed.tree,
         parsed.text,
-        named({**space, **stop.local}, libraries),
+        named_tensors({**space, **stop.local}, libraries),
         calls,
-        named(call.names, libraries) if call is not None else {},
+        named_tensors(call.names, libraries) if call is not None else {},
         None if is_early else error,
         line,
         static,
@@ -285,7 +285,7 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
     talk.say(note)
     graph = _graph(roots, left, options, talk)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        talk.say(*not_finite(left.names, {}, "gviz why tells where it began", left.assigned))
+        talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned))
     call = left.calls.chosen
     if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
@@ -357,7 +357,7 @@ def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions,
     run = Run(
         names,
         roots,
-        statements={name: text for name, text in statements(left.tree).items() if name not in written_in_place},
+        statements={name: text for name, text in assigned_texts(left.tree).items() if name not in written_in_place},
         lines=left.lines,
         about=about,
         listed={**(left.names or names), **gone},  # of a script that does all in functions, what these functions held
@@ -367,4 +367,4 @@ def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions,
         called=call.tensors if call is not None else (),
         error=left.error.what if left.error is not None else "",
     )
-    return graph_of(run, options)
+    return graph_of_run(run, options)

@@ -9,7 +9,7 @@ from weakref import ref
 
 from gviz.graphs import Place, TensorRow
 from gviz.graphs.numbers import FEW_ELEMENTS
-from gviz.sources.script.names import named
+from gviz.sources.script.names import named_tensors
 from gviz.walk import gradient, numbers, numel_of, tensor_row
 
 MOST_COMPARED = 1000
@@ -68,7 +68,7 @@ class Changes:
             spaces.append((frame.f_code, frame.f_locals))
         for owner, space in spaces:
             looked = space if not self.name else {self.base: space[self.base]} if self.base in space else {}
-            for name, tensor in named(looked, self.libraries).items():
+            for name, tensor in named_tensors(looked, self.libraries).items():
                 if not self.name or name == self.name:
                     self.look(place, owner, name, tensor)
 

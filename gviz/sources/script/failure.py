@@ -61,7 +61,7 @@ RUNS = "--engine torch runs it, with PyTorch beside gviz:"
 TENSORFLOW = "gviz has TensorFlow 1's graph mode only (placeholder, Session); write this in PyTorch"
 
 
-def describe(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
+def described_error(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
     """Return the message for an error that a script raised, or for its exit, and the script's own line that was running."""
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
@@ -98,7 +98,7 @@ def raised_late(error: Exception, text: str, script: Script) -> Exception:
     ):
         return error
     linecache.cache[script.code_file] = (len(text), None, text.splitlines(keepends=True), script.code_file)
-    message, _ = describe(error, script)
+    message, _ = described_error(error, script)
     return SourceError(f"{message.what} (after the script's end, as gviz looked at what it left)", place=message.place)
 
 
@@ -152,7 +152,7 @@ def _other_name(error: BaseException, message: str, script: Script) -> str | Non
     home, name = _name_of_torch(error, message)
     if not name:
         if isinstance(error, NotImplementedError) and "--engine torch" in message and not torch_names.has_torch():
-            return f"for PyTorch beside gviz: {torch_names.install('torch')}"
+            return f"for PyTorch beside gviz: {torch_names.install_command('torch')}"
         return _not_of_torch(error, message)
     from gviz.sources.script.missing import pytorch_names
 
@@ -176,7 +176,7 @@ def _another_engine(name: str, script: Script, *, is_sure: bool) -> str:
     what, packages, doubt = f"{name} is not in gviz's engine", "torch", "" if is_sure else "if PyTorch has it, "
     if name.startswith("torch.utils.tensorboard"):
         what, packages = f"{what}: it writes logs, of which no graph comes, so take it out", "torch tensorboard"
-    mend = "run with --engine torch" if torch_names.has_torch() else f"{RUNS} {torch_names.install(packages)}"
+    mend = "run with --engine torch" if torch_names.has_torch() else f"{RUNS} {torch_names.install_command(packages)}"
     try:
         others = [use for use in of_script(script.code_file) if not name.startswith(use.name)]
     except GvizError:  # standard input, or a file that is gone
@@ -198,7 +198,7 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
             what = (
                 what if package in torch_names.BUILT_ON_TORCH else ""
             ) + "install it where gviz is, or take the import out"
-            return f"{what}:\n{torch_names.install(PACKAGES[package])}"
+            return f"{what}:\n{torch_names.install_command(PACKAGES[package])}"
         return did_you_mean(package, PACKAGES.keys() | {"torch", "numpy", "torchviz", "math", "random"}) or None
     if not isinstance(error, AttributeError) or not error.name:
         return None

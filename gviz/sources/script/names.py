@@ -28,7 +28,7 @@ MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
-def named(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
+def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
     What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an

@@ -54,7 +54,8 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
     missing = dict.fromkeys(filter(None, map(lacking_part, names)))
     if wanted == "torch":
         raise MissingError(
-            "PyTorch is not installed here", hint=install("torch") + ("" if missing else ", or run with --engine gviz")
+            "PyTorch is not installed here",
+            hint=install_command("torch") + ("" if missing else ", or run with --engine gviz"),
         )
     if not missing:
         return "gviz", Note("engine: gviz's own", "dim")
@@ -64,7 +65,7 @@ def choose(tree: ast.Module, folder: str, wanted: str) -> tuple[str, Note | None
     return "gviz", Note(f"engine: gviz's own (it has no {lacks}, and PyTorch is not installed)", "dim")
 
 
-def install(package: str) -> str:
+def install_command(package: str) -> str:
     """Return the command that installs a package into the environment that gviz itself runs in."""
     from shlex import quote
 
@@ -85,7 +86,7 @@ def has_torch() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
-def load(name: str) -> Any:
+def load_engine(name: str) -> Any:
     """Return the module that the script knows as torch; MissingError if it cannot be imported."""
     if name == "gviz":
         return engine_module("torch")
@@ -93,7 +94,7 @@ def load(name: str) -> Any:
         return importlib.import_module("torch")
     except ImportError as error:
         raise MissingError(
-            f"PyTorch cannot be imported: {error}", hint=f"{install('torch')}, or run with --engine gviz"
+            f"PyTorch cannot be imported: {error}", hint=f"{install_command('torch')}, or run with --engine gviz"
         ) from None
 
 

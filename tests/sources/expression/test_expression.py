@@ -13,7 +13,7 @@ from program import ROOT
 from gviz.errors import SourceError
 from gviz.sources.expression import evaluate
 from gviz.sources.options import SourceOptions
-from gviz.sources.reading import not_finite
+from gviz.sources.reading import not_finite_notes
 from gviz.sources.run import Run
 
 
@@ -474,11 +474,11 @@ def test_a_gradient_that_is_no_value_is_shown_with_its_option() -> None:
 )
 def test_the_first_tensor_that_is_not_finite_is_named(text: str, value: str, warnings: list[str]) -> None:
     evaluated = run(text, f"x={value}")
-    assert [note.text for note in not_finite(evaluated.names, evaluated.expressions)] == warnings
+    assert [note.text for note in not_finite_notes(evaluated.names, evaluated.expressions)] == warnings
 
 
 def test_finite_numbers_with_an_infinite_sum_are_finite() -> None:
-    assert not list(not_finite(run("y=x[0]*1e-38", "x=[3e38,3e38]").names, {}))
+    assert not list(not_finite_notes(run("y=x[0]*1e-38", "x=[3e38,3e38]").names, {}))
 
 
 # Errors of the engine

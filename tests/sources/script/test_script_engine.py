@@ -13,7 +13,7 @@ from scripts import HEAD, Folder, roots, texts
 from gviz.errors import MissingError, SourceError
 from gviz.sources import Note
 from gviz.sources.script import torch_names
-from gviz.sources.script.torch_names import choose, install, lacking_part, used_names
+from gviz.sources.script.torch_names import choose, install_command, lacking_part, used_names
 
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 
@@ -92,7 +92,7 @@ def test_pytorch_runs_what_gvizs_engine_lacks() -> None:
 def test_without_pytorch_gvizs_engine_runs_it_as_far_as_it_goes(folder: Folder) -> None:
     reading = folder.run(HEAD + "y = x * 2\ntorch.no_such_thing(y)\n")
     assert texts(reading, "dim") == ["engine: gviz's own (it has no torch.no_such_thing, and PyTorch is not installed)"]
-    mend = f"--engine torch runs it, with PyTorch beside gviz: {install('torch')}"
+    mend = f"--engine torch runs it, with PyTorch beside gviz: {install_command('torch')}"
     assert texts(reading, "error")[0].endswith(f"\ntorch.no_such_thing is not in gviz's engine; {mend}")
     assert roots(reading) == ["y"]
 
@@ -127,10 +127,10 @@ def test_an_engine_that_is_asked_for_is_taken() -> None:
 def test_pytorch_that_is_not_installed_is_said_to_be_missing(folder: Folder) -> None:
     with pytest.raises(MissingError) as caught:
         folder.run(HEAD, engine="torch")
-    assert str(caught.value) == f"PyTorch is not installed here\n{install('torch')}, or run with --engine gviz"
+    assert str(caught.value) == f"PyTorch is not installed here\n{install_command('torch')}, or run with --engine gviz"
     with pytest.raises(MissingError) as caught:
         folder.run("import torch\ntorch.no_such_thing(1)\n", engine="torch")
-    assert caught.value.hint == install("torch")
+    assert caught.value.hint == install_command("torch")
 
 
 def test_an_unknown_engine_is_refused(folder: Folder) -> None:

@@ -165,7 +165,9 @@ def test_what_the_engine_lacks_is_said_in_pytorchs_words(
     report = refusal(folder, f"import torch\n{line}\n", engine="gviz")
     name = line.removeprefix("import ") if line.startswith("import") else "torch.no_such_thing"
     assert report.partition("\n")[0] == f"net.py:2: {message}"
-    assert report.rpartition("\n")[2] == f"{name} is not in gviz's engine; {RUNS} {torch_names.install('torch')}"
+    assert (
+        report.rpartition("\n")[2] == f"{name} is not in gviz's engine; {RUNS} {torch_names.install_command('torch')}"
+    )
     assert "gviz.engine" not in report
 
 
@@ -199,10 +201,10 @@ def test_tensorboard_and_what_stands_in_the_engine_itself_say_how_to_go_on(
     report = refusal(folder, "from torch.utils.tensorboard import SummaryWriter\n", engine="gviz")
     assert report.rpartition("\n")[2] == (
         "torch.utils.tensorboard is not in gviz's engine: it writes logs, of which no graph comes, so take it out; "
-        f"{RUNS} {torch_names.install('torch tensorboard')}"
+        f"{RUNS} {torch_names.install_command('torch tensorboard')}"
     )
     report = refusal(folder, "import torch\ntorch.tensor([1 + 2j], requires_grad=True).abs()\n", engine="gviz")
-    assert report.rpartition("\n")[2] == f"for PyTorch beside gviz: {torch_names.install('torch')}"
+    assert report.rpartition("\n")[2] == f"for PyTorch beside gviz: {torch_names.install_command('torch')}"
 
 
 def test_a_missing_method_is_said_in_pytorchs_words(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +338,10 @@ def test_a_long_error_is_cut(folder: Folder) -> None:
         ),
         ("import tensorflow as tf\ntf.placehoder()\n", "did you mean placeholder?"),
         ("import nunpy\n", "did you mean numpy?"),
-        ("import cv2\n", f"install it where gviz is, or take the import out:\n{torch_names.install('opencv-python')}"),
+        (
+            "import cv2\n",
+            f"install it where gviz is, or take the import out:\n{torch_names.install_command('opencv-python')}",
+        ),
         (
             "import torchmetrics\n",
             "it is built on PyTorch, which comes with it and runs the script; install it where gviz is",
@@ -367,7 +372,7 @@ def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(
 ) -> None:
     monkeypatch.setattr(torch_names, "has_torch", lambda: False)
     (error,) = texts(folder.run(f"{HEAD}y = x * 2\n{use}\n", engine="gviz"), "error")
-    assert error.endswith(f" is not in gviz's engine; {RUNS} {torch_names.install('torch')}")
+    assert error.endswith(f" is not in gviz's engine; {RUNS} {torch_names.install_command('torch')}")
 
 
 @pytest.mark.parametrize(
@@ -381,4 +386,4 @@ def test_a_part_that_only_pytorch_has_is_said_with_the_way_to_it(
 def test_a_package_goes_into_gvizs_own_environment(monkeypatch: pytest.MonkeyPatch, prefix: str, command: str) -> None:
     monkeypatch.setattr("sys.prefix", prefix)
     monkeypatch.setattr("sys.executable", "/my env/bin/python")
-    assert torch_names.install("torch") == command
+    assert torch_names.install_command("torch") == command
