@@ -18,8 +18,6 @@ from gviz import __version__
 from gviz.cli import streams
 from gviz.errors import GvizError
 
-__all__ = ["COMMANDS", "main", "run"]
-
 COMMANDS = ("render", "steps", "inspect", "why", "explain", "run", "static", "compare", "ops", "formats")
 """Each is a module of this folder with a click command of the same name, in the order of the help."""
 

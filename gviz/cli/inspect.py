@@ -118,9 +118,8 @@ def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> st
 
     from gviz.cli import operations
 
-    listed: dict[str, Any]
     if reading.graph.kind == "static":
-        listed = {"operations": operations.records(reading.graph)}
+        listed: dict[str, Any] = {"operations": operations.records(reading.graph)}
     elif watch:
         changes = [
             {
@@ -136,9 +135,9 @@ def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> st
         columns = reading.graph.columns()
         places = ({"column": columns[row.name]} if row.name in columns else {} for row in rows)
         listed = {"tensors": [{**_record(row), **place} for row, place in zip(rows, places, strict=True)]}
-    texts: dict[str, list[str]] = {level: [] for level in ("warning", "note", "error", "dim")}
-    for note in reading.notes:
-        texts[note.level].append(note.text)
+    texts = {
+        level: [note.text for note in reading.notes if note.level == level] for level in ("warning", "note", "error")
+    }
     talk = {"warnings": texts["warning"], "notes": texts["note"], "error": next(iter(texts["error"]), None)}
     data = {**listed, "graph": reading.graph.as_dict(), **talk}
     return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gviz.graphs import Graph
+from gviz.graphs import Edge, Graph
 
 HEADINGS = ("operation", "type", "shape", "dtype", "inputs")
 """Inputs may be hundreds, as those of an optimizer's step: they come last."""
@@ -36,12 +36,12 @@ def _rows(graph: Graph) -> list[tuple[str, ...]]:
 
 def _inputs_of(graph: Graph) -> dict[str, list[str]]:
     """Return the names of the inputs of each operation, by its id."""
-    names = {node.id: node.name or "" for node in graph.nodes}
-    inputs: dict[str, list[str]] = {node.id: [] for node in graph.nodes}
-    for edge in graph.edges:
+
+    def name_of(edge: Edge) -> str:
         output = f":{edge.output}" if edge.output else ""
-        inputs[edge.target].append(("^" if edge.kind == "control" else "") + names[edge.source] + output)
-    return inputs
+        return ("^" if edge.kind == "control" else "") + (graph.by_id[edge.source].name or "") + output
+
+    return {node: [name_of(edge) for edge in edges] for node, edges in graph.inputs.items()}
 
 
 def records(graph: Graph) -> list[dict[str, Any]]:

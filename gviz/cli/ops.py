@@ -143,11 +143,10 @@ def _print_missing(source: str, *, as_json: bool) -> int:
     from gviz.sources.options import Note
     from gviz.sources.script.missing import of_module, of_script
 
-    record: dict[str, Any]
     if source == "torch" or source.startswith("torch."):
         names = of_module(source)
         lines: list[tuple[str, ...]] = [(name,) for name in names]
-        record = {"module": source, "missing": names}
+        record: dict[str, Any] = {"module": source, "missing": names}
     else:
         uses = of_script(source)
         lines = [(use.place, use.name, "" if use.is_sure else "if that is a tensor") for use in uses]

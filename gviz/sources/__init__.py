@@ -63,8 +63,8 @@ def read(
     options = options or SourceOptions()
     if values:
         options = replace(options, values={**options.values, **values})
-    talk = Talk(say)
     origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin, options.values)
+    talk = Talk(say, origin.cells)
     talk.say(*origin.notes)
     if origin.kind == "expression" or origin.file is None:
         try:
@@ -76,7 +76,9 @@ def read(
     elif origin.kind == "graph":
         reading = _saved(origin.text, origin.file, options, talk, rootless=rootless)
     else:
-        reading = _script(origin, origin.file, options, talk, rootless=rootless)
+        from gviz.sources.script import run_script
+
+        reading = run_script(origin.text, origin.file, origin.placed(options), talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)
@@ -108,14 +110,6 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     talk.say(*run.notes, *not_finite_notes(run.names, run.expressions))
     graph = graph_of_run(run, options)
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(run.names))
-
-
-def _script(origin: Source, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
-    """Return the graph that a script recorded, or a notebook, of which all that is said names the cell and its line."""
-    from gviz.sources.script import run_script
-
-    talk.cells = origin.cells
-    return run_script(origin.text, file, origin.placed(options), talk, rootless=rootless)
 
 
 def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:

@@ -80,9 +80,7 @@ class Lines:
         below = leaves_below(named)
         unnamed = unnamed_leaves(named, below)
         tensors = {**unnamed, **named}
-        names: dict[int, str] = {}
-        for name, tensor in tensors.items():
-            names.setdefault(id(tensor), name)
+        names = {id(tensor): name for name, tensor in reversed(tensors.items())}  # the first one wins
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
             tensor = tensors[row.name]
             placed = self.with_history(self.row(row, tensor, names, assigned), tensor)
@@ -113,9 +111,8 @@ class Lines:
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             cured = cured or (call.place if call is not None else None)
-        places = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
-        cleared, requires_grad_set, autograd_grad = places
-        return row._replace(history=History(cleared, was_used, was_early, requires_grad_set, autograd_grad))
+        cleared, set_at, asked_at = (self.place(one) if one is not None else None for one in (at, cured, by_hand))
+        return row._replace(history=History(cleared, was_used, was_early, set_at, asked_at))
 
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""

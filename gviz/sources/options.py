@@ -94,15 +94,12 @@ class SourceOptions:
     def __post_init__(self) -> None:
         """Keep values as sources read them, names as tuples; SourceError for a value that is neither a number nor a list."""
         values = {name: value if _is_array(value) else typed_value(name, value) for name, value in self.values.items()}
-        object.__setattr__(self, "values", values)
-        for name in ("roots", "frozen", "retain", "wrt", "argv"):
-            words = getattr(self, name)
-            object.__setattr__(self, name, (words,) if isinstance(words, str) else tuple(words))
-        for name in ("lines", "flow"):
-            object.__setattr__(self, name, getattr(self, name) or self.diagnose)
-        for name in ("stop_at", "until"):
-            if place := getattr(self, name):
-                object.__setattr__(self, name, stop_text(name, str(place)))
+        lists = {name: getattr(self, name) for name in ("roots", "frozen", "retain", "wrt", "argv")}
+        words = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in lists.items()}
+        places = {name: getattr(self, name) for name in ("stop_at", "until")}
+        stops = {name: stop_text(name, str(place)) for name, place in places.items() if place}
+        asked = {name: getattr(self, name) or self.diagnose for name in ("lines", "flow")}
+        vars(self).update({**words, **stops, **asked, "values": values})
 
     @property
     def most(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Place
@@ -71,20 +72,18 @@ def not_finite_notes(
         ways: what tells more of a gradient.
         lines: the line of the program that gives a name its value.
     """
-    for name, tensor in tensors.items():
-        number = _infinite_in(tensor)
-        if number is not None:
-            made = f" = {expressions[name]}" if name in expressions else ""
-            line = (lines or {}).get(name)
-            place = f" ({line})" if line is not None else ""
-            yield Note(f"{name}{made} is {number}: the first tensor that is not finite{place}", "warning")
-            break
-    for name, tensor in tensors.items():
-        grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-        number = None if grad is None else _infinite_in(grad)
-        if number is not None:
-            yield Note("; ".join(filter(None, [f"the gradient of {name} is {number}", ways])), "warning")
-            break
+    for name, number in _first_infinite(tensors.items()):
+        expression = f" = {expressions[name]}" if name in expressions else ""
+        place = f" ({lines[name]})" if lines and name in lines else ""
+        yield Note(f"{name}{expression} is {number}: the first tensor that is not finite{place}", "warning")
+    grads = ((name, tensor.grad) for name, tensor in tensors.items() if tensor.is_leaf or tensor.retains_grad)
+    for name, number in _first_infinite((name, grad) for name, grad in grads if grad is not None):
+        yield Note("; ".join(filter(None, [f"the gradient of {name} is {number}", ways])), "warning")
+
+
+def _first_infinite(tensors: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the first tensor that is not finite, by its name, and its number; nothing if all of them are."""
+    return islice(((name, number) for name, tensor in tensors if (number := _infinite_in(tensor)) is not None), 1)
 
 
 def _infinite_in(tensor: Any) -> str | None:

@@ -145,7 +145,7 @@ def kind_of_text(text: str, file: str) -> Kind:
     a text that imports, defines, loops, branches, prints or names torch is a script; and every other text is an
     expression.
 
-    >>> kind_of("y = (x+w)*(w+1)", "<stdin>"), kind_of("import torch", "<stdin>"), kind_of_text("y", "net.py")
+    >>> kind_of_text("y = (x+w)*(w+1)", "<stdin>"), kind_of_text("import torch", "<stdin>"), kind_of_text("y", "net.py")
     ('expression', 'script', 'script')
     """
     suffix = "" if file == files.STDIN else os.path.splitext(file)[1].lower()

@@ -176,19 +176,14 @@ class RunEnd:
             return Note(f"{self.ended}, {self.time}")
         if not is_at_end or not (self.line or self.backward):
             return None
+        count = self.came if self.line else self.called
+        times = f"only {count} times" if count > 1 else "only once"
         if self.line:
-            times = f" only {self.came} times" if self.came > 1 else " only once" if self.came else ""
             place = self.script.place(self.line)
-            what = f"came to {place}{times}" if times else f"never came to {place}"
+            what = f"came to {place} {times}" if count else f"never came to {place}"
             return Note(f"--until {self.asked_as(str(self.asked))}: the script {what}; this is how it ended", "warning")
-        times = (
-            f"called only {self.called} times"
-            if self.called > 1
-            else "called only once"
-            if self.called
-            else "never called"
-        )
-        return Note(f"--stop-at backward: backward was {times}; this is how the script ended", "warning")
+        what = f"called {times}" if count else "never called"
+        return Note(f"--stop-at backward: backward was {what}; this is how the script ended", "warning")
 
 
 def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
