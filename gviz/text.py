@@ -142,13 +142,3 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     """
     meant = closest(name, among)
     return f"did you mean {meant}?" if meant else otherwise
-
-
-def line_text(line: int, file: str = "") -> str:
-    """Return a place in a program in the words of a sentence.
-
-    >>> line_text(3), line_text(3, "model.py"), line_text(3, "cell 2")
-    ('line 3', 'model.py:3', 'cell 2, line 3')
-    """
-    is_cell = file.startswith("cell ")
-    return f"{file}:{line}" if file and not is_cell else f"{file}{', ' * is_cell}line {line}"

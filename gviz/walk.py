@@ -444,20 +444,14 @@ class Walker:
         tensors = tuple([key for key, value in kept if has_tensors(value)])
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
-        if row is None:
-            shape = made_shape(node)
-            own = None if shape is None else Numbers(shape)
-            box = Node(node_id, "operation", label, None, own, state=state, recorded=recorded)
-        else:
-            then, grad, later = row.at_backward()
-            names = self.makes[id(node)]
-            if len(names) > 1:
-                outputs = tuple(names.get(number, "") for number in range(max(names) + 1))
-                recorded = recorded._replace(outputs=outputs)
-            is_letter = row.expression is not None
-            facets = {"recorded": recorded, "later": later}
-            box = Node(node_id, "operation", label, row.name, then, grad, state, "", is_letter, **facets)  # type: ignore[arg-type]
-        self.nodes.append(box)
+        names = self.makes.get(id(node), {})
+        if len(names) > 1:
+            recorded = recorded._replace(outputs=tuple(names.get(number, "") for number in range(max(names) + 1)))
+        name, is_letter = (row.name, row.expression is not None) if row is not None else (None, False)
+        own, grad, later = row.at_backward() if row is not None else (result_sizes(node), NO_GRADIENT, None)
+        self.nodes.append(
+            Node(node_id, "operation", label, name, own, grad, state, "", is_letter, None, None, recorded, later)
+        )
         if self.saved:
             self.add_saved(node_id, kept)
         if is_custom:
@@ -618,11 +612,11 @@ def _number_of(tensor: TensorLike) -> str:
     return f"{value:.7g}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def made_shape(node: NodeLike) -> Sizes | None:
+def result_sizes(node: NodeLike) -> Numbers | None:
     """Return the shape of what an operation made, which a gradient that arrives must have; None if it made several tensors."""
     made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
     try:
-        return plain_sizes(made[0].shape) if len(made) == 1 else None
+        return Numbers(plain_sizes(made[0].shape)) if len(made) == 1 else None
     except RuntimeError:  # of a nested tensor PyTorch knows none
         return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from gviz.errors import FileError, GvizError
+from gviz.errors import FileError, GvizError, SourceError
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -150,7 +150,6 @@ def _stop(context: click.Context, option: click.Parameter, text: str | None) -> 
     """Return a place for a run to end at."""
     if not not_blank(context, option, text):
         return ""
-    from gviz.errors import SourceError
     from gviz.sources.options import stop_text
 
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.graphs import TensorRow
 
@@ -40,7 +41,6 @@ def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     """
     if source.kind != "script":
         raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
-    from gviz.cli.reading import run_and_draw_nothing
 
     trace = _Trace()
     status = run_script(source, options, trace.tell if traces else None)
@@ -56,8 +56,6 @@ class _Trace:
 
     def tell(self, change: Change) -> None:
         """Print a change."""
-        from gviz.cli import streams
-
         row, is_value, place = change.row, change.is_value, change.place.number
         key = place, row.name, is_value
         self.times[key] = self.times.get(key, 0) + 1
@@ -66,8 +64,6 @@ class _Trace:
 
     def end(self) -> None:
         """Say what was left out."""
-        from gviz.cli import streams
-
         places: dict[str, int] = {}
         for (place, _, _), times in self.times.items():
             if times > EACH:

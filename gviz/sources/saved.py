@@ -36,8 +36,7 @@ def load_graph(text: str, file: str) -> Graph:
         data = data["graph"]  # `inspect --json` wraps the graph
     try:
         if re.search(r"\\u[dD][89a-fA-F]", text):
-            codes = HALF.sub(lambda half: f"\\\\u{ord(half[0]):x}", json.dumps(data, ensure_ascii=False))
-            data = json.loads(codes)
+            data = json.loads(HALF.sub(lambda half: f"\\\\u{ord(half[0]):x}", json.dumps(data, ensure_ascii=False)))
         graph = Graph.from_dict(data)
     except ValueError as error:
         hint = "`gviz render SOURCE -o graph.json` writes one; files of values go to --values and --feeds"

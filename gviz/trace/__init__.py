@@ -332,9 +332,8 @@ class Trace:
         def write(leaf: Any, value: Any = None) -> None:
             give(leaf, value)  # type: ignore[misc]
             if not self.busy:
-                self.busy = True
-                gradients.given(leaf, value)
-                self.busy = False
+                with self.quiet():
+                    gradients.given(leaf, value)
 
         return property(read, write, write if take else None, grad.__doc__)
 

@@ -47,11 +47,6 @@ class GradUse:
         self.was_read = self.was_used = False
         self.at: Place | None = None  # where it was set to None, or to zeros
 
-    def taken(self, at: Place, number: int) -> None:
-        """Note that the gradient is taken away after so many backwards; it was used if it was read, or the leaf was written."""
-        leaf = self.leaf()
-        self.at, self.number, self.was_used = at, number, self.was_read or leaf is None or leaf._version != self.version  # noqa: SLF001 - as above
-
 
 class Gradients:
     """The gradients of leaves, told of by a trace; without a backward that is told of, nothing is looked at.
@@ -111,7 +106,9 @@ class Gradients:
         if value is not None and (getattr(value, "is_sparse", False) or bool(value.any())):
             use.at = None
         elif use.at is None and (call := self.current_call("grad")) is not None:
-            use.taken(call.place, self.backwards)
+            leaf = use.leaf()
+            use.at, use.number = call.place, self.backwards
+            use.was_used = use.was_read or leaf is None or leaf._version != use.version  # noqa: SLF001 - as above
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: more than to see whether it is None, or to empty it."""

@@ -165,7 +165,6 @@ def _execute(
     ):  # a notebook's stream, a closed one, a full disk: its owner meets it
         sys.stdout.flush()  # what the script printed comes before what is said about it
     talk.say(stop.note(is_at_end=raised is None))
-    is_early = isinstance(raised, KeyboardInterrupt | Stopped)
     static = None
     if "gviz.static" in sys.modules:
         title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
@@ -178,7 +177,7 @@ def _execute(
         named_tensors({**space, **stop.local}, libraries),
         calls,
         named_tensors(call.names, libraries) if call is not None else {},
-        None if is_early else error,
+        None if isinstance(raised, KeyboardInterrupt | Stopped) else error,
         line,
         static,
         _lines(trace, script, options, call, parsed.text) if trace is not None else None,
