@@ -65,7 +65,8 @@ def _edge(old: dict[str, Any], at: str) -> dict[str, Any]:
     parts = {
         name: _numbers(old.pop(name, None), None, None, f"{at}.{name}") for name in ("local", "handed", "jacobian")
     }
-    return {**old, **_filled(flow=_filled(symbol=old.pop("symbol", ""), **parts))}
+    flow = _filled(symbol=old.pop("symbol", ""), **parts)
+    return {**old, **_filled(flow=flow)}
 
 
 def _row(old: dict[str, Any], at: str) -> dict[str, Any]:
