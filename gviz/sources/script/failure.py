@@ -194,11 +194,10 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         if package in PACKAGES:
-            what = "it is built on PyTorch, which comes with it and runs the script; "
-            what = (
-                what if package in torch_names.BUILT_ON_TORCH else ""
-            ) + "install it where gviz is, or take the import out"
-            return f"{what}:\n{torch_names.install_command(PACKAGES[package])}"
+            is_built = package in torch_names.BUILT_ON_TORCH
+            why = "it is built on PyTorch, which comes with it and runs the script; " if is_built else ""
+            command = torch_names.install_command(PACKAGES[package])
+            return f"{why}install it where gviz is, or take the import out:\n{command}"
         return did_you_mean(package, PACKAGES.keys() | {"torch", "numpy", "torchviz", "math", "random"}) or None
     if not isinstance(error, AttributeError) or not error.name:
         return None
