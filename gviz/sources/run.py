@@ -112,7 +112,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
         return replace(graph, tensors=rows, code=run.code if options.watch else "")
     graph = replace(graph, code=run.code, backward=run.lines.named(about.place), earlier=about.earlier)
-    return _with_places(graph, run.lines, listed, names, run, row_of)
+    return _with_places(graph, listed, names, run, row_of)
 
 
 def _modules_of_run(run: Run) -> dict[object, Module]:
@@ -125,14 +125,16 @@ def _modules_of_run(run: Run) -> dict[object, Module]:
 
 def _with_places(
     graph: Graph,
-    lines: Lines,
     listed: Mapping[str, Any],
     names: Mapping[str, Any],
     run: Run,
     row_of: Callable[[str, Any], TensorRow],
 ) -> Graph:
     """Return the graph with what a trace has told: places of tensors, what cut them off, what became of gradients."""
-    rows, every = [row_of(name, tensor) for name, tensor in listed.items()], {**names, **listed}
+    lines, every = run.lines, {**names, **listed}
+    if lines is None:
+        return graph
+    rows = [row_of(name, tensor) for name, tensor in listed.items()]
     placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
     cleared = {row.name: row.history.grad_cleared for row in placed}
     nodes = (

@@ -32,7 +32,7 @@ from gviz.sources.script.program import Script
 from gviz.sources.script.roots import ScriptResult, choose_roots, why_no_root
 from gviz.sources.script.statements import assigned_texts
 from gviz.sources.script.stops import RunEnd, Stopped
-from gviz.sources.script.watch import MEASURED, Call, calls_watched
+from gviz.sources.script.watch import MEASURED, Call, Calls
 from gviz.text import did_you_mean, joined
 from gviz.trace import Trace
 from gviz.trace.modules import ModuleCalls, module_names
@@ -133,11 +133,11 @@ def _execute(
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
     trace = _trace(engine, script, options)
-    watch = calls_watched(script, engine, finder, space, options, after=stop.after_backward, trace=trace)
+    calls = Calls(script, engine, space, options, after=stop.after_backward, trace=trace)
     code, modules = stop.compiled(parsed.code), ModuleCalls(engine)
     with (
         _kept(engine, script.code_file, parsed.text),
-        watch as calls,
+        calls.noted(finder),
         process as threads,
         modules.noted(),
         trace or nullcontext(),

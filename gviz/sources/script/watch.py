@@ -45,17 +45,37 @@ class Call:
 
 
 class Calls:
-    """The calls of a script that a picture may be of.
+    """The calls of a script that a picture may be of: each is noted before it is made, since it may raise, and what it has left.
 
     Args:
-        last: the last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names
-            alone. For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite.
-        passes: the last pass through the graph of each root, as long as that lives.
+        script: whose code is the script's.
+        engine: the module that the script knows as torch; PyTorch's serves as well as gviz's own.
+        namespace: the script's globals.
+        options: what is asked for of the gradients on their way, and of what the operations cost.
+        after: called after each backward, with its line; it may end the run.
+        trace: what counts the runs of lines, if they are asked for.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        script: Script,
+        engine: Any,
+        namespace: Mapping[str, Any],
+        options: SourceOptions,
+        *,
+        after: Callable[[Place | None], None],
+        trace: Trace | None = None,
+    ) -> None:
+        self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
+        self.after, self.trace = after, trace
         self.last: dict[str, Call] = {}
-        self.passes: Known[Pass] = {}
+        """The last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names
+        alone. For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite."""
+        self.passes: Known[Pass] = {}  # the last pass through the graph of each root, as long as that lives
+        self.is_running, self.count, self.earlier = False, 0, 0
+        self.measured = math.inf if options.costs else MEASURED if options.kept else 0
+        self.moments: dict[int, Moment] = {}  # of the last call
+        self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
 
     @property
     def chosen(self) -> Call | None:
@@ -70,69 +90,18 @@ class Calls:
                 return call.about
         return next(filter(None, (recall(self.passes, root) for root in roots)), None)
 
-
-@contextmanager
-def calls_watched(
-    script: Script,
-    engine: Any,
-    finder: EngineFinder,
-    namespace: Mapping[str, Any],
-    options: SourceOptions,
-    *,
-    after: Callable[[Place | None], None],
-    trace: Trace | None = None,
-) -> Iterator[Calls]:
-    """Let the block run with ``backward`` of the engine and the finder's ``make_dot`` watched: they need to know nothing of it.
-
-    Args:
-        script: whose code is the script's.
-        engine: the module that the script knows as torch; PyTorch's serves as well as gviz's own.
-        finder: what gives the script its ``make_dot``.
-        namespace: the script's globals.
-        options: what is asked for of the gradients on their way, and of what the operations cost.
-        after: called after each backward, with its line; it may end the run.
-        trace: what counts the runs of lines, if they are asked for.
-
-    Yields:
-        The calls, as they come.
-    """
-    calls = Calls()
-    watcher = _Watcher(script, engine, namespace, options, calls, after=after, trace=trace)
-    module, method, of_several, asked = (
-        engine.autograd,
-        engine.Tensor.backward,
-        engine.autograd.backward,
-        engine.autograd.grad,
-    )
-    engine.Tensor.backward, module.backward = watcher.watched(method), watcher.watched(of_several)
-    module.grad = _noted(asked, engine, calls.last)
-    finder.watch = lambda make_dot: watcher.watched(make_dot, "var")
-    try:
-        yield calls
-    finally:
-        engine.Tensor.backward, module.backward, module.grad = method, of_several, asked
-
-
-class _Watcher:
-    """Notes each call before it is made, since it may raise, and what it has left."""
-
-    def __init__(
-        self,
-        script: Script,
-        engine: Any,
-        namespace: Mapping[str, Any],
-        options: SourceOptions,
-        calls: Calls,
-        *,
-        after: Callable[[Place | None], None],
-        trace: Trace | None,
-    ) -> None:
-        self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
-        self.calls, self.after, self.trace = calls, after, trace
-        self.is_running, self.count, self.earlier = False, 0, 0
-        self.measured = math.inf if options.costs else MEASURED if options.kept else 0
-        self.moments: dict[int, Moment] = {}  # of the last call
-        self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
+    @contextmanager
+    def noted(self, finder: EngineFinder) -> Iterator[None]:
+        """Note the calls of the engine's ``backward`` and the finder's ``make_dot`` in the block: they need to know nothing of it."""
+        tensor, module = self.engine.Tensor, self.engine.autograd
+        method, of_several, asked = tensor.backward, module.backward, module.grad
+        tensor.backward, module.backward = self.watched(method), self.watched(of_several)
+        module.grad = _noted(asked, self.engine, self.last)
+        finder.watch = lambda make_dot: self.watched(make_dot, "var")
+        try:
+            yield
+        finally:
+            tensor.backward, module.backward, module.grad = method, of_several, asked
 
     def watched(self, original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         """Return a function that is noted before it is called."""
@@ -161,7 +130,7 @@ class _Watcher:
                 self.earlier = run
                 with self.quiet():
                     self.passed(leaves)
-                call = self.calls.last.get("backward")
+                call = self.last.get("backward")
                 self.after(call.about.place if call is not None else None)
             return result
 
@@ -184,9 +153,9 @@ class _Watcher:
         flow = self.flowing(function, tensors, args, kwargs) if self.options.flow else {}
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         about = Pass(function, place, flow, kept, moments, self.earlier, self.count)
-        self.calls.last[function] = Call(tensors, names, about)
+        self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
-            remember(self.calls.passes, tensor, about)
+            remember(self.passes, tensor, about)
         self.moments = moments
         return watched, leaves
 
@@ -201,7 +170,7 @@ class _Watcher:
         if self.trace is not None:
             self.trace.gradients.passed(leaves)
         if self.options.diagnose:
-            _keep_first_bad(self.engine, self.calls.last)
+            _keep_first_bad(self.engine, self.last)
 
     def grad_of(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor's gradient; None for none."""
@@ -224,7 +193,7 @@ class _Watcher:
     ) -> Mapping[NodeLike, NodeFlow]:
         """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
         flow = _flow(self.engine, tensors, args, kwargs, self.options, is_backward=function == "backward")
-        last = self.calls.last.get(function)
+        last = self.last.get(function)
         is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
         is_freed = last is not None and self.options.jacobians and is_again and len(flow) < len(last.about.flow)
         return last.about.flow if last is not None and is_freed else flow
