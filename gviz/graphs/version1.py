@@ -52,7 +52,7 @@ def _node(old: dict[str, Any], at: str) -> dict[str, Any]:
     names = ("slots", "attrs", "held", "outputs", "seconds", "kept", "is_written")
     recorded = {name: old.pop(name) for name in names if name in old}
     pairs = [one for one in recorded.get("attrs", []) if isinstance(one, list) and len(one) == 2]
-    recorded |= filled(tensors=[name for name, text in pairs if str(text).startswith("[saved tensor")])
+    recorded |= _filled(tensors=[name for name, text in pairs if str(text).startswith("[saved tensor")])
     scope = old.pop("scope", "")
     return {
         **old,
