@@ -96,7 +96,7 @@ def _names(context: click.Context, option: click.Parameter, texts: Sequence[str]
     return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
 
 
-def _pairs(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def pairs(_context: click.Context, _parameter: click.Parameter, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return the names and values of attributes."""
     for text in given:
         if "=" not in text:

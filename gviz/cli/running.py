@@ -42,8 +42,10 @@ def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     if source.kind != "script":
         raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
 
+    from gviz.cli.reading import run_and_draw_nothing
+
     trace = _Trace()
-    status = run_script(source, options, trace.tell if traces else None)
+    status = run_and_draw_nothing(source, options, trace.tell if traces else None)
     trace.end()
     return status
 
