@@ -10,7 +10,7 @@ from typing import Any
 from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype
+from gviz.ops.rows import check_one_dtype
 from gviz.signatures.arguments import tensors
 
 UNNAMED = "0123456789"

@@ -14,9 +14,8 @@ from gviz.numbers import dtypes, printing
 from gviz.numbers.shapes import broadcast_shape, wrap_dim
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
-from gviz.ops.checks import lacks
 from gviz.ops.rearranging import meshgrid
-from gviz.ops.rows import array_of
+from gviz.ops.rows import array_of, lacks
 
 ROUNDED = {"linear": np.floor, "midpoint": np.floor, "lower": np.floor, "higher": np.ceil, "nearest": np.rint}
 """The place among sorted values that an interpolation takes, or begins with."""

@@ -13,12 +13,9 @@ import math
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, composite, op
-from gviz.numbers import dtypes, random
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype, lacks
+from gviz.numbers import random
 from gviz.ops.joining import length_along
-from gviz.ops.rows import alike, brief, row
+from gviz.ops.rows import ARRAYS, alike, brief, check_one_dtype, composite, dtypes, lacks, op, refuse, row
 
 ERF = np.frompyfunc(math.erf, 1, 1)
 ROOT = math.sqrt(2 / math.pi)

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.modes import mode
-from gviz.autograd.row import NUMBERS, TENSORS, composite, everywhere, named, op
 from gviz.autograd.tensor import Tensor
-from gviz.numbers import dtypes
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype, lacks, refusing
-from gviz.ops.rows import brief, called, fact, formula, function, row
+from gviz.ops.rows import (
+    NUMBERS,
+    TENSORS,
+    brief,
+    called,
+    check_one_dtype,
+    composite,
+    dtypes,
+    everywhere,
+    fact,
+    formula,
+    function,
+    lacks,
+    mode,
+    named,
+    op,
+    refuse,
+    refusing,
+    row,
+)
 
 
 @refusing("b")

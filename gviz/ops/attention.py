@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, op
+from gviz.ops.rows import ARRAYS, op
 
 
 @op("SafeSoftmaxBackward0", self="softmax_backward_data(grad, result, dim)")

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import op
 from gviz.numbers import random
-from gviz.numbers.words import refuse
-from gviz.ops.checks import lacks
-from gviz.ops.rows import alike, row
+from gviz.ops.rows import alike, lacks, op, refuse, row
 
 NONE = "zeros_like(grad)"
 

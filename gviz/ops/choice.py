@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers import dtypes
-from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import refuse, warn
-from gviz.ops.checks import check_one_dtype, lacks
-from gviz.ops.rows import brief, formula, row
+from gviz.ops.rows import (
+    brief,
+    broadcast_shape,
+    check_one_dtype,
+    composite,
+    dtypes,
+    formula,
+    lacks,
+    op,
+    refuse,
+    row,
+    warn,
+)
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
     check=lacks("relu", "b", "Boolean inputs not supported for relu"), self="threshold_backward(grad, result, 0)")

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import TENSORS, named, op
-from gviz.numbers import dtypes
-from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import brief, row
+from gviz.ops.rows import TENSORS, brief, check_one_dtype, dtypes, named, op, row
 
 BOTH = ("self", "other")
 

@@ -11,8 +11,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.autograd.row import TENSORS, composite, everywhere, named, op
-from gviz.numbers.words import refuse, warn_once
+from gviz.ops.rows import TENSORS, composite, everywhere, named, op, refuse, warn_once
 
 EVEN = "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.autograd.inplace import in_place
-from gviz.autograd.row import ARRAYS, TENSORS, composite, op
-from gviz.numbers.dtypes import number
-from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import refuse, warn_once
-from gviz.ops.rows import row
+from gviz.ops.rows import ARRAYS, TENSORS, broadcast_shape, composite, number, op, refuse, row, warn_once
 
 row("clone_contiguous", "CloneBackward0", lambda self: np.array(self, order="C"), self="grad")
 row("zero", "ZeroBackward0", lambda self: repeated(0, self), "zero_", self="zeros_like(grad)")

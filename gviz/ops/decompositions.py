@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.words import LinAlgError, refuse
-from gviz.ops.rows import brief, formula
+from gviz.ops.rows import LinAlgError, brief, composite, formula, op, refuse
 from gviz.ops.solving import by_columns, check_matrix, of_batch
 
 formula("on_diagonal", lambda value, operation, operand: overwritten(value, operation, operand, part=("diagonal", 0, -2, -1)))

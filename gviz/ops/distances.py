@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, composite, op
-from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype
 from gviz.ops.convolution import portions
-from gviz.ops.rows import formula, row
+from gviz.ops.rows import ARRAYS, broadcast_shape, check_one_dtype, composite, formula, op, refuse, row
 
 
 @composite("torch.cdist")

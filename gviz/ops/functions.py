@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.ops.checks import lacks
-from gviz.ops.rows import function, row
+from gviz.ops.rows import composite, function, lacks, op, row
 
 function("exp", "ExpBackward0", np.exp, self="grad * result")
 function("exp2", "Exp2Backward0", np.exp2, "exp2 exp2_ special.exp2", self="grad * result * 0.6931471805599453")

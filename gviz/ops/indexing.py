@@ -10,11 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import composite, named, op
-from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype
-from gviz.ops.rows import alike, formula, row
+from gviz.ops.rows import alike, check_one_dtype, composite, formula, named, op, refuse, row, wrap_dim
 
 
 def at(dim, index):

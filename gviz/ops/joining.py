@@ -9,10 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, composite, everywhere, op
-from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse
-from gviz.ops.rows import brief, formula
+from gviz.ops.rows import ARRAYS, brief, composite, everywhere, formula, op, refuse, wrap_dim
 
 
 # ------------------------------------------------------------------ joining

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, TENSORS, composite, op
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype, lacks
 from gviz.ops.reduction import add_up, average
-from gviz.ops.rows import formula, row
+from gviz.ops.rows import ARRAYS, TENSORS, check_one_dtype, composite, formula, lacks, op, refuse, row
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 

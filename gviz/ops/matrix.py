@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, composite, everywhere, op
-from gviz.numbers.dtypes import of
-from gviz.numbers.shapes import broadcast_shape
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype, lacks
-from gviz.ops.rows import array_of, brief, fact, formula, row
+from gviz.ops.rows import (
+    ARRAYS,
+    array_of,
+    brief,
+    broadcast_shape,
+    check_one_dtype,
+    composite,
+    everywhere,
+    fact,
+    formula,
+    lacks,
+    of,
+    op,
+    refuse,
+    row,
+)
 
-everywhere(broadcast_shape)
 
 def multiply(left, right, names):
     """The product of two matrices; refuses others, and matrices that do not fit."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.words import refuse
-from gviz.ops.checks import lacks
+from gviz.ops.rows import composite, lacks, op, refuse
 
 
 def one_dtype(kernel):

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse
-from gviz.ops.checks import lacks
 from gviz.ops.reduction import PLACES, SELECTED, SHARED, axes_of, refuse_nothing, searched
-from gviz.ops.rows import brief
+from gviz.ops.rows import brief, composite, lacks, op, refuse, wrap_dim
 
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")

@@ -9,13 +9,8 @@ from operator import setitem
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.dtypes import number, of
-from gviz.numbers.shapes import broadcast_shape, wrap_dim
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype
 from gviz.ops.indexing import add_at, at
-from gviz.ops.rows import formula, row
+from gviz.ops.rows import broadcast_shape, check_one_dtype, composite, formula, number, of, op, refuse, row, wrap_dim
 
 
 def check_index(self, dim, index, name):

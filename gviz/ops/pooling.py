@@ -11,12 +11,9 @@ from math import prod
 import numpy as np
 
 from gviz.autograd.formulas import parameters
-from gviz.autograd.row import TENSORS, composite, named, op
-from gviz.numbers.words import refuse
-from gviz.ops.checks import lacks
 from gviz.ops.convolution import each_way, folded, windows
 from gviz.ops.indexing import add_at, at
-from gviz.ops.rows import row
+from gviz.ops.rows import TENSORS, composite, lacks, named, op, refuse, row
 
 SMALL = 32
 """Up to how many elements of a window one after the other is taken of all windows at once."""

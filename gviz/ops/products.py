@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse
-from gviz.ops.checks import check_one_dtype, check_square
-from gviz.ops.rows import row
+from gviz.ops.rows import check_one_dtype, check_square, composite, op, refuse, row, wrap_dim
 
 
 @op("LinalgCrossBackward0", "linalg.cross", check=lambda self, other: check_one_dtype(self, other, "linalg.cross: {} and {}"),

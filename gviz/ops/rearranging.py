@@ -8,16 +8,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gviz.autograd.row import ARRAYS, composite, everywhere, named, op
-from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
-from gviz.numbers.words import refuse, warn
-from gviz.ops.checks import lacks
 from gviz.ops.joining import listed
 from gviz.ops.reduction import summed
-from gviz.ops.rows import alike, array_of, brief, fact, row
+from gviz.ops.rows import (
+    ARRAYS,
+    alike,
+    array_of,
+    brief,
+    broadcast_shape,
+    composite,
+    fact,
+    lacks,
+    named,
+    op,
+    refuse,
+    row,
+    warn,
+    wrap_dim,
+    wrap_dims,
+)
 from gviz.ops.shape import expand, view
 
-everywhere(broadcast_shape)
 
 # ------------------------------------------------------------------ copies side by side
 @op("RepeatBackward0", ".repeat", self="repeat_backward(grad, repeats, self_sym_sizes)")

@@ -10,11 +10,8 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from gviz.autograd.modes import mode
-from gviz.autograd.row import ARRAYS, TENSORS, composite, everywhere, op
 from gviz.autograd.tensor import from_array
-from gviz.numbers.words import refuse
-from gviz.ops.rows import array_of
+from gviz.ops.rows import ARRAYS, TENSORS, array_of, composite, everywhere, mode, op, refuse
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "

@@ -9,11 +9,7 @@ from math import prod
 
 import numpy as np
 
-from gviz.autograd.row import composite, everywhere, op
-from gviz.numbers.dtypes import no_kernel, of
-from gviz.numbers.shapes import wrap_dim, wrap_dims
-from gviz.numbers.words import refuse
-from gviz.ops.rows import brief, formula, row
+from gviz.ops.rows import brief, composite, everywhere, formula, no_kernel, of, op, refuse, row, wrap_dim, wrap_dims
 
 
 def totals(reduce):

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import TENSORS, named, op
-from gviz.numbers.words import refuse
 from gviz.ops.convolution import each_way, folded, padded, windows
 from gviz.ops.indexing import at
-from gviz.ops.rows import row
+from gviz.ops.rows import TENSORS, named, op, refuse, row
 
 
 def taken(array, taps):

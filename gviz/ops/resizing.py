@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.numbers.words import refuse
-from gviz.ops.checks import lacks
 from gviz.ops.resampling import given_back, taken
-from gviz.ops.rows import row
+from gviz.ops.rows import lacks, refuse, row
 
 
 def step_of(size, out, scale, align_corners, kind):

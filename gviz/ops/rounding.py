@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import ARRAYS, composite, op
-from gviz.numbers.dtypes import no_kernel
-from gviz.numbers.words import refuse
 from gviz.ops.arithmetic import alike
-from gviz.ops.checks import lacks
-from gviz.ops.rows import brief, row
+from gviz.ops.rows import ARRAYS, brief, composite, lacks, no_kernel, op, refuse, row
 
 FLAT = "zeros_like(grad)"
 for key, names, forward in (

@@ -1,6 +1,8 @@
-"""Rows in one line: whose forward is an expression, or a function that several share.
+"""What a file of rows is written with: ways to declare one, shapes and dtypes, and the refusals that rows share.
 
-Source: nothing of PyTorch's: these functions declare what the other files say.
+A file takes all of it from here. ``gviz/ops/__init__.py`` says which way is for what.
+
+Source: nothing of PyTorch's but the messages, which are those of its native functions.
 """
 
 from __future__ import annotations
@@ -10,7 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.row import ROWS, composite, everywhere, op
+from gviz.autograd.modes import mode
+from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, composite, everywhere, named, op
+from gviz.numbers import dtypes
+from gviz.numbers.dtypes import no_kernel, number, of
+from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
+from gviz.numbers.types import Array
+from gviz.numbers.words import LinAlgError, refuse, type_name, warn, warn_once
+
+__all__ = [
+    "ARRAYS", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief", "broadcast_shape", "called",
+    "check_floats", "check_one_dtype", "check_square", "composite", "dtypes", "everywhere", "fact", "formula",
+    "function", "lacks", "mode", "named", "no_kernel", "number", "of", "op", "refuse", "refusing", "row", "type_name",
+    "warn", "warn_once", "wrap_dim", "wrap_dims",
+]
+
+for shared in (broadcast_shape, refuse, wrap_dim, wrap_dims):
+    everywhere(shared)
 
 CALLS = {1: lambda self: np.sin(self), 2: lambda self, other: np.hypot(self, other)}
 """Forwards that call a function of numpy's, by how many arrays that takes."""
@@ -59,3 +77,37 @@ def fact(key, function):
 def formula(key, function):
     """Register a composite of one expression that only formulas use."""
     composite(called(key, function))
+
+# ------------------------------------------------------------------ what several rows refuse
+def check_one_dtype(first: Array, second: Array, message: str) -> None:
+    """Refuse two dtypes that differ, by a message with places for their names."""
+    if first.dtype != second.dtype:
+        raise RuntimeError(message.format(*(dtypes.of(array.dtype).scalar_name for array in (first, second))))
+
+def lacks(kernel: str, kinds: str = "biu", message: str = "") -> Any:
+    """Return the check of a row whose kernel PyTorch has not for these numbers: if all are booleans ("b") or integers."""
+    def check(*operands: object) -> None:
+        for value in operands:
+            if value is not None and np.asarray(value).dtype.kind not in kinds:
+                return
+        raise RuntimeError(message) if message else dtypes.no_kernel(kernel, np.asarray(operands[0]).dtype)
+    return refusing(kinds)(check)
+
+def refusing(kinds: str) -> Any:
+    """Say of a check that it refuses these kinds of numbers alone: a call of others can do without it."""
+    def mark(check: Any) -> Any:
+        check.refused = kinds
+        return check
+    return mark
+
+@everywhere
+def check_square(array: Array, name: str, square: bool = True) -> None:
+    """Refuse what is not a matrix, or batch of them; and (unless told not to) one with other rows than columns."""
+    refuse(len(array.shape) < 2, f"{name}: The input tensor A must have at least 2 dimensions.")
+    refuse(square and array.shape[-2] != array.shape[-1], f"{name}: A must be batches of square matrices, but they are "
+           "{} by {} matrices".format(*array.shape[-2:]))
+
+def check_floats(array: Array, name: str) -> None:
+    """Refuse a matrix of integers."""
+    refuse(array.dtype.kind not in "fc",
+           f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.of(array.dtype).scalar_name}")

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.shapes import wrap_dim
-from gviz.ops.checks import lacks
 from gviz.ops.reduction import PLACES, summed
-from gviz.ops.rows import formula, row
+from gviz.ops.rows import composite, formula, lacks, op, row, wrap_dim
 
 
 def running(accumulate, array, dim):

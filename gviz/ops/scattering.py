@@ -10,10 +10,7 @@ from operator import setitem
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.dtypes import number
-from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse
+from gviz.ops.rows import composite, number, op, refuse, wrap_dim
 
 
 def places(self, dim, index, src=None, name="scatter"):

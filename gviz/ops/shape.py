@@ -12,14 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided
 
-from gviz.autograd.row import composite, everywhere, op
-from gviz.numbers.shapes import wrap_dim, wrap_dims
-from gviz.numbers.types import Array
-from gviz.numbers.words import refuse, type_name
-from gviz.ops.rows import alike, array_of, brief, fact, row
-
-everywhere(wrap_dim)
-everywhere(wrap_dims)
+from gviz.ops.rows import (
+    Array,
+    alike,
+    array_of,
+    brief,
+    composite,
+    everywhere,
+    fact,
+    op,
+    refuse,
+    row,
+    type_name,
+    wrap_dim,
+    wrap_dims,
+)
 
 # ------------------------------------------------------------------ facts
 fact("count_of", lambda sizes: prod(sizes))

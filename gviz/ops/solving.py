@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.words import LinAlgError
-from gviz.ops.checks import check_floats, check_one_dtype, check_square
-from gviz.ops.rows import brief
+from gviz.ops.rows import LinAlgError, brief, check_floats, check_one_dtype, check_square, composite, op
 
 
 def check_matrix(array, name, square=True):

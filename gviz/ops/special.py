@@ -11,8 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from gviz.autograd.row import op
-from gviz.ops.rows import formula, function
+from gviz.ops.rows import formula, function, op
 
 # ------------------------------------------------------------------ the error function and its inverse
 GRID = 1024  # so many points there are to a unit, at which Python's functions are called once

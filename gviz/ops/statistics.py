@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.modes import mode
-from gviz.autograd.row import ARRAYS, TENSORS, composite, named, op
-from gviz.numbers.shapes import wrap_dim
-from gviz.numbers.words import refuse, warn
-from gviz.ops.checks import check_floats, lacks
 from gviz.ops.reduction import add_up, average, axes_of, multiply_up, summed
-from gviz.ops.rows import array_of, brief, fact, formula, row
+from gviz.ops.rows import (
+    ARRAYS,
+    TENSORS,
+    array_of,
+    brief,
+    check_floats,
+    composite,
+    fact,
+    formula,
+    lacks,
+    mode,
+    named,
+    op,
+    refuse,
+    row,
+    warn,
+    wrap_dim,
+)
 
 
 # ------------------------------------------------------------------ products

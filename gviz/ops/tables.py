@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.row import composite, op
-from gviz.numbers.words import refuse, type_name
 from gviz.ops.indexing import add_at
+from gviz.ops.rows import composite, op, refuse, type_name
 
 BAGS = ("sum", "mean", "max")
 """What becomes of a bag, in the order of PyTorch's numbers."""

@@ -19,8 +19,8 @@ from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import refuse, warn
-from gviz.ops.checks import check_one_dtype
 from gviz.ops.losses import REDUCTIONS
+from gviz.ops.rows import check_one_dtype
 
 
 # ------------------------------------------------------------------ reductions
