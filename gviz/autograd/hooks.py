@@ -9,7 +9,7 @@ from weakref import ref
 from gviz.autograd.node import AccumulateGrad, Edge, Node, target_of
 from gviz.autograd.tensor import Tensor, from_array, recorded_edge
 from gviz.numbers.classes import type_text
-from gviz.numbers.words import type_name
+from gviz.numbers.words import refuse, type_name
 
 
 class Hooks:
@@ -78,8 +78,7 @@ NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 
 def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient."""
-    if not self.requires_grad:
-        raise RuntimeError(NO_HOOK)
+    refuse(not self.requires_grad, NO_HOOK)
     edge = None if self.is_leaf else recorded_edge(self)
     if edge is None:
         return append(self.autograd_meta().hooks, hook)
@@ -89,17 +88,14 @@ def register_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(tensor)`` after a gradient was added to this leaf."""
-    if not self.requires_grad:
-        raise RuntimeError(NO_HOOK)
-    if not self.is_leaf:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    refuse(not self.requires_grad, NO_HOOK)
+    refuse(not self.is_leaf, "post accumulate grad hooks cannot be registered on non-leaf tensors")
     return append(self.autograd_meta().post_hooks, hook)
 
 
 def retain_grad(self: Tensor) -> None:
     """Make this non-leaf keep its gradient; nothing to do for a leaf."""
-    if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    refuse(not self.requires_grad, "can't retain_grad on Tensor that has requires_grad=False")
     edge = None if self.is_leaf else recorded_edge(self)
     if edge is not None and not self.retains_grad:
         self.autograd_meta().retains = True
@@ -170,10 +166,10 @@ def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
         return new
     if not isinstance(new, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type_text(new)}'")
-    if len(new) != len(given):
-        raise RuntimeError(
-            f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})"
-        )
+    refuse(
+        len(new) != len(given),
+        f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})",
+    )
     for one, was in zip(new, given, strict=True):
         if one is not None:
             check_hooked(hook, one, was)
@@ -189,5 +185,4 @@ def check_hooked(hook: Callable[..., Any], new: object, old: Tensor | None) -> N
     if new._array.dtype != old._array.dtype:
         was, got = (type_name(t._array.dtype) for t in (old, new))
         raise RuntimeError(f"hook '{hook.__name__}' has changed the type of value (was {was} got {got})")
-    if new._array.shape != old._array.shape:
-        raise RuntimeError(f"hook '{hook.__name__}' has changed the size of value")
+    refuse(new._array.shape != old._array.shape, f"hook '{hook.__name__}' has changed the size of value")

@@ -20,6 +20,7 @@ from gviz.autograd.tensor import Tensor, Version, edge_of, from_array, recorded_
 from gviz.autograd.views import refuse_view, take_place
 from gviz.autograd.words import INFERENCE_WRITTEN
 from gviz.numbers import dtypes
+from gviz.numbers.words import refuse
 
 
 def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tensor:
@@ -43,11 +44,11 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) -> Tenso
         raise RuntimeError(f"Bad in-place call: {names} should match")
     refuse_cast(values.dtype, array.dtype)
     sizes_and_strides = zip(array.shape, array.strides, values.strides, strict=False)
-    if array.size > 1 and any(n > 1 and step and not own for n, own, step in sizes_and_strides):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-            "clone() the tensor before performing the operation."
-        )
+    refuse(
+        array.size > 1 and any(n > 1 and step and not own for n, own, step in sizes_and_strides),
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+        "clone() the tensor before performing the operation.",
+    )
     node = result.grad_fn if mode.recording else None
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
@@ -82,8 +83,7 @@ def reshape_in_place(operation: Callable[..., Any], tensor: Tensor, *args: Any) 
 
 def written(tensor: Tensor) -> Version:
     """Count a write and return the version; an inference tensor has none, as PyTorch says after the write."""
-    if not mode.inference and tensor.is_inference():
-        raise RuntimeError(INFERENCE_WRITTEN)
+    refuse(not mode.inference and tensor.is_inference(), INFERENCE_WRITTEN)
     version = tensor.version_cell()
     version.count += 1
     return version
@@ -100,5 +100,7 @@ def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
         return
     if tensor._is_view():
         refuse_view(tensor)
-    if wanted and recorded_edge(tensor) is None:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    refuse(
+        wanted and recorded_edge(tensor) is None,
+        "a leaf Variable that requires grad is being used in an in-place operation.",
+    )

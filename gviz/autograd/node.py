@@ -15,6 +15,7 @@ import numpy as np
 
 from gviz.autograd.modes import mode
 from gviz.numbers.dtypes import of
+from gviz.numbers.words import refuse
 
 Edge: TypeAlias = "Node | Output"
 """Where a gradient goes: a node itself stands for its first output, which most nodes have alone."""
@@ -69,8 +70,11 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Return the gradients of the inputs for those of the outputs, as backward would compute them."""
-        if len(grads) != len(self._outputs):
-            raise TypeError(f"expected {len(self._outputs)} arguments, got {len(grads)} instead")
+        refuse(
+            len(grads) != len(self._outputs),
+            f"expected {len(self._outputs)} arguments, got {len(grads)} instead",
+            TypeError,
+        )
         for i, grad in enumerate(grads):
             if grad is not None and not hasattr(grad, "_array"):
                 raise TypeError(f"argument {i} is not a Variable")

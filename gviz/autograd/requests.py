@@ -18,7 +18,7 @@ from gviz.autograd.words import CYCLE, ONE_DTYPE
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import of
 from gviz.numbers.printing import Size
-from gviz.numbers.words import warn_once
+from gviz.numbers.words import refuse, warn_once
 
 
 class GradientEdge(NamedTuple):
@@ -81,10 +81,11 @@ def grad(
 
     Source: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
     """
-    if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
+    refuse(
+        materialize_grads and allow_unused is False,
+        "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
+        ValueError,
+    )
     wanted = inputs_of(inputs, "grad")
     keep = bool(index(create_graph if retain_graph is None else retain_graph))
     unused = materialize_grads if allow_unused is None else allow_unused
@@ -104,11 +105,11 @@ def grad(
     results = []
     for i, (one, place) in enumerate(zip(wanted, places, strict=True)):
         found = catch[place]
-        if found is None and not unused:
-            raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior."
-            )
+        refuse(
+            found is None and not unused,
+            f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+            "Set allow_unused=True if this is the desired behavior.",
+        )
         if found is None and materialize_grads:
             if isinstance(one, GradientEdge):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
@@ -140,8 +141,7 @@ def as_tuple(given: Any) -> tuple[Any, ...]:
 def inputs_of(inputs: Places | dict[Any, Place], name: str) -> list[Any]:
     """The inputs for which gradients are wanted. RuntimeError: there are none."""
     wanted = [inputs] if isinstance(inputs, PLACES) else list(inputs.values() if isinstance(inputs, dict) else inputs)
-    if not wanted:
-        raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
+    refuse(not wanted, f"`inputs` argument to `{name}()` cannot be empty.")
     return wanted
 
 
@@ -167,8 +167,7 @@ def roots_of(tensors: Places, given: Gradients) -> list[tuple[Output, Tensor]]:
     roots = as_tuple(tensors)
     grads = (None,) * len(roots) if given is None else as_tuple(given)
     made = [start(root, one, i) for i, (root, one) in enumerate(zip(roots, grads, strict=False))]
-    if len(made) < len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(made)} gradients")
+    refuse(len(made) < len(roots), f"got {len(roots)} tensors and {len(made)} gradients")
     outputs = []
     for i, root in enumerate(roots):
         edge = (root.node, root.output_nr) if isinstance(root, GradientEdge) else edge_of(root)

@@ -39,6 +39,7 @@ from gviz.autograd.saved import GONE, Packed, Saved, unpack
 from gviz.autograd.tensor import Version, from_array
 from gviz.numbers.classes import result_class
 from gviz.numbers.dtypes import WrappedNumber
+from gviz.numbers.words import refuse
 
 ARRAYS: dict[str, Any] = {"__name__": "gviz.ops.arrays", "__builtins__": builtins, "np": np}
 TENSORS: dict[str, Any] = {"__name__": "gviz.ops.tensors", "__builtins__": builtins}
@@ -203,10 +204,11 @@ class Row:
         if name in self.extras:
             return Save(name, "extra", self.extras.index(name) + max(len(self.outputs), 1), None)
         base, _, fact = name.rpartition("_dim") if "_sym_" not in name else name.partition("_sym_")
-        if base not in (*self.parameters, *self.outputs):
-            raise TypeError(
-                f"{self.key}: a derivative uses {name!r}, which is not an input, option or output of the operation"
-            )
+        refuse(
+            base not in (*self.parameters, *self.outputs),
+            f"{self.key}: a derivative uses {name!r}, which is not an input, option or output of the operation",
+            TypeError,
+        )
         place = self.parameters.index(base) if base in self.parameters else -1 - self.outputs.index(base)
         return Save(name, fact or "dim", place, only if fact == "strides" else None)
 
@@ -367,17 +369,3 @@ def everywhere(function: Any) -> Any:
     """Register a function of plain numbers under its own name in every namespace."""
     ARRAYS[function.__name__] = TENSORS[function.__name__] = function
     return function
-
-
-def native(function: Any) -> Any:
-    """Mark a function that is C++ in PyTorch: a number beside a tensor in it is the scalar overload."""
-
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        before, mode.formula = mode.formula, True
-        try:
-            return function(*args, **kwargs)
-        finally:
-            mode.formula = before
-
-    return run

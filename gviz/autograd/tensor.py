@@ -19,7 +19,7 @@ from gviz.autograd.node import AccumulateGrad, Edge, Node, next_seq, target_of
 from gviz.numbers.classes import type_text
 from gviz.numbers.dtypes import dtype, of
 from gviz.numbers.printing import Size, size
-from gviz.numbers.words import warn
+from gviz.numbers.words import refuse, warn
 
 TensorEdge: TypeAlias = "Edge | ref[AccumulateGrad] | None"
 """Where a tensor's gradient goes: to the output that it is, or to a leaf's node; None if nowhere."""
@@ -122,17 +122,20 @@ class Tensor:
         edge = self._edge
         if recorded_edge(self) is not None:
             raise RuntimeError(words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
-        if wanted and self._array.dtype.kind not in "fc":
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if wanted and not mode.inference and self.is_inference():
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        refuse(
+            wanted and self._array.dtype.kind not in "fc",
+            "only Tensors of floating point and complex dtype can require gradients",
+        )
+        refuse(
+            wanted and not mode.inference and self.is_inference(),
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+        )
         if not wanted:
             if edge is not None:
                 self.autograd_meta().accumulator = edge
             self._edge = None
         elif edge is None:
-            if self._array.dtype.kind == "c":
-                raise NotImplementedError(words.COMPLEX)
+            refuse(self._array.dtype.kind == "c", words.COMPLEX, NotImplementedError)
             self._edge = None if self._meta is None else self._meta.accumulator
             if self._edge is None:
                 self._edge = ref(AccumulateGrad(self))
@@ -142,8 +145,10 @@ class Tensor:
         if not isinstance(requires_grad, bool):
             wrong = type_text(requires_grad)
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {wrong}")
-        if requires_grad and self._array.dtype.kind not in "fc":
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        refuse(
+            requires_grad and self._array.dtype.kind not in "fc",
+            "only Tensors of floating point dtype can require gradients",
+        )
         if not requires_grad or self.is_leaf:
             self.requires_grad = requires_grad
         return self
@@ -201,8 +206,7 @@ class Tensor:
         """Take this tensor itself out of the graph. RuntimeError: it is a view."""
         if mode.inference:  # PyTorch does nothing there
             return self
-        if self._is_view():
-            raise RuntimeError(words.DETACHED_VIEW)
+        refuse(self._is_view(), words.DETACHED_VIEW)
         if self.is_leaf:
             self.requires_grad = False
         else:
@@ -222,8 +226,10 @@ class Tensor:
     def data(self, other: Tensor) -> None:
         if not isinstance(other, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_text(other)}")
-        if self.requires_grad and other._array.dtype.kind not in "fc":
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        refuse(
+            self.requires_grad and other._array.dtype.kind not in "fc",
+            "data set to a tensor that requires gradients must be floating point or complex dtype",
+        )
         if self._edge.__class__ is ref and other._array.dtype != self._array.dtype:
             self._edge = ref(AccumulateGrad(self))  # the node in existing graphs stays as it was
         if self._meta is not None or other._meta is not None:
@@ -284,13 +290,13 @@ def refuse_gradient(tensor: Tensor, grad: object) -> None:
     """Refuse what cannot be assigned as a tensor's gradient, in PyTorch's words."""
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_text(grad)}")
-    if grad is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
+    refuse(grad is tensor, "can't assign Variable as its own grad")
     ours, theirs = of(tensor._array.dtype), of(grad._array.dtype)
-    if ours is not theirs:
-        raise RuntimeError(words.WRONG_GRAD_DTYPE.format(theirs.c_name, ours.scalar_name))
-    if grad._array.shape != tensor._array.shape:
-        raise RuntimeError(words.WRONG_GRAD_SIZE.format(list(grad._array.shape), list(tensor._array.shape)))
+    refuse(ours is not theirs, words.WRONG_GRAD_DTYPE.format(theirs.c_name, ours.scalar_name))
+    refuse(
+        grad._array.shape != tensor._array.shape,
+        words.WRONG_GRAD_SIZE.format(list(grad._array.shape), list(tensor._array.shape)),
+    )
 
 
 def from_array(array: Any, edge: TensorEdge) -> Tensor:

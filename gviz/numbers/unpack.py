@@ -96,8 +96,7 @@ def element_type(value: Any) -> np.dtype[Any]:
         raise TypeError(f"new(): invalid data type '{type_text(value)}'")
     if isinstance(value, np.generic):
         return of(value.dtype).np
-    if is_sequence(value):
-        raise TypeError(f"must be real number, not {type_text(value)}")
+    refuse(is_sequence(value), f"must be real number, not {type_text(value)}", TypeError)
     raise RuntimeError(f"Could not infer dtype of {type_text(value)}")
 
 

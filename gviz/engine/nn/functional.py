@@ -15,9 +15,9 @@ import numpy as np
 
 from gviz import engine as _engine
 from gviz.autograd.modes import no_grad
-from gviz.autograd.row import TENSORS as call, named, native
+from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.engine.nn.loss_functions import refuse_gradient
+from gviz.engine.nn.loss_functions import native, refuse_gradient
 from gviz.numbers import random
 from gviz.numbers.words import absent, refuse, warn
 from gviz.ops import (

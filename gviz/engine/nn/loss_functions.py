@@ -9,18 +9,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from gviz.autograd.formulas import parameters
 from gviz.autograd.modes import mode, no_grad
-from gviz.autograd.row import NAMED, TENSORS as call, named, native
+from gviz.autograd.row import NAMED, TENSORS as call, named
 from gviz.autograd.tensor import Tensor
 from gviz.numbers import dtypes
 from gviz.numbers.shapes import broadcast_shape
 from gviz.numbers.words import refuse, warn
 from gviz.ops.losses import REDUCTIONS
 from gviz.ops.rows import check_one_dtype
+
+
+def native(function: Any) -> Any:
+    """Mark a function that is C++ in PyTorch: a number beside a tensor in it is the scalar overload."""
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        before, mode.formula = mode.formula, True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            mode.formula = before
+
+    return run
 
 
 # ------------------------------------------------------------------ reductions
