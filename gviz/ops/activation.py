@@ -102,10 +102,11 @@ def floats_alike(self, weight):
 row("prelu_kernel", "PreluKernelBackward0", lambda self, weight: np.where(self > 0, self, weight * self),
     check=floats_alike, self__weight="prelu_kernel_backward(grad, self, weight)")
 
-@op("PreluKernelBackwardBackward0", outputs=("grad_input", "grad_weight"), self="prelu_cross(grads[1], grad_output, self)",
-    weight="prelu_cross(grads[0], grad_output, self)", grad_output="prelu_double_backward(grads[0], grads[1], self, weight)")
-def prelu_kernel_backward(grad_output, self, weight):
-    return np.where(self > 0, grad_output, weight * grad_output), np.where(self > 0, 0, self * grad_output)
+row("prelu_kernel_backward", "PreluKernelBackwardBackward0", lambda grad_output, self, weight:
+    (np.where(self > 0, grad_output, weight * grad_output), np.where(self > 0, 0, self * grad_output)),
+    outputs=("grad_input", "grad_weight"), self="prelu_cross(grads[1], grad_output, self)",
+    weight="prelu_cross(grads[0], grad_output, self)",
+    grad_output="prelu_double_backward(grads[0], grads[1], self, weight)")
 
 @composite
 def prelu_double_backward(grad_self, grad_weight, self, weight):
@@ -235,10 +236,10 @@ def softplus(self, beta=1, threshold=20):
     scaled = self * beta
     return np.where(scaled > threshold, self, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
 
-@op("SoftplusBackwardBackward0", grad_output="softplus_backward(grad, self, beta, threshold)",
+row("softplus_backward", "SoftplusBackwardBackward0", lambda grad_output, self, beta, threshold:
+    np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta))),
+    grad_output="softplus_backward(grad, self, beta, threshold)",
     self="sigmoid_backward(grad * grad_output, sigmoid(x := self * beta)) * cast_like(less(x, threshold), grad) * beta")
-def softplus_backward(grad_output, self, beta, threshold):
-    return np.where(self * beta > threshold, grad_output, grad_output / (1 + np.exp(-self * beta)))
 
 @op("LogSigmoidBackward0", "F.logsigmoid", check=lacks("log_sigmoid_cpu"), extras=("buffer",),
     self="log_sigmoid_backward(grad, self, buffer)")
@@ -246,10 +247,10 @@ def log_sigmoid(self):
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
 
-@op("LogSigmoidBackwardBackward0", nondiff=("buffer",), grad_output="log_sigmoid_backward(grad, self, buffer)",
+row("log_sigmoid_backward", "LogSigmoidBackwardBackward0", lambda grad_output, self, buffer:
+    grad_output * np.where(self < 0, 1, buffer) / (1 + buffer),
+    nondiff=("buffer",), grad_output="log_sigmoid_backward(grad, self, buffer)",
     self="grad * grad_output * ((below := sigmoid(self)) - 1) * below")
-def log_sigmoid_backward(grad_output, self, buffer):
-    return grad_output * np.where(self < 0, 1, buffer) / (1 + buffer)
 
 # ------------------------------------------------------------------ smooth ones, of straight lines
 activation("hardswish", lambda self: self * np.clip(self + 3, 0, 6) / 6, "hardswish_backward(grad, self)")

@@ -143,11 +143,11 @@ row("lerp", "LerpBackward1", between, "lerp .lerp_", check=check_lerp, self=NEAR
 row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", check=check_lerp, self=NEAR, end=FAR)
 
 # ------------------------------------------------------------------ powers
-@op("PowBackward1", "pow .pow_ ** **=", check=lacks("pow", "b"),
+row("pow_tensor", "PowBackward1", lambda self, exponent:
+    integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent,
+    "pow .pow_ ** **=", check=lacks("pow", "b"),
     self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))",
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
-def pow_tensor(self, exponent):
-    return integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent
 @op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):
     self = common(self, exponent)

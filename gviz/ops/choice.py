@@ -23,9 +23,10 @@ from gviz.ops.rows import (
 
 row("relu", "ReluBackward0", lambda self: np.maximum(0, self), "relu relu_ F.relu F.relu_", inplace=True,
     check=lacks("relu", "b", "Boolean inputs not supported for relu"), self="threshold_backward(grad, result, 0)")
-@op("ThresholdBackwardBackward0", grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
-def threshold_backward(grad_output, self, threshold):
-    return np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False)  # nan lets the gradient pass
+# nan lets the gradient pass
+row("threshold_backward", "ThresholdBackwardBackward0", lambda grad_output, self, threshold:
+    np.where(self <= threshold, 0, grad_output).astype(grad_output.dtype, copy=False),
+    grad_output="threshold_backward(grad, self, threshold)", self="zeros_like(grad)")
 
 # ------------------------------------------------------------------ the larger and the smaller
 HALVED = "masked_fill(where(equal(self, other), grad / 2, grad), {}(self, other), 0)"  # equal elements share the gradient

@@ -24,9 +24,8 @@ row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("sel
 def clone(self, *, memory_format: Format = None):
     return np.array(self, order="C" if memory_format is not None or 0 in self.strides else "K")
 
-@op("Error", lists=("tensors",), outputs=("...",), promote="none", hidden=("message",), tensors="refuse(True, message)")
-def delayed_error(tensors, message):
-    return [one if one is None else one.copy() for one in tensors]
+row("delayed_error", "Error", lambda tensors, message: [one if one is None else one.copy() for one in tensors],
+    lists=("tensors",), outputs=("...",), promote="none", hidden=("message",), tensors="refuse(True, message)")
 
 def repeated(value, array):
     return np.broadcast_to(np.asarray(value).astype(array.dtype), array.shape)
@@ -52,9 +51,9 @@ def real_of(array, kind):
     warn_once("Casting complex values to real discards the imaginary part")
     return array.real
 
-@op("ToCopyBackward0", flows="fc?", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
-def to_dtype(self, dtype):
-    return real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K")
+row("to_dtype", "ToCopyBackward0", lambda self, dtype:
+    real_of(self, dtype).astype(dtype, order="C" if 0 in self.strides else "K"),
+    flows="fc?", promote="none", hidden=("self_sym_dtype",), self="to_dtype(grad, self_sym_dtype)")
 @composite
 def cast_like(value, other):
     """The value in the dtype of another one, or in that dtype: itself, where it has it."""

@@ -79,10 +79,9 @@ def add_at(array, where, values):
 
 MANY = 256
 
-@op("IndexBackward0", nondiff=("indices",), lists=("indices",),
+row("index", "IndexBackward0", lambda self, indices: np.ascontiguousarray(self[numpy_index(self, indices)]),
+    nondiff=("indices",), lists=("indices",),
     self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)")
-def index(self, indices):
-    return np.ascontiguousarray(self[numpy_index(self, indices)])
 
 @op("IndexPutBackward0", "index_put index_put_", nondiff=("indices",), lists=("indices",), promote="none",
     self="index_put_backward(grad, indices, accumulate)", values="index(grad, indices)")

@@ -125,9 +125,9 @@ def split_with_sizes(self, split_sizes: Ints, dim: int = 0):
     return pieces(self, split_sizes, dim)
 
 
-@op("UnsafeSplitBackward0", outputs=("...",), self=SPLIT.format("split_size"))
-def unsafe_split(self, split_size, dim=0):
-    return [piece.copy() for piece in ARRAYS["split_size"](self, split_size, dim)]
+row("unsafe_split", "UnsafeSplitBackward0", lambda self, split_size, dim=0:
+    [piece.copy() for piece in ARRAYS["split_size"](self, split_size, dim)],
+    outputs=("...",), self=SPLIT.format("split_size"))
 
 @everywhere
 def piece_sizes(size, length):

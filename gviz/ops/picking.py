@@ -118,9 +118,8 @@ def check_places(name):
             raise IndexError(f"out of range: tried to access index {wrong[0]} on a tensor of {self.size} elements.")
     return check
 
-@op("TakeBackward0", "take", check=check_places("take"), nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
-def take(self, index):
-    return self.reshape(-1)[index]
+row("take", "TakeBackward0", lambda self, index: self.reshape(-1)[index],
+    "take", check=check_places("take"), nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
 
 @op("PutBackward0", "put .put_", check=check_places("put_"), nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
     self="put_backward(grad, index, source_sym_sizes, accumulate)", source="reshape(take(grad, index), tuple(source.shape))")
