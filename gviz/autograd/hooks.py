@@ -164,8 +164,7 @@ def hooked(hook: Callable[..., Any], given: Any, *more: Any) -> Any:
     if not isinstance(given, tuple):
         check_hooked(hook, new, given)
         return new
-    if not isinstance(new, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type_text(new)}'")
+    refuse(not isinstance(new, tuple), f"expected tuple, but hook returned '{type_text(new)}'", TypeError)
     refuse(
         len(new) != len(given),
         f"hook '{hook.__name__}' has returned an incorrect number of values (got {len(new)}, but expected {len(given)})",

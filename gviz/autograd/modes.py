@@ -43,11 +43,6 @@ class Mode:
 
 mode = Mode()
 
-CLASS = (
-    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
-    "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
-)
-
 
 class GradMode:
     """A context manager, and a decorator, that sets the grad mode and puts it back."""
@@ -69,7 +64,12 @@ class GradMode:
         Each call enters a copy of this manager: a decorated function may call itself.
         """
         if inspect.isclass(function):
-            warnings.warn(CLASS, FutureWarning, stacklevel=2)
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+                "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:

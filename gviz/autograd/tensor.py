@@ -117,11 +117,9 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if not isinstance(wanted, bool):
-            raise RuntimeError("requires_grad must be a bool")  # noqa: TRY004 - as PyTorch does
+        refuse(not isinstance(wanted, bool), "requires_grad must be a bool")
         edge = self._edge
-        if recorded_edge(self) is not None:
-            raise RuntimeError(words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
+        refuse(recorded_edge(self) is not None, words.NON_LEAF_FLAG + ("" if wanted else words.USE_DETACH))
         refuse(
             wanted and self._array.dtype.kind not in "fc",
             "only Tensors of floating point and complex dtype can require gradients",
