@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gviz.ops.rows import ARRAYS, brief, composite, everywhere, formula, op, refuse, wrap_dim
+from gviz.ops.rows import ARRAYS, brief, composite, everywhere, formula, op, refuse, row, wrap_dim
 
 
 # ------------------------------------------------------------------ joining

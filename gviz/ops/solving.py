@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import LinAlgError, brief, check_floats, check_one_dtype, check_square, composite, op
+from gviz.ops.rows import LinAlgError, brief, check_floats, check_one_dtype, check_square, composite, op, row
 
 
 def check_matrix(array, name, square=True):
