@@ -9,6 +9,8 @@ To add an operation, write one of these in the file of its family:
 - ``@named(names)`` above a plain function that no formula calls;
 - ``@everywhere`` above a function of numbers, for formulas alone.
 
+All of these, and the checks that rows share, are imported from ``gviz/ops/rows.py``.
+
 Source: PyTorch's native_functions.yaml (names and arguments) and derivatives.yaml; each file names what it adds to
 these.
 """
