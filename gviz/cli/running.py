@@ -41,7 +41,6 @@ def run(*, source: Source, options: SourceOptions, traces: bool) -> int:
     """
     if source.kind != "script":
         raise click.UsageError("gviz run takes a script; an expression is computed by gviz inspect.")
-
     from gviz.cli.reading import run_and_draw_nothing
 
     trace = _Trace()
