@@ -287,36 +287,46 @@ def shape_of(tensor: TensorLike) -> Sizes:
 
 def _summary_of(tensor: Any) -> Summary:
     """Return what the numbers of a large tensor come to, chunk by chunk."""
-    order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
-    flat = tensor.permute(order).reshape(-1)  # in the order of memory, so that a transposed tensor is not copied
-    is_complex = flat.is_complex()  # which has neither order nor a real mean
+    is_complex = tensor.is_complex()  # which has neither order nor a real mean
     norm = total = 0.0
     smallest, largest = math.inf, -math.inf
     zeros = nans = infs = 0
-    for start in range(0, len(flat), CHUNK):
-        chunk = flat[start : start + CHUNK]
-        if is_complex:
-            chunk = chunk.abs()
-        if not str(chunk.dtype).endswith(("float32", "float64")):
-            chunk = chunk.double()
+    for part in _chunks(tensor):
+        amounts = part.abs() if is_complex else part
+        chunk = amounts if str(amounts.dtype).endswith(("float32", "float64")) else amounts.double()
         low, high = float(chunk.min()), float(chunk.max())
         size = max(abs(low), abs(high))
         scale = size if 0 < size < TINY or HUGE < size < math.inf else 1.0
         scaled = chunk if scale == 1 else chunk / scale
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy's, for inf - inf
-            part = float(scaled.sum()) * scale
-        norm, total = math.hypot(norm, float(scaled.norm()) * scale), total + part
+            own = float(scaled.sum()) * scale
+        norm, total = math.hypot(norm, float(scaled.norm()) * scale), total + own
         if not math.isnan(low):
             smallest, largest = min(smallest, low), max(largest, high)
         zeros += len(chunk) - int(chunk.count_nonzero())
-        if not math.isfinite(part):
+        if not math.isfinite(own):
             nans += int(chunk.isnan().sum())
             infs += int(chunk.isinf().sum())
     ends = (math.nan, math.nan) if nans or is_complex else (smallest, largest)
-    mean = math.nan if is_complex else total / len(flat)
+    mean = math.nan if is_complex else total / tensor.numel()
     norm, low, high, mean = elements_of((math.nan if nans else norm, *ends, mean))  # all nan are one object
     return Summary(norm, low, high, mean, zeros, nans, infs)
+
+
+def _chunks(tensor: Any) -> Iterator[Any]:
+    """Yield the elements of a large tensor, some at a time, in the order of memory, so that no large part is copied."""
+    todo = [tensor.permute(sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim)))]
+    while todo:
+        part = todo.pop()
+        if part.is_contiguous() or part.numel() <= CHUNK:
+            flat = part.reshape(-1)
+            yield from (flat[start : start + CHUNK] for start in range(0, len(flat), CHUNK))
+        elif len(part) == 1:
+            todo.append(part[0])
+        else:
+            rows = max(CHUNK // (part.numel() // len(part)), 1)
+            todo += [part[start : start + rows] for start in range(0, len(part), rows)]
 
 
 def gradient(tensor: TensorLike) -> TensorLike | None:
@@ -544,7 +554,7 @@ class Walker:
 
 def numel_of(tensor: TensorLike) -> int:
     """Return how many elements a tensor has, as far as its lengths are numbers."""
-    return math.prod(size for size in shape_of(tensor) if isinstance(size, int))
+    return Numbers(shape_of(tensor)).numel
 
 
 def bytes_kept(node: NodeLike) -> int:

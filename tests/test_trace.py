@@ -381,7 +381,7 @@ def test_an_error_of_a_write_has_that_write(tmp_path: Path, case: str, engine: s
     graph = graph_of(tmp_path, f"import torch\nw = torch.ones(3, requires_grad=True)\n{program}", engine=engine)
     assert [str(place) for place, _ in graph.writes] == writes
     saver = 4 if "count = torch.ones" in program or "exp_" in program else 3
-    assert Place(saver) in {node.place and node.place.anywhen for node in graph.nodes if node.state == "freed"}, (
+    assert Place(saver) in {node.place and node.place.without_run for node in graph.nodes if node.state == "freed"}, (
         "a write does not hide what is freed"
     )
 

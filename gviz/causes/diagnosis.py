@@ -58,7 +58,7 @@ class Diagnosis:
     # ---------------------------------------------------------------- lines of the program
     def line_of(self, place: Place | None) -> Lines:
         """Return a line with its code; nothing for one that is not known."""
-        return ((place.anywhen, self.graph.code_at(place)),) if place is not None else ()
+        return ((place.without_run, self.graph.code_at(place)),) if place is not None else ()
 
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""

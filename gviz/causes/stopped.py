@@ -143,7 +143,7 @@ def second(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
 
 def at_line(node: Node) -> Place | None:
     """Return the line that recorded an operation, whichever run of it."""
-    return node.place.anywhen if node.place is not None else None
+    return node.place.without_run if node.place is not None else None
 
 
 def link_of(case: Diagnosis) -> Edge | None:

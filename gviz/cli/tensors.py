@@ -71,7 +71,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
     }
-    lines = {row.place.anywhen for row in rows if row.place is not None}
+    lines = {row.place.without_run for row in rows if row.place is not None}
     wanted = {
         "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
         "column": bool(places),

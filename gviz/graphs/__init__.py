@@ -74,10 +74,10 @@ class Place(NamedTuple):
     @property
     def number(self) -> str:
         """The place as a column of lines has it: ``3`` for line 3 of the source itself."""
-        return str(self).removeprefix("line ")
+        return str(self) if self.file or self.cell else str(self.line)
 
     @property
-    def anywhen(self) -> Place:
+    def without_run(self) -> Place:
         """The place, whichever run of the line it is, and wherever in the line."""
         return self._replace(run=0, column=0)
 
@@ -514,7 +514,7 @@ class Graph:
     def code_at(self, place: Place) -> str:
         """Return the code at a place that something in the graph names, without its indent; "" if it is not known."""
         if place.file or place.cell:
-            return dict(self.codes).get(place.anywhen, "")
+            return dict(self.codes).get(place.without_run, "")
         lines = self.code.split("\n")
         return lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
 
@@ -532,7 +532,7 @@ class Graph:
         return codec.dumped(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the graph as JSON-able dicts; fields that hold their default are left out of codec."""
+        """Return the graph as JSON-able dicts; fields that hold their default are left out."""
         return {"format": codec.FORMAT, "version": codec.VERSION, **codec.as_plain(self, always=("title", *PARTS))}
 
     @classmethod

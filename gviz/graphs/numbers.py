@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias
 
 Element: TypeAlias = float | int | bool | str
@@ -27,7 +28,7 @@ ALL_ELEMENTS = 1_000_000
 
 
 class Summary(NamedTuple):
-    """What a tensor's numbers come to, as PyTorch's functions of these names tell it: nan if one of them is nan.
+    """A summary of a tensor's elements, as PyTorch's functions of these names give it: nan if one of them is nan.
 
     Args:
         norm: the square root of the sum of the squares.
@@ -96,7 +97,7 @@ class Numbers(NamedTuple):
         """What the numbers come to."""
         if self.about is not None:
             return self.about
-        return summary_of([item for item in self.elements or () if not isinstance(item, str)])
+        return summary_of(self.elements or ())
 
     @property
     def fault(self) -> str:
@@ -118,7 +119,7 @@ class Numbers(NamedTuple):
         """Whether none of them is nan or inf."""
         if self.about is not None:
             return not (self.about.nans or self.about.infs)
-        return all(isinstance(item, str) or math.isfinite(item) for item in self.elements or ())
+        return all(cmath.isfinite(complex(item)) for item in self.elements or ())
 
     @property
     def has_nan(self) -> bool:
@@ -186,19 +187,24 @@ def elements_of(items: Iterable[object]) -> tuple[Any, ...]:
     )
 
 
-def summary_of(items: list[float]) -> Summary:
-    """Return what a list of numbers comes to.
+def summary_of(items: Sequence[Element]) -> Summary:
+    """Return the summary of listed elements; complex ones have a norm and no order.
 
     >>> summary_of([3.0, 0.0, -4.0])
     Summary(norm=5.0, smallest=-4.0, largest=3.0, mean=-0.3333333333333333, zeros=1, nans=0, infs=0)
+    >>> summary_of(["(3+4j)", "0j"]).norm
+    5.0
     """
     if not items:
         return Summary()
-    nans = sum(item != item for item in items)  # noqa: PLR0124 - likewise
-    infs = sum(math.isinf(item) for item in items)
-    ends = (math.nan, math.nan) if nans else (float(min(items)), float(max(items)))
-    norm = math.nan if nans else math.hypot(*items)
-    return Summary(norm, *ends, sum(items) / len(items), sum(not item for item in items), nans, infs)
+    real = [item for item in items if not isinstance(item, str)]
+    amounts = real if len(real) == len(items) else [abs(complex(item)) for item in items]
+    nans, infs = sum(map(math.isnan, amounts)), sum(map(math.isinf, amounts))
+    norm = math.nan if nans else math.hypot(*amounts)
+    low = high = mean = math.nan
+    if len(real) == len(items) and not nans:
+        low, high, mean = float(min(real)), float(max(real)), sum(real) / len(real)
+    return Summary(norm, low, high, mean, sum(not amount for amount in amounts), nans, infs)
 
 
 def size_of(numbers: Numbers | None) -> tuple[int, ...]:

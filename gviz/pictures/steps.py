@@ -200,7 +200,7 @@ class StepBuilder:
     def run_of(self, line: int, nodes: Sequence[str]) -> tuple[Line, ...]:
         """Return what is said of a run of a line: the line, its results, and what is recorded."""
         place = SourcePlace(line) if line else self.nodes[nodes[0]].place or SourcePlace(0)
-        head = [Span(f"{place.anywhen}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
+        head = [Span(f"{place.without_run}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
         values = [(name, self.text(value)) for node in ends for name, value in self.results(node)]

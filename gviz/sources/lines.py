@@ -119,15 +119,15 @@ class Lines:
         if where in self.places:
             return self.places[where]
         place = self.places[where] = self.seen_as(where)
-        if place.file and place.anywhen not in self.codes:
-            self.codes[place.anywhen] = linecache.getline(where.file, where.line).strip()
+        if place.file and place.without_run not in self.codes:
+            self.codes[place.without_run] = linecache.getline(where.file, where.line).strip()
         self.named(place)
         return place
 
     def named(self, place: Place | None) -> Place | None:
         """Return a place that the graph names; of one in a cell the line of code is kept."""
-        if place is not None and place.cell and place.anywhen not in self.codes:
-            self.codes[place.anywhen] = self.cell_code(place)
+        if place is not None and place.cell and place.without_run not in self.codes:
+            self.codes[place.without_run] = self.cell_code(place)
         return place
 
     def breaks(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphBreak]:

@@ -95,7 +95,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         flow=about.flow,
         origin_of=run.lines.of if run.lines is not None else None,
         moments=moments,
-        module_of=_modules_of_run(run) if run.modules else None,
+        module_of=_modules_of_run(run) if run.listed is not None else None,
     )
     if options.flow and not options.diagnose:
         from gviz.formulas.local import MOST_DERIVED, with_formula

@@ -1,8 +1,7 @@
-"""Place a computation was written: the line of the program behind each operation, and why a tensor has no graph.
+"""Where a computation was written: the line of the program behind each operation, and why a tensor has no graph.
 
 While a :class:`Trace` is entered, the functions of ``torch`` and the methods of its tensors tell it of each call that
-the
-program makes: those of gviz's engine and of the real PyTorch alike. Without it they are as they always are.
+the program makes: those of gviz's engine and of the real PyTorch alike. Without it they are as they always are.
 
 What is learnt of an operation is kept in its node's ``metadata``, where PyTorch's anomaly mode keeps lines, too; of any
 other tensor it is kept as long as that lives. So a loop that runs for hours needs no more memory than without a trace.

@@ -134,12 +134,12 @@ def _execute(
     error = line = None
     trace = _trace(engine, script, options)
     calls = Calls(script, engine, space, options, after=stop.after_backward, trace=trace)
-    code, modules = stop.compiled(parsed.code), ModuleCalls(engine)
+    code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
     with (
         _kept(engine, script.code_file, parsed.text),
         calls.noted(finder),
         process as threads,
-        modules.noted(),
+        ModuleCalls(engine).noted() if has_layers else nullcontext(),
         trace or nullcontext(),
         stop.hooked(),
     ):
@@ -185,7 +185,7 @@ def _execute(
         _status(raised),
         changes,
         calls.last["grad"].names if "grad" in calls.last else {},
-        module_names({**space, **stop.local, **(call.names if call is not None else {})}, engine),
+        module_names({**space, **stop.local, **(call.names if call is not None else {})}, engine) if has_layers else {},
     )
 
 
@@ -295,7 +295,7 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
         names = {**left.then, **left.names}
         hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
-    codes = {place.anywhen: left.script.code_at(place, left.code) for place, *_ in changes if place.cell}
+    codes = {place.without_run: left.script.code_at(place, left.code) for place, *_ in changes if place.cell}
     graph = replace(graph, codes=(*graph.codes, *codes.items()))
     ran_backward = options.lines and call is not None and call.about.function == "backward"
     return Reading(

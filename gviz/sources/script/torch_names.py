@@ -163,6 +163,12 @@ def imports(tree: ast.Module) -> Iterator[tuple[int, str | None, str]]:
                     yield node.lineno, alias.asname or alias.name, f"{module}.{alias.name}"
 
 
+def uses_layers(tree: ast.Module, folder: str) -> bool:
+    """Return whether a script, or a neighbour that it imports, names ``torch.nn`` or what comes with it."""
+    names = (name for _, part in files_of(tree, folder) for name, _ in used_names(part))
+    return any(not is_torch(name) or name.startswith(("torch.nn", "torch.optim", "torch.utils")) for name in names)
+
+
 def used_names(tree: ast.Module) -> list[tuple[str, int]]:
     """Return the dotted names that begin with torch, or a package built on it, in the order of the text, with their lines.
 
