@@ -22,8 +22,10 @@ def record(cls: type[Some]) -> type[Some]:
     >>> Point(1), Point(1) == Point(1, y=0), hash(Point(1)) == hash(Point(1, 0))
     (Point(x=1, y=0), True, True)
     """
+    own = vars(cls)
     kind: Any = dataclass(init=False, repr=False, eq=False)(cls)
-    kind.__init__, kind.__repr__, kind.__eq__, kind.__hash__ = _init, _repr, _eq, _hash
+    kind.__init__, kind.__eq__, kind.__hash__ = _init, _eq, _hash
+    kind.__repr__ = own.get("__repr__", _repr)
     kind.__setattr__ = kind.__delattr__ = _refuse
     kind.__signature__ = _Signature()
     return cls

@@ -258,7 +258,6 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
 
     >>> from gviz.graphs import Node
     >>> from gviz.pictures.options import RenderOptions
-    from gviz.pictures.spans import Box, Line, Span, text_of
     >>> three, one = Numbers((), "float32", (3.0,)), Numbers((), "float32", (1.0,))
     >>> operation = Node("n0", "operation", "AddBackward0", name="a", numbers=three, expression="x + w")
     >>> [text_of(line) for line in lines(operation, RenderOptions())]
