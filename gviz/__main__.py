@@ -42,7 +42,10 @@ def interrupt(_number: int, _frame: object) -> None:
 
 
 def leave(status: int) -> None:
-    """End the process: at once, because taking Python and numpy apart takes 40 ms; in full if a user's script has run."""
+    """End the process: at once, because taking Python and numpy apart takes 40 ms.
+
+    It ends in full if a user's script has run.
+    """
     if "gviz.sources.script" in sys.modules:  # the script may have threads to wait for, and objects to finalize
         sys.exit(status)
     import atexit

@@ -60,7 +60,10 @@ class Drawing(Graph):
         return save(self, path, options)
 
     def _repr_svg_(self) -> str | None:
-        """Return the picture as SVG, as notebooks show it; None for a large graph, of which they show a line of text."""
+        """Return the picture as SVG, as notebooks show it.
+
+        None for a large graph, of which they show a line of text.
+        """
         from gviz.render import render
 
         return str(render(self, "svg")) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
@@ -169,5 +172,8 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
 
 
 def notebook_picture(tensor: TensorLike) -> str | None:
-    """Return the graph of a tensor as SVG, as notebooks show it; None, for its text, if it is a leaf or the graph is large."""
+    """Return the graph of a tensor as SVG, as notebooks show it.
+
+    None, for its text, if it is a leaf or the graph is large.
+    """
     return None if tensor.is_leaf else graph(tensor)._repr_svg_()

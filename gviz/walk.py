@@ -51,7 +51,10 @@ one."""
 
 
 class NodeLike(Protocol):
-    """A ``grad_fn`` as the walk needs it; an AccumulateGrad also has ``variable``, a user's Function ``saved_tensors``."""
+    """A ``grad_fn`` as the walk needs it.
+
+    An AccumulateGrad also has ``variable``, a user's Function ``saved_tensors``.
+    """
 
     @property
     def next_functions(self) -> Slots:
@@ -252,7 +255,10 @@ def tensor_row(
 
 # ---------------------------------------------------------------- numbers
 def plain_sizes(shape: Iterable[Any]) -> Sizes:
-    """Return a shape as plain numbers; a length that PyTorch has only a name for, as of a jagged tensor, as that name."""
+    """Return a shape as plain numbers.
+
+    A length that PyTorch has only a name for, as of a jagged tensor, as that name.
+    """
     return tuple([size if type(size) is int else int(size) if isinstance(size, int) else str(size) for size in shape])
 
 
@@ -474,7 +480,10 @@ class Walker:
         return tuple([pair for pair in told if pair[1]])
 
     def add_leaf(self, leaf: TensorLike) -> str:
-        """Return the id of a leaf's box; if an operation that saved it was met first, its box becomes that of a leaf."""
+        """Return the id of a leaf's box.
+
+        If an operation that saved it was met first, its box becomes that of a leaf.
+        """
         known = self.ids.get(id(leaf))
         if known is None:
             return self.add_tensor(leaf, "leaf")
@@ -486,7 +495,10 @@ class Walker:
         return known
 
     def add_saved(self, node_id: str, kept: list[tuple[str, object]]) -> None:
-        """Add boxes for the tensors that an operation keeps; a user's Function always has them, as TorchViz draws it."""
+        """Add boxes for the tensors that an operation keeps.
+
+        A user's Function always has them, as TorchViz draws it.
+        """
         for key, value in kept:
             items = enumerate(value) if isinstance(value, tuple | list) else [(None, value)]
             for index, item in items:
@@ -623,7 +635,10 @@ def _number_of(tensor: TensorLike) -> str:
 
 
 def result_sizes(node: NodeLike) -> Numbers | None:
-    """Return the shape of what an operation made, which a gradient that arrives must have; None if it made several tensors."""
+    """Return the shape of what an operation made, which a gradient that arrives must have.
+
+    None if it made several tensors.
+    """
     made: Sequence[TensorLike] = getattr(node, "_input_metadata", ())
     try:
         return Numbers(plain_sizes(made[0].shape)) if len(made) == 1 else None

@@ -117,7 +117,7 @@ SPARE = 1.03
 TWICE = 32
 """Public names of functions and classes that stand in two files or more; only ever lowered, to 60."""
 
-LONG_LINES = 415
+LONG_LINES = 190
 """Lines of more than 120 characters outside the table of operations; only ever lowered, to 200."""
 
 CATCHES_ALL = {

@@ -136,7 +136,10 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
 
 
 def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
-    """Return what a forward made as an array, or what makes it later; copied if it is on an input's memory, but for views."""
+    """Return what a forward made as an array, or what makes it later.
+
+    Copied if it is on an input's memory, but for views.
+    """
     array = data if data is None or data.__class__ is np.ndarray or callable(data) else np.asarray(data)
     if row.view or row.reshapes or array.__class__ is not np.ndarray:
         return array

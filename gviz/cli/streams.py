@@ -49,7 +49,9 @@ def say(note: Note) -> None:
 
 
 def hear_warnings() -> None:
-    """From now on print each warning of gviz once, in one line; a warning with a place in the user's code stays as it is.
+    """From now on print each warning of gviz once, in one line.
+
+    A warning with a place in the user's code stays as it is.
 
     A place in gviz's own files, as of a warning about an expression, says nothing to its reader.
     """
@@ -148,7 +150,10 @@ def product_alone() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt once, so that a script can tidy up; without this, and a second time, it ends gviz."""
+    """Let Ctrl-C raise KeyboardInterrupt once, so that a script can tidy up.
+
+    Without this, and a second time, it ends gviz.
+    """
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:  # the program that started gviz ignores Ctrl-C
         yield
@@ -181,7 +186,10 @@ def abandon(*streams: TextIO | None) -> None:
 
 
 def terminal_look() -> dict[str, Any]:
-    """Return the width of standard output, whether it takes ASCII alone, and whether it is in colour; nothing in a pipe."""
+    """Return the width of standard output, whether it takes ASCII alone, and whether it is in colour.
+
+    Nothing in a pipe.
+    """
     if not is_terminal(sys.stdout):
         return {}
     from shutil import get_terminal_size

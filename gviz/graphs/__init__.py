@@ -432,7 +432,10 @@ class Graph:
     earlier: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no renderer could draw; the records themselves are not checked, since walks make very many of them."""
+        """Refuse what no renderer could draw.
+
+        The records themselves are not checked, since walks make very many of them.
+        """
         ids: set[str] = set()
         for node in self.nodes:
             if not node.id or not isinstance(node.id, str):

@@ -128,7 +128,10 @@ class Numbers(NamedTuple):
 
     @property
     def not_finite(self) -> str:
-        """The first number that is not finite, as a text; ``nan`` before ``inf`` if they are not listed; "" for none."""
+        """The first number that is not finite, as a text; ``nan`` before ``inf`` if they are not listed.
+
+        "" for none.
+        """
         if self.about is not None:
             return "nan" if self.about.nans else "inf" if self.about.infs else ""
         return next(
@@ -162,7 +165,10 @@ class Numbers(NamedTuple):
         return items if sizes else items[0]
 
     def jsonable(self) -> Any:
-        """Return a number, or nested lists of numbers, nan and infinities as texts; what is known of numbers that are not listed."""
+        """Return a number, or nested lists of numbers, nan and infinities as texts.
+
+        Of numbers that are not listed it is the shape and the summary.
+        """
         if self.elements is not None:
             return self.nested(str(item) if item != item or item in INFINITE else item for item in self.elements)  # noqa: PLR0124 - true for nan alone
         if self.about is None:

@@ -92,7 +92,10 @@ class SourceOptions:
     graph: str = ""
 
     def __post_init__(self) -> None:
-        """Keep values as sources read them, names as tuples; SourceError for a value that is neither a number nor a list."""
+        """Keep values as sources read them, names as tuples.
+
+        SourceError for a value that is neither a number nor a list.
+        """
         values = {name: value if _is_array(value) else typed_value(name, value) for name, value in self.values.items()}
         lists = {name: getattr(self, name) for name in ("roots", "frozen", "retain", "wrt", "argv")}
         words = {name: (given,) if isinstance(given, str) else tuple(given) for name, given in lists.items()}

@@ -71,7 +71,10 @@ def factors(roots: Mapping[str, Any]) -> Mapping[Any, Any]:
 
 
 def _wanted(names: Mapping[str, Any], wrt: Sequence[str]) -> dict[str, Any]:
-    """Return the tensors to differentiate by, each once; SourceError for a name of none, or of one without gradients."""
+    """Return the tensors to differentiate by, each once.
+
+    SourceError for a name of none, or of one without gradients.
+    """
     if not wrt:
         leaves = {name: tensor for name, tensor in names.items() if tensor.is_leaf and tensor.requires_grad}
         aliases = find_aliases(leaves)

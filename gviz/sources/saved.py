@@ -50,7 +50,10 @@ def load_graph(text: str, file: str) -> Graph:
 
 
 def _impossible(graph: Graph) -> str:
-    """Return what no recorded graph has: an input beyond the last one, data that comes back to where it was; "" if nothing."""
+    """Return what no recorded graph has: an input beyond the last one, data that comes back to where it was.
+
+    "" if nothing.
+    """
     slots = {node.id: node.recorded.slots for node in graph.nodes if node.kind == "operation"}
     if max(slots.values(), default=0) > MOST_INPUTS:
         return f"an operation has {excerpt(str(max(slots.values())))} inputs; {MOST_INPUTS:,} are drawn"

@@ -34,7 +34,10 @@ class Context:
         self.pivot: Operation | None = None  # runs whenever the inside runs
 
     def captured(self, inputs: Sequence[Tensor], op: Operation) -> tuple[Tensor, ...]:
-        """Return a new operation's inputs, brought in unless they are variables; without inputs it waits for the inside."""
+        """Return a new operation's inputs, brought in unless they are variables.
+
+        Without inputs it waits for the inside.
+        """
         if not inputs and self.pivot is not None and self.pivot not in op.control_inputs:
             op.control_inputs.append(self.pivot)
         return tuple(t if t.dtype.is_ref else self.bring_in(t, op.name) for t in inputs)

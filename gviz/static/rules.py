@@ -86,7 +86,10 @@ _outputs: dict[tuple[Any, ...], list[tuple[DType, Dims]]] = {}
 
 
 def by_example(op: Operation, key: str, args: Sequence[object]) -> list[tuple[DType, Dims]]:
-    """Return the dtypes and shapes that an operation's function gives; ClashError if it refuses all inputs there can be."""
+    """Return the dtypes and shapes that an operation's function gives.
+
+    ClashError if it refuses all inputs there can be.
+    """
     forms = [(t.dtype.as_numpy_dtype, t._dims) for t in symbolic_tensors(args)]
     is_plain = all(isinstance(arg, Tensor) for arg in args)
     place = (key, *forms) if is_plain else (key, repr(replace_tensors(args, iter(forms))))

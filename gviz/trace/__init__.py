@@ -483,7 +483,10 @@ class Trace:
         return cut.takes(tensor)
 
     def current_call(self, name: str) -> CallRecord | None:
-        """Return the call of that name at the innermost line of the program that is running; None outside of the program."""
+        """Return the call of that name at the innermost line of the program that is running.
+
+        None outside of the program.
+        """
         frame: Any = sys._getframe(3)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         calls = self.calls
         while frame is not None:

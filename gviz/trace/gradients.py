@@ -75,7 +75,10 @@ class Gradients:
                 remember(self.held, leaf.grad, use)
 
     def got(self, leaf: Any) -> None:
-        """Note that somebody reads the gradient of a leaf: the caller's caller; it counts if the program does, to use it."""
+        """Note that somebody reads the gradient of a leaf: the caller's caller.
+
+        It counts if the program does, to use it.
+        """
         use = recall(self.grad_uses, leaf)
         if use is not None and not use.was_read and use.at is None:
             frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this

@@ -47,7 +47,10 @@ class ModuleCall(NamedTuple):
     own: str
 
     def path(self, names: Mapping[int, str]) -> str:
-        """Return the names that lead to the module; as far as the program has none, the module above and its name there."""
+        """Return the names that lead to the module.
+
+        As far as the program has none, the module above and its name there.
+        """
         module = self.module()
         known = names.get(id(module), "") if module is not None else ""
         if known or self.above is None:

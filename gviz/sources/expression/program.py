@@ -225,7 +225,10 @@ class Program:
 
 
 def called_function(node: ast.Call, bound: set[str]) -> str | None:
-    """Return the name of the function that is called, ``log`` for ``log(d)`` and ``torch.log(d)``; None for a method."""
+    """Return the name of the function that is called, ``log`` for ``log(d)`` and ``torch.log(d)``.
+
+    None for a method.
+    """
     if isinstance(node.func, ast.Name):
         return node.func.id if node.func.id not in bound else None
     if isinstance(node.func, ast.Attribute) and (module := torch_module(node.func.value, bound)) is not None:

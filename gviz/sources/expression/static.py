@@ -130,7 +130,9 @@ class StaticForm:
         )
 
     def define(self, values: Mapping[str, Value]) -> StaticSource:
-        """Return the graph, with placeholders for values of these shapes; nothing else is done, so that it can be timed.
+        """Return the graph, with placeholders for values of these shapes.
+
+        Nothing else is done, so that it can be timed.
 
         Raises:
             SourceError: TensorFlow refuses a piece, or the root is not a tensor.

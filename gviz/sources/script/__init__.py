@@ -241,7 +241,10 @@ def _is_unread(stream: Any) -> bool:
 
 @contextmanager
 def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
-    """Let tracebacks show the lines that run, also of a pasted session; put back what a script switches for the process."""
+    """Let tracebacks show the lines that run, also of a pasted session.
+
+    Put back what a script switches for the process.
+    """
     is_on, dtype = engine.is_grad_enabled(), engine.get_default_dtype()
     is_gviz = engine.__name__ == ENGINE  # PyTorch does not warn of nan and infinity, whatever filters a script sets
     silent: Any = importlib.import_module("numpy").errstate(all="ignore") if is_gviz else nullcontext()
@@ -320,7 +323,10 @@ def _stop(error: SourceError, script: Script) -> Stop:
 
 
 def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
-    """Return the roots to draw, and the line that says why these; SourceError if there are none and there have to be."""
+    """Return the roots to draw, and the line that says why these.
+
+    SourceError if there are none and there have to be.
+    """
     if options.static:
         raise SourceError("the script builds no static graph", hint=STATIC_HINT)
     roots, why = choose_roots(left, options.roots)
@@ -333,7 +339,10 @@ def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tup
 
 
 def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions, talk: Talk) -> Graph:
-    """Return the graph below the roots; boxes have the names of the moment of ``backward()``, the table those of the end."""
+    """Return the graph below the roots.
+
+    Boxes have the names of the moment of ``backward()``, the table those of the end.
+    """
     call, about = left.calls.chosen, left.calls.of(roots.values())
     moments = (left.then, left.names) if call is not None and about is call.about else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())

@@ -86,7 +86,9 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
 
 
 def raised_late(error: Exception, text: str, script: Script) -> Exception:
-    """Return the message for an error out of a script's code that gviz has called after its end; another error as it is.
+    """Return the message for an error out of a script's code that gviz has called after its end.
+
+    Another error as it is.
 
     Args:
         error: what was raised: by a property of a class of the script's, say.
@@ -214,7 +216,10 @@ def _attributes(error: BaseException) -> list[str]:
 
 
 def _name_of_torch(error: BaseException, message: str) -> tuple[str, str]:
-    """Return the module or class of torch that lacks a name, and the name; two empty texts if that is not what is wrong."""
+    """Return the module or class of torch that lacks a name, and the name.
+
+    Two empty texts if that is not what is wrong.
+    """
     home, name = "", ""
     if isinstance(error, AttributeError) and error.name:
         owner, name = type(error.obj), error.name

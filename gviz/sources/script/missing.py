@@ -77,7 +77,9 @@ def of_module(module: str) -> list[str]:
 
 
 def of_script(source: str) -> list[Missing]:
-    """Return the uses of names that the engine lacks, in a script and its neighbours, in the order of the text; nothing is run.
+    """Return the uses of names that the engine lacks, in a script and its neighbours, in the order of the text.
+
+    Nothing is run.
 
     Args:
         source: a file, or ``-`` for standard input.

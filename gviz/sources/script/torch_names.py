@@ -99,7 +99,10 @@ def load_engine(name: str) -> Any:
 
 
 def lacking_part(name: str) -> str | None:
-    """Return a name up to the part that gviz's engine lacks: ``torch.fft`` of ``torch.fft.rfft``; None if it lacks none."""
+    """Return a name up to the part that gviz's engine lacks: ``torch.fft`` of ``torch.fft.rfft``.
+
+    None if it lacks none.
+    """
     path, *parts = name.split(".")
     if path != "torch":
         return path

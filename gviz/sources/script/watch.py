@@ -143,7 +143,10 @@ class Calls:
     def note(
         self, function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Note a call that is about to be made; return the tensors whose numbers are of that moment, and the leaves among them."""
+        """Note a call that is about to be made.
+
+        Return the tensors whose numbers are of that moment, and the leaves among them.
+        """
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
