@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz import sources
 from gviz.flow import flow_of
-from gviz.graphs import Graph
+from gviz.graphs import NOW, Graph
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
 from gviz.walk import FREED, TensorLike, by_name, is_tensor, walk
@@ -28,9 +28,6 @@ Values: TypeAlias = Literal["summary", "full"]
 
 MOST: dict[Values | None, int | None] = {"summary": FEW_ELEMENTS, "full": sys.maxsize, None: None}
 """How many elements of a tensor are listed."""
-
-NOW = "its numbers are those of now"
-"""The state of a tensor of which nobody knows what it was when backward ran."""
 
 
 class Drawing(Graph):
@@ -164,10 +161,7 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
     if not any(node.state == FREED for node in graph.nodes):
         return graph
     written = {name for name, tensor in tensors.items() if getattr(tensor, "_version", 0)}
-    nodes = (
-        node._replace(state=NOW) if node.kind == "leaf" and node.name in written and not node.state else node
-        for node in graph.nodes
-    )
+    nodes = (node._replace(state=NOW) if node.kind == "leaf" and node.name in written else node for node in graph.nodes)
     return replace(graph, nodes=tuple(nodes))
 
 

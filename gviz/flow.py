@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from gviz.graphs import Flow
-from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, elements_of
+from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, numbers, saved_constants
 
 MOST = MOST_FLOWING
@@ -105,12 +105,14 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
     count = arrived.numel()
     places = [at for at, grad in enumerate(handed) if grad is not None and count * grad.numel() <= MOST_ENTRIES]
     matrices: list[Numbers | None] = [None] * len(handed)
-    if places and 0 < count <= MOST_ROWS:
+    if places and 0 < count <= MOST_ROWS and numbers(arrived).elements is not None:
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
         rows = [summed(node, _as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
         for at in places:
-            entries = [item for row in rows for item in row[at].reshape(-1).tolist()]
-            matrices[at] = Numbers((count, len(entries) // count), "", elements_of(entries))
+            parts = [numbers(row[at], MOST_ENTRIES).elements for row in rows]
+            if all(part is not None for part in parts):
+                entries = tuple(item for part in parts for item in part or ())
+                matrices[at] = Numbers((count, len(entries) // count), "", entries)
     return tuple(matrices)
 
 

@@ -30,7 +30,7 @@ from gviz.graphs import (
     Recorded,
     TensorRow,
 )
-from gviz.graphs.numbers import FEW_ELEMENTS, Numbers, Sizes, Summary, elements_of
+from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Sizes, Summary, elements_of
 
 SAVED = "_saved_"
 FREED = "freed"
@@ -272,8 +272,10 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
     shape, dtype = shape_of(tensor), str(tensor.dtype).rpartition(".")[2]
     if most is None or not all(isinstance(size, int) for size in shape):
         return Numbers(shape, dtype)
-    own = tensor.detach()
+    own: Any = tensor.detach()
     try:
+        if getattr(tensor, "is_sparse", False):
+            own = own.to_dense() if numel_of(tensor) <= ALL_ELEMENTS else own.coalesce().values()
         if not shape:
             return Numbers(shape, dtype, elements_of((own.tolist(),)))
         if numel_of(tensor) <= most:

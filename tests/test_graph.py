@@ -490,3 +490,16 @@ def test_numbers_are_known_if_there_are_elements_or_a_summary() -> None:
 )
 def test_numbers_say_what_makes_them_impossible(tensor: Numbers, words: str) -> None:
     assert tensor.fault == words
+
+
+@pytest.mark.parametrize("attrs", ["true", "3", "[3]", '[["a"]]'])
+def test_damaged_attributes_of_version_1_are_refused(attrs: str) -> None:
+    text = f'{{"format": "gviz-graph", "version": 1, "nodes": [{{"id": "n0", "kind": "operation", "attrs": {attrs}}}], "edges": []}}'
+    with pytest.raises(ValueError, match=r"nodes\[0\]"):
+        Graph.from_json(text)
+
+
+def test_complex_numbers_have_a_norm_and_no_order() -> None:
+    numbers = Numbers((2,), "complex64", ("(3+4j)", "0j"))
+    assert (numbers.norm, numbers.is_finite, numbers.summary.zeros) == (5.0, True, 1)
+    assert not Numbers((1,), "complex64", ("(nan+0j)",)).is_finite

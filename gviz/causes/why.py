@@ -109,7 +109,9 @@ def took_name(case: Diagnosis, row: TensorRow) -> bool:
     lines, node = case.line_of(row.place), case.named.get(row.name)
     if node is not None and node.kind == "leaf":
         return (
-            not row.is_leaf or not row.requires_grad or (node.grad.value is not None and not row.history.grad_cleared)
+            not row.is_leaf
+            or not row.requires_grad
+            or (node.grad.value is not None and not row.history.grad_cleared and node.later is None)
         )
     is_update = bool(lines) and GRADIENT.search(lines[0][1]) is not None
     is_same = is_update and any(may_be(target, row.name) for target in fixes.assigned_in(lines[0][1]))
@@ -142,6 +144,9 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
     node = case.named.get(row.name)
     if case.graph.backward and node is not None and node.kind == "leaf":
         return without_trace(case, row, node)
+    if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
+        what = f"{row.name} had its gradient until it was taken away"
+        return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
     cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
     likely = [cut for cut in cuts if cut.is_number or not case.nodes]  # nobody knows where a number goes
     used = [cut for cut in cuts if cut.is_used]

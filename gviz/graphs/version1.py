@@ -51,7 +51,8 @@ def _node(old: dict[str, Any], at: str) -> dict[str, Any]:
     where = _place(old.pop("line", 0), old.pop("file", ""), old.pop("column", 0), old.pop("turn", 0))
     names = ("slots", "attrs", "held", "outputs", "seconds", "kept", "is_written")
     recorded = {name: old.pop(name) for name in names if name in old}
-    pairs = [one for one in recorded.get("attrs", []) if isinstance(one, list) and len(one) == 2]
+    attrs = recorded.get("attrs", [])
+    pairs = [one for one in (attrs if isinstance(attrs, list) else []) if isinstance(one, list) and len(one) == 2]
     recorded |= _filled(tensors=[name for name, text in pairs if str(text).startswith("[saved tensor")])
     scope = old.pop("scope", "")
     return {

@@ -11,7 +11,7 @@ from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import NOW, Edge, Graph, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
@@ -297,7 +297,7 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
     """
     later = node.later
     if later is None:
-        return []
+        return [(Span(NOW, "muted"),)] if node.state == NOW else []
     parts = []
     if later.numbers is not None and "value" in options.show:
         parts.append(f"now {short_value(later.numbers, options.precision)}")
@@ -394,6 +394,8 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
     if not is_finite(node.grad.value):
         text = f"= {text}" if text else f"has {node.grad.value.not_finite}"
         return [(Span(f"grad {text} ⚠", "error", is_bold=True),)]
+    if not node.grad.value.is_known:
+        return [(Span(f"grad {shape_text(node.grad.value.shape or ())}{remark}", "gradient"),)]
     text = f"grad = {text}" if 0 < len(text) <= options.max_chars else ""
     text = text or f"|grad| = {decimal(norm(node.grad.value), options.precision)}"
     return [(Span(f"{text}{remark}", "gradient"),)]

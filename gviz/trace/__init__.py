@@ -411,13 +411,16 @@ class Trace:
 
     def value_of(self, result: Any) -> Numbers | None:
         """Return the numbers of a small result, and of a large one that is not finite; None for any other."""
-        if self.valued and result.shape == ():
-            return Numbers((), str(result.dtype).rpartition(".")[2], elements_of((result.tolist(),)))
-        is_few = self.valued and result.numel() <= FEW
-        is_told = is_few or (
-            self.valued and result.is_floating_point() and not bool(self.engine.isfinite(result).all())
-        )
-        return numbers(result, FEW) if is_told else None
+        if not self.valued:
+            return None
+        try:
+            if result.shape == ():
+                return Numbers((), str(result.dtype).rpartition(".")[2], elements_of((result.tolist(),)))
+            is_few = result.numel() <= FEW
+            is_wanted = is_few or (result.is_floating_point() and not bool(self.engine.isfinite(result).all()))
+            return numbers(result, FEW) if is_wanted else None
+        except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
+            return None
 
     def outside(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""

@@ -264,7 +264,7 @@ def _is_finite(engine: Any, call: Call) -> bool:
     """Return whether what a backward started from is finite, and all the gradients that it has left."""
     found = [*call.tensors, *(leaf.grad for leaf in graph_nodes(call.tensors).values() if leaf is not None)]
     with engine.no_grad():
-        return all(one is None or bool(engine.isfinite(one).all()) for one in found)
+        return all(one is None or numbers(one).is_finite for one in found)
 
 
 def _caller() -> tuple[FrameType | None, Mapping[str, Any]]:

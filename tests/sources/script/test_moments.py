@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 import gviz
-from gviz.graphs import Graph, Node, Place
+from gviz.causes.why import why
+from gviz.graphs import NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
+from gviz.render import render
 
 UPDATE = """\
 import torch
@@ -142,7 +144,27 @@ def test_a_graph_of_tensors_that_were_written_after_backward_says_so() -> None:
     assert "now" not in leaf(gviz.graph(loss, {"w": w}), "w").state
     with torch.no_grad():
         w -= 1
-    assert leaf(gviz.graph(loss, {"w": w}), "w").state == "its numbers are those of now"
+    assert leaf(gviz.graph(loss, {"w": w}), "w").state == NOW
+    w.grad = None
+    drawn = gviz.graph(loss, {"w": w})
+    assert NOW in str(render(drawn, "txt"))
+
+
+def test_a_saved_graph_says_of_a_cleared_gradient_what_the_script_does(tmp_path: Path) -> None:
+    drawn = graph(tmp_path, UPDATE)
+    cause = why(Graph.from_json(drawn.to_json()), "w")
+    assert (cause.verdict, cause.what) == ("cleared", "w had its gradient until it was taken away")
+
+
+@pytest.mark.torch
+def test_a_sparse_gradient_has_its_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    code = (
+        "import torch\ne = torch.nn.Embedding(5, 2, sparse=True)\n"
+        "loss = e(torch.tensor([1, 1, 3])).sum()\nloss.backward()\n"
+    )
+    weight = leaf(graph(tmp_path, code, engine="torch"), "e.weight")
+    assert values(weight.grad.value) == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
 
 
 def test_a_reading_lets_go_of_the_tensors(tmp_path: Path) -> None:
