@@ -16,10 +16,8 @@ from gviz.graphs import Flow
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, numbers, saved_constants
 
-MOST = MOST_FLOWING
-
 MOST_TO_DIAGNOSE = 10_000
-"""The same if it is a program that looks for nan."""
+"""Operations that are followed where a program is searched for nan."""
 
 MOST_ROWS, MOST_ENTRIES = 64, 4096
 """The largest Jacobian of an operation: each of its rows takes a call."""
@@ -32,7 +30,7 @@ def flow(
     *,
     has_gradient: bool = True,
     jacobians: bool = False,
-    most: int = MOST,
+    most: int = MOST_FLOWING,
     elements: int = ALL_ELEMENTS,
     all_factors: bool = True,
 ) -> dict[NodeLike, NodeFlow]:

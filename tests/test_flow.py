@@ -9,11 +9,11 @@ from scripts import nested
 
 import gviz
 from gviz import engine
-from gviz.flow import MOST, flow
+from gviz.flow import flow
 from gviz.formulas.expressions import with_letters
 from gviz.formulas.local import with_symbols
 from gviz.graphs import Graph
-from gviz.walk import NodeFlow
+from gviz.walk import MOST_FLOWING, NodeFlow
 
 
 def leaf(torch: Any, value: Any) -> Any:
@@ -144,7 +144,7 @@ def test_what_is_freed_and_a_user_s_own_function_say_nothing() -> None:
 
 def test_a_graph_that_nobody_reads_is_not_looked_at() -> None:
     y = x = leaf(engine, 2.0)
-    for _ in range(MOST + 1):
+    for _ in range(MOST_FLOWING + 1):
         y = y * 1.0
     assert flow(engine, [y]) == {}
     assert flow(engine, [x]) == {}

@@ -157,7 +157,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def part_of(module: str) -> str:
-    """The part of the house that a module belongs to: ``engine`` for ``gviz.autograd.row``."""
+    """The part of the house that a module belongs to: ``autograd`` for ``gviz.autograd.row``."""
     return module.split(".")[1]
 
 

@@ -49,7 +49,7 @@ class Derivation:
 
     @property
     def has_unknown(self) -> bool:
-        """Whether :data:`~gviz.formulas.expressions.UNKNOWN` stands in one of its formulas."""
+        """Whether :data:`~gviz.formulas.formula.UNKNOWN` stands in one of its formulas."""
         symbols = (edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
         return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *symbols))
 

@@ -35,10 +35,12 @@ BINARY: dict[str, type[ast.operator]] = {
 COMPARED: dict[str, type[ast.cmpop]] = {
     "less": ast.Lt, "less_equal": ast.LtE, "greater": ast.Gt, "greater_equal": ast.GtE, "equal": ast.Eq, "not_equal": ast.NotEq,
 }  # fmt: skip
+"""Rows and functions of numpy that are written with a sign."""
+
 OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
-"""Rows and functions of numpy that are written with a sign."""
+"""Each comparison, and the one that holds where it does not."""
 
 EACH = {
     "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "rsqrt", "sgn", "sign", "sigmoid", "where", "absolute",

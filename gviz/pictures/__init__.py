@@ -76,13 +76,13 @@ def enlarged(picture: Picture, factor: float) -> Picture:
 
 def with_derivatives(graph: Graph) -> Graph:
     """Return the graph with names of results and symbols of local derivatives; one that has them stays."""
-    from gviz.flow import MOST  # few pictures need it
+    from gviz.walk import MOST_FLOWING  # few pictures need it
 
     operations = sum(node.kind == "operation" for node in graph.nodes)
     if operations and not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges):
         why = "no backward ran"
-        if operations > MOST:
-            why = f"the graph has more than {MOST} operations"
+        if operations > MOST_FLOWING:
+            why = f"the graph has more than {MOST_FLOWING} operations"
         elif any(node.grad.value is not None for node in graph.nodes):
             why = "the graph was saved without them, or backward had freed it"
         warnings.warn(f"there are symbols but no numbers on the lines: {why}", RenderWarning, stacklevel=2)

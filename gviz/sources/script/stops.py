@@ -44,6 +44,8 @@ class RunEnd:
 
     Args:
         options: with ``stop_at`` and ``until``.
+        parsed: the script's text and code.
+        script: where it is.
         watch: called with the line and the frame of each statement that has run; None for nobody.
 
     Raises:

@@ -22,7 +22,7 @@ from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
 from gviz.trace.gradients import Known, recall, remember
-from gviz.walk import NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
+from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
 
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
@@ -233,7 +233,7 @@ def _flow(
     is_backward: bool,
 ) -> Mapping[NodeLike, NodeFlow]:
     """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
-    from gviz.flow import MOST, MOST_TO_DIAGNOSE, flow
+    from gviz.flow import MOST_TO_DIAGNOSE, flow
 
     given = args[0] if args else kwargs.get("gradient", kwargs.get("grad_tensors"))
     gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
@@ -245,7 +245,7 @@ def _flow(
         gradients if runs else (),
         has_gradient=runs,
         jacobians=options.jacobians,
-        most=MOST_TO_DIAGNOSE if options.diagnose else MOST,
+        most=MOST_TO_DIAGNOSE if options.diagnose else MOST_FLOWING,
         elements=options.most,
         all_factors=not options.diagnose,
     )
