@@ -119,7 +119,7 @@ class Numbers(NamedTuple):
         """Whether none of them is nan or inf."""
         if self.about is not None:
             return not (self.about.nans or self.about.infs)
-        return all(cmath.isfinite(complex(item)) for item in self.elements or ())
+        return all(cmath.isfinite(number) for number in _amounts(self.elements or ()))
 
     @property
     def has_nan(self) -> bool:
@@ -194,7 +194,7 @@ def elements_of(items: Iterable[object]) -> tuple[Any, ...]:
 
 
 def summary_of(items: Sequence[Element]) -> Summary:
-    """Return the summary of listed elements; complex ones have a norm and no order.
+    """Return the summary of listed elements; complex ones have a norm and no order, words count as none.
 
     >>> summary_of([3.0, 0.0, -4.0])
     Summary(norm=5.0, smallest=-4.0, largest=3.0, mean=-0.3333333333333333, zeros=1, nans=0, infs=0)
@@ -204,13 +204,24 @@ def summary_of(items: Sequence[Element]) -> Summary:
     if not items:
         return Summary()
     real = [item for item in items if not isinstance(item, str)]
-    amounts = real if len(real) == len(items) else [abs(complex(item)) for item in items]
+    amounts = real if len(real) == len(items) else [abs(number) for number in _amounts(items)]
     nans, infs = sum(map(math.isnan, amounts)), sum(map(math.isinf, amounts))
     norm = math.nan if nans else math.hypot(*amounts)
     low = high = mean = math.nan
     if len(real) == len(items) and not nans:
         low, high, mean = float(min(real)), float(max(real)), sum(real) / len(real)
     return Summary(norm, low, high, mean, sum(not amount for amount in amounts), nans, infs)
+
+
+def _amounts(items: Iterable[Element]) -> list[complex]:
+    """Return the numbers among elements; the words of a static graph's string tensor are none."""
+    amounts = []
+    for item in items:
+        try:
+            amounts.append(complex(item))
+        except ValueError:  # such a word
+            continue
+    return amounts
 
 
 def size_of(numbers: Numbers | None) -> tuple[int, ...]:
