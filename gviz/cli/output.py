@@ -42,6 +42,33 @@ PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", 
 LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
+PRECISION = click.option(
+    "--precision",
+    type=click.IntRange(0, 9),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="The decimals of a number.",
+)
+GRAPHVIZ = click.option(
+    "--graphviz",
+    type=OneOf(ENGINES),
+    default="auto",
+    show_default=True,
+    help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
+)
+
+
+def theme_option(default: str) -> Callable[[Command], Command]:
+    """Return the option of a theme."""
+    return click.option(
+        "--theme",
+        type=OneOf(THEMES),
+        default=default,
+        show_default=True,
+        help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
+    )
+
 
 @record
 class Output:
@@ -218,13 +245,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}",
         ),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        click.option(
-            "--theme",
-            type=OneOf(THEMES),
-            default="torchviz",
-            show_default=True,
-            help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
-        ),
+        theme_option("torchviz"),
         click.option(
             "--fit",
             type=OneOf(FITS),
@@ -273,14 +294,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             for letter, part, what in PARTS
         ),
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
-        click.option(
-            "--precision",
-            type=click.IntRange(0, 9),
-            default=4,
-            show_default=True,
-            metavar="N",
-            help="The decimals of a number in a box.",
-        ),
+        PRECISION,
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
         click.option(
             "--rankdir",
@@ -289,13 +303,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
             f"[default: {'that of the view' if has_views else 'TB'}]",
         ),
-        click.option(
-            "--graphviz",
-            type=OneOf(ENGINES),
-            default="auto",
-            show_default=True,
-            help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
-        ),
+        GRAPHVIZ,
     )
 
     def decorate(command: Command) -> Command:

@@ -14,14 +14,13 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import Command, OneOf, SourceCommand, refuse_source, takes_source, with_options
-from gviz.cli.output import default_stem, look_of, title_of, unnamed_file
+from gviz.cli.output import GRAPHVIZ, PRECISION, default_stem, look_of, theme_option, title_of, unnamed_file
 from gviz.cli.reading import read_source
 from gviz.errors import SourceError
 from gviz.files import for_file
 from gviz.graphs import Graph
-from gviz.layout import ENGINES, RenderWarning
+from gviz.layout import RenderWarning
 from gviz.pictures.options import EVERY, RenderOptions
-from gviz.pictures.theme import THEMES
 
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
@@ -150,24 +149,11 @@ def makes_series(command: Command) -> Command:
             metavar="S",
             help="How long each step is shown, where it plays (html, gif, webp).",
         ),
-        click.option(
-            "--theme",
-            type=OneOf(THEMES),
-            default="light",
-            show_default=True,
-            help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
-        ),
+        theme_option("light"),
         click.option(
             "--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"
         ),
-        click.option(
-            "--precision",
-            type=click.IntRange(0, 9),
-            default=4,
-            show_default=True,
-            metavar="N",
-            help="The decimals of a number.",
-        ),
+        PRECISION,
         click.option(
             "--scale",
             type=click.FloatRange(0.1, 10),
@@ -176,13 +162,7 @@ def makes_series(command: Command) -> Command:
             metavar="X",
             help="How many times as large an image is in pixels: 1 is 1920 by 1080.",
         ),
-        click.option(
-            "--graphviz",
-            type=OneOf(ENGINES),
-            default="auto",
-            show_default=True,
-            help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
-        ),
+        GRAPHVIZ,
     )
 
     @wraps(command)
