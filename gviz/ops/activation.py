@@ -49,9 +49,9 @@ def clipped(self, min_val=-1.0, max_val=1.0):
     refuse(min_val > max_val, f"hardtanh(): min_val {min_val} cannot be greater than max_val {max_val}", ValueError)
     return np.clip(self, *(dtypes.number(bound, self.dtype) for bound in (min_val, max_val)))
 
-def outside(self, lambd):
-    """Return which elements are further from zero than that."""
-    return np.abs(self) > lambd
+def outside(self, lambd, value):
+    """Return a value where an element is further from zero than that, or nan; 0 elsewhere."""
+    return np.where(np.abs(self) <= lambd, self.dtype.type(0), value)
 
 activation("leaky_relu", lambda self, negative_slope=0.01: np.where(self > 0, self, self * negative_slope), LEAKY)
 alike("leaky_relu_", "LeakyReluBackward1", "leaky_relu", "F.leaky_relu_",
@@ -65,17 +65,17 @@ slope("hardtanh_backward", "Hardtanh", lambda grad_output, self, min_val, max_va
 activation("threshold", lambda self, threshold, value: np.where(self <= threshold, self.dtype.type(value), self),
            "threshold_backward(grad, self, threshold)", "F.threshold torch.threshold", check=lacks("threshold_cpu", "b"))
 alike("threshold_", "ThresholdBackward1", "threshold", "F.threshold_ torch.threshold_")
-row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: self * outside(self, lambd), "F.hardshrink hardshrink",
-    check=lacks("hardshrink_cpu"), self=SHRUNK)
+row("hardshrink", "HardshrinkBackward0", lambda self, lambd=0.5: outside(self, lambd, self),
+    "F.hardshrink hardshrink", check=lacks("hardshrink_cpu"), self=SHRUNK)
 
 @op("SoftshrinkBackward0", "F.softshrink", check=lacks("softshrink_cpu"), self=SOFT)
 def softshrink(self, lambd=0.5):
     refuse(lambd < 0, f"softshrink(): lambd must be in range [0, inf], but found {lambd}")
-    return (self - np.copysign(lambd, self)) * outside(self, lambd)
+    return np.where(np.abs(self) <= lambd, self * 0, self - np.copysign(self.dtype.type(lambd), self))
 
-row("shrink_backward", "HardshrinkBackwardBackward0", lambda grad_out, self, lambd: grad_out * outside(self, lambd),
+row("shrink_backward", "HardshrinkBackwardBackward0", lambda grad_out, self, lambd: outside(self, lambd, grad_out),
     grad_out=SHRUNK, self=FLAT)
-slope("softshrink_backward", "Softshrink", lambda grad_output, self, lambd: grad_output * outside(self, lambd), SOFT)
+slope("softshrink_backward", "Softshrink", lambda grad_output, self, lambd: outside(self, lambd, grad_output), SOFT)
 
 @op("LeakyReluBackwardBackward0", grad_output=LEAKY, self=FLAT)
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):

@@ -39,6 +39,13 @@ def check_sub(*operands):
         raise RuntimeError(f"{what}, the `-` operator, {'with' if operands[1:] else 'on'} a bool tensor is not supported. "
                            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
 
+fact("has_bools", lambda *operands: any(getattr(each, "dtype", 0) in (np.bool_, dtypes.bool_) for each in operands))
+fact("refuse_bools", lambda *operands: check_sub(*(getattr(each, "_array", each) for each in operands)))
+@composite
+def minus(self, other):
+    """Return a difference in a formula, refused where one side is of bools: the minus sign of arrays takes them."""
+    return refuse_bools(self, other) if has_bools(self, other) else self - other
+
 def scaled(array, alpha):
     if not hasattr(array, "dtype"):
         return array * alpha  # a number beside floats
@@ -146,7 +153,7 @@ row("lerp_scalar", "LerpBackward0", between, "lerp .lerp_", check=check_lerp, se
 row("pow_tensor", "PowBackward1", lambda self, exponent:
     integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent,
     "pow .pow_ ** **=", check=lacks("pow", "b"),
-    self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, exponent - 1)))",
+    self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, minus(exponent, 1))))",
     exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
 @op("PowBackward0", "pow .pow_ ** **=", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):

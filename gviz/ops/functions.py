@@ -75,9 +75,9 @@ function("atan2", "Atan2Backward0", np.arctan2, "atan2 arctan2 .atan2_ .arctan2_
 row("hypot", "HypotBackward0", np.hypot, "hypot .hypot_", check=lacks("hypot_cpu"),
     self="grad * self / result", other="grad * other / result")
 row("logaddexp", "LogaddexpBackward0", np.logaddexp, "logaddexp", check=lacks("logaddexp_cpu"),
-    self="grad / (1 + exp(other - self))", other="grad / (1 + exp(self - other))")
+    self="grad / (1 + exp(minus(other, self)))", other="grad / (1 + exp(minus(self, other)))")
 row("logaddexp2", "Logaddexp2Backward0", np.logaddexp2, "logaddexp2", check=lacks("logaddexp2_cpu"),
-    self="grad / (1 + pow_base(2, other - self))", other="grad / (1 + pow_base(2, self - other))")
+    self="grad / (1 + pow_base(2, minus(other, self)))", other="grad / (1 + pow_base(2, minus(self, other)))")
 SIGNED = "grad * masked_fill(result / self, equal(self, 0), 0)"
 function("copysign", "CopysignBackward0", np.copysign, "copysign .copysign_", self=SIGNED, other="zeros_like(grad)")
 function("copysign_scalar", "CopysignBackward1", lambda self, other: np.copysign(self, self.dtype.type(other)),

@@ -1,0 +1,51 @@
+"""Values at nan, at the ends of a range and at signed zeros, and bools where a formula subtracts: as PyTorch has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tested import torch
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "result", "slope"),
+    [
+        ("softshrink", math.nan, math.nan, 1.0),
+        ("softshrink", 0.2, 0.0, 0.0),
+        ("softshrink", -0.2, -0.0, 0.0),
+        ("softshrink", 0.5, 0.0, 0.0),
+        ("softshrink", -3.0, -2.5, 1.0),
+        ("softshrink", math.inf, math.inf, 1.0),
+        ("hardshrink", math.nan, math.nan, 1.0),
+        ("hardshrink", -0.2, 0.0, 0.0),
+        ("hardshrink", -0.5, 0.0, 0.0),
+        ("hardshrink", -math.inf, -math.inf, 1.0),
+        ("gelu", math.inf, math.inf, math.nan),
+    ],
+)
+def test_an_activation_of_one_number(name: str, value: float, result: float, slope: float) -> None:
+    x = torch.tensor(value, dtype=torch.float64, requires_grad=True)
+    y = getattr(torch.nn.functional, name)(x)
+    y.backward()
+    for found, wanted in ((y.item(), result), (x.grad.item(), slope)):
+        assert found == wanted or (math.isnan(found) and math.isnan(wanted))
+        assert math.isnan(wanted) or math.copysign(1, found) == math.copysign(1, wanted)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["numbers", "create_graph"])
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x, mask: x**mask,
+        torch.logaddexp,
+        lambda x, mask: torch.logaddexp2(mask, x),
+    ],
+)
+def test_a_derivative_that_subtracts_refuses_bools(of: Callable[..., Any], *, again: bool) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = of(x, torch.tensor([True, False])).sum()
+    with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"):
+        torch.autograd.grad(y, x, create_graph=again)
