@@ -1,7 +1,8 @@
-"""How large a number or a tensor an expression may make.
+"""How large a number or a tensor an expression may make, and how much work it may be.
 
-One limit holds for all: the elements of all its tensors together. What a call has made is counted; a call is refused
-before it is made if its result could go beyond the limit, by the numbers and the shapes that it is given.
+Two limits hold for all its tensors together: their elements, and the multiplications of products and decompositions
+of matrices. What a call has made is counted; a call is refused before it is made if it could go beyond a limit, by the
+numbers and the shapes that it is given.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from gviz.sources.expression.allowed import word_set
 MAX_ELEMENTS = 100_000_000
 """Elements of all tensors of an expression together: 0.4 GB of float32."""
 
+MAX_WORK = 50_000_000_000
+"""Multiplications of all products and decompositions of an expression together: some ten seconds, with backward."""
+
 MAX_PIECES = 10_000
 """Tensors that one call may return."""
 
@@ -31,6 +35,12 @@ there."""
 TRANSPOSED = word_set("linear cdist scaled_dot_product_attention")
 MATRICES = word_set("@ matmul mm mv dot bmm baddbmm addmm addmv addbmm") | TRANSPOSED
 """Functions that make rows times columns of their last two tensors, or rows times rows of their first two."""
+
+DECOMPOSED = {
+    "inverse": 3, "solve": 4, "cholesky": 4, "det": 4, "logdet": 4, "slogdet": 4, "svd": 30, "pinverse": 30,
+    "matrix_power": 10,
+}  # fmt: skip
+"""Functions of a whole matrix, each with what it takes beside a product of two such, measured with backward."""
 
 PRODUCTS = word_set(
     """
@@ -48,6 +58,7 @@ class Budget:
     """Counts the elements that an expression has made, and refuses what would go beyond the limit."""
 
     left = MAX_ELEMENTS
+    work_left = MAX_WORK
 
     def check(self, name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Refuse a call whose result may be too large.
@@ -66,6 +77,10 @@ class Budget:
                 hint="write it as a decimal number, as in 1e30; sizes, dims and indices are small whole numbers",
             )
         self._refuse_above(most_elements(name, args, kwargs))
+        self.work_left -= (work := multiplications(name, args))
+        if self.work_left < 0:
+            hint = "take smaller matrices; gviz draws for people to read"
+            raise SourceError(f"too much work: {name} takes about {work:,} multiplications here", hint=hint)
 
     def counted(self, result: object) -> object:
         """Return a result, and count its elements. SourceError: there are too many of them, or of digits."""
@@ -130,6 +145,21 @@ def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object
     if name == "[]" and isinstance(args[0], Tensor):
         return _picked(args[0].shape, args[1] if isinstance(args[1], tuple) else (args[1],))
     return sum(map(math.prod, shapes)) if args and isinstance(args[0], list | tuple) else _together(*shapes)
+
+
+def multiplications(name: str, args: Sequence[object]) -> int:
+    """Return about how many multiplications a product or a decomposition of matrices takes; 0 for anything else.
+
+    >>> from gviz import engine
+    >>> multiplications("@", [engine.ones(2, 3), engine.ones(3, 5)]), multiplications("svd", [engine.ones(10, 10)])
+    (30, 30000)
+    """
+    tensors = (value for value in flat_values(args) if isinstance(value, Tensor))
+    shapes: list[Sequence[int]] = [value.shape for value in tensors if value.ndim > 1]
+    if name in MATRICES and len(shapes) > 1:
+        inner = shapes[0 if name in TRANSPOSED else -2][-1]
+        return int(most_elements(name, args, {})) * inner * (5 if name == "cdist" else 1)
+    return sum(math.prod(shape) * min(shape[-2:]) for shape in shapes[:1]) * DECOMPOSED.get(name, 0)
 
 
 def flat_values(values: Iterable[object]) -> Iterator[object]:

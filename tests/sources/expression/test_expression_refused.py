@@ -370,3 +370,25 @@ def test_the_hint_of_a_refusal_can_be_followed(expression: str, hint: str) -> No
     with pytest.raises(SourceError) as caught:
         evaluate(expression, SourceOptions(values={"x": "[1, 2]"}))
     assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("svd(ones(4000,4000))[1].sum()", "svd"),
+        ("cdist(ones(5000,4000),ones(5000,4000)).sum()", "cdist"),
+        ("inverse(ones(5000,5000)).sum()", "inverse"),
+        ("(ones(5000,5000)@ones(5000,5000)).sum()", "@"),
+        ("ones(8,1850,1850).matmul(ones(8,1850,1850)).sum()", "matmul"),
+    ],
+)
+def test_too_much_work_with_matrices_is_refused_before_it_is_done(text: str, name: str) -> None:
+    start = time.process_time()
+    assert refusal(f"y={text}").what.startswith(f"too much work: {name} takes about ")
+    assert time.process_time() - start < 5
+
+
+def test_the_work_of_all_calls_is_counted_together() -> None:
+    assert refusal("A=ones(900,900); y=svd(A)[1].sum()+svd(A*2)[1].sum()+svd(A*3)[1].sum()").what.startswith(
+        "too much work"
+    )
