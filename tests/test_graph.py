@@ -157,6 +157,7 @@ def test_a_record_cannot_be_changed(record: Any) -> None:
         ({"nodes": (LEAF,), "edges": (Edge("n8", "n1"),)}, "there is no node 'n8'"),
         ({"nodes": (LEAF,), "roots": ("n7",)}, "there is no node 'n7' to be a root"),
         ({"nodes": (Node("n0", "box"),)}, "unknown kind 'box'"),
+        ({"nodes": (Node("n0", "operation"),)}, "is an operation without a label"),
         ({"nodes": (node("n0", "operation", slots=-1),)}, "-1 slots"),
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", kind="line"),)}, "unknown kind 'line'"),
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n1", slot=-1),)}, "negative slot or output"),

@@ -445,12 +445,8 @@ class Graph:
                 raise ValueError(f"a node needs a text as id, not {excerpt(repr(node.id))}")
             if node.id in ids:
                 raise ValueError(f"two nodes have the id {excerpt(repr(node.id))}")
-            if node.kind not in KINDS:
-                raise ValueError(
-                    f"node {excerpt(repr(node.id))} has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}"
-                )
-            if node.recorded.slots < 0:
-                raise ValueError(f"node {excerpt(repr(node.id))} has {node.recorded.slots} slots")
+            if fault := _fault(node):
+                raise ValueError(f"node {excerpt(repr(node.id))} {fault}")
             ids.add(node.id)
         for source, target, slot, _, kind, output, *_ in self.edges:
             if source not in ids or target not in ids:
@@ -558,6 +554,16 @@ class Graph:
             ValueError: as for :meth:`from_json`.
         """
         return cls(**codec.read_fields(cls, codec.of_this_version(data), ""))
+
+
+def _fault(node: Node) -> str:
+    """Return what is wrong with a node, "" if nothing is."""
+    if node.kind not in KINDS:
+        return f"has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}"
+    if node.recorded.slots < 0:
+        return f"has {node.recorded.slots} slots"
+    is_blank = node.kind == "operation" and not node.label
+    return "is an operation without a label, such as 'MulBackward0'" if is_blank else ""
 
 
 def _arrow(source: object, target: object) -> str:

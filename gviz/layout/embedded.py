@@ -38,6 +38,10 @@ _STACK = 256 << 20
 """Bytes of it; only what is used of them is taken. A chain of 50,000 boxes needs more than one megabyte."""
 
 
+_FILES = 6
+"""Files that a drawing has open at once, at most: its text, fonts and their configuration."""
+
+
 class _State:
     """The state of the process: the library, and True if it was first used without the system's fonts."""
 
@@ -93,9 +97,20 @@ def draw_here(dot: bytes, output: str, program: str, *, wide: bool) -> bytes | N
         NoEngineError: there is no Graphviz in this process.
     """
     module = _load()
+    _refuse_without_files()
     _State.narrow = _State.narrow or not wide
     with drawing_environment(wide=wide), _interruptible():
         return _on_deep_stack(lambda: _draw(module, dot, output, program), statements=dot.count(b"\n"))
+
+
+def _refuse_without_files() -> None:
+    """Raise OSError if no more files can be opened: Graphviz, which opens fonts, crashes then."""
+    opened: list[int] = []
+    try:
+        opened.extend(scratch_file() for _ in range(_FILES))
+    finally:
+        for file in opened:
+            os.close(file)
 
 
 def _draw(module: Any, dot: bytes, output: str, program: str) -> bytes | None:
