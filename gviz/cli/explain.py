@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,7 +119,6 @@ def explain(
 
     output = _Output.of(form, file, as_json=as_json)
     refuse_source(output.file, source, "explanation")
-    options = replace(options, on_interrupt="draw" if source.kind == "script" else options.on_interrupt)
     with ready(source, product_on_stdout=output.file is None):
         explanation = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)
     output.write(explanation)

@@ -263,16 +263,17 @@ def takes_source(*names: str, required: bool = True, has_name: bool = False) -> 
                 )
             source, values, argv = read_words(words, after, own.pop("values", None))
             roots, backward = own.pop("root", ()), not own.pop("no_backward", False)
-            options = SourceOptions(values=values, argv=argv, roots=roots, backward=backward, **own)
+            options = SourceOptions(
+                values=values, argv=argv, roots=roots, backward=backward, on_interrupt="draw", **own
+            )
             try:
                 return command(source=source, options=options, **params)
             except Exception as error:
                 if source.kind != "script" or source.file is None or isinstance(error, GvizError):
                     raise
                 from gviz.sources.script.failure import raised_late
-                from gviz.sources.script.program import Script
 
-                raise raised_late(error, source.text, Script.of(source.file, cells=source.cells)) from None
+                raise raised_late(error, source) from None
 
         decorated = with_options(with_source, [OPTIONS[name] for name in names or OPTIONS])
         words = "SOURCE [NAME] [NAME=VALUE]..." if has_name else "SOURCE [NAME=VALUE]..."

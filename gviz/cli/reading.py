@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -44,20 +43,24 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
     """
     from gviz.sources import read
 
-    if source.kind == "script":
-        options = replace(options, on_interrupt="draw")
     with ready(source, product_on_stdout=product_on_stdout):
         return read(source, options, say=streams.say, rootless=rootless)
 
 
 @contextmanager
 def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
-    """Make ready for a source to be read; arguments as for :func:`read_source`."""
+    """Make ready for a source to be read; arguments as for :func:`read_source`.
+
+    A script collects its garbage, closes its files after Ctrl-C, and has the whole of numpy.
+    """
     with ExitStack() as stack:
         if source.kind != "script":
             stack.enter_context(lean_numpy())
         else:
-            stack.enter_context(as_a_script())
+            gc.enable()
+            for name in SPARED if "numpy" in sys.modules else ():
+                import_module(name)
+            stack.enter_context(streams.interruptible())
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
         streams.hear_warnings()  # a script may draw pictures itself
@@ -75,21 +78,8 @@ def run_and_draw_nothing(source: Source, options: SourceOptions, tell: Callable[
     from gviz.sources.reading import Talk
     from gviz.sources.script import run_only
 
-    options, talk = replace(source.placed(options), on_interrupt="draw"), Talk(streams.say, source.cells)
-    with as_a_script():
-        streams.hear_warnings()
-        return run_only(source.text, source.file or "", options, talk, tell)
-
-
-@contextmanager
-def as_a_script() -> Iterator[None]:
-    """Let a script collect its garbage, close its files after Ctrl-C, and have the whole of numpy."""
-    gc.enable()
-    if "numpy" in sys.modules:
-        for name in SPARED:
-            import_module(name)
-    with streams.interruptible():
-        yield
+    with ready(source, product_on_stdout=False):
+        return run_only(source, options, Talk(streams.say), tell)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def read(
     if values:
         options = replace(options, values={**options.values, **values})
     origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin, options.values)
-    talk = Talk(say, origin.cells)
+    talk = Talk(say)
     talk.say(*origin.notes)
     if origin.kind == "expression" or origin.file is None:
         try:
@@ -78,7 +78,7 @@ def read(
     else:
         from gviz.sources.script import run_script
 
-        reading = run_script(origin.text, origin.file, origin.placed(options), talk, rootless=rootless)
+        reading = run_script(origin, options, talk, rootless=rootless)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)

@@ -13,7 +13,6 @@ from gviz.records import record
 from gviz.sources.options import Note
 
 if TYPE_CHECKING:
-    from gviz.sources.notebook import Cells
     from gviz.sources.script.changes import Change
 
 
@@ -102,13 +101,11 @@ class Talk:
 
     Args:
         listener: called with each note as it comes; None for nobody.
-        cells: where the cells of a notebook are in its text; None for anything else.
     """
 
-    def __init__(self, listener: Callable[[Note], None] | None = None, cells: Cells | None = None) -> None:
+    def __init__(self, listener: Callable[[Note], None] | None = None) -> None:
         self.notes: list[Note] = []
         self.listener = listener
-        self.cells = cells
 
     def say(self, *notes: Note | None) -> None:
         """Take the notes, in order; None is nothing to say."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from gviz.errors import SourceError
 from gviz.graphs import Graph, Module, Moment, Place, TensorRow
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
@@ -46,7 +47,7 @@ class Run:
 
     Args:
         names: every named tensor that the picture may show, in the order of first assignment.
-        roots: name -> root tensor, in the order asked for.
+        roots: name -> root tensor, in the order asked for; none of a script until they are chosen.
         expressions: automatically named intermediate -> what it stands for, ``{"a": "x + w"}``.
         statements: name -> what its tensor was computed by, for these and for assigned names.
         notes: what there is to say, in order.
@@ -54,14 +55,14 @@ class Run:
         about: the backward that the graph is of: the gradients on their way, and what the tensors were then.
         listed: the tensors of the table, if these are others than the picture's.
         code: its text.
-        assigned: name -> the line that gives it its value.
+        assigned: name -> the line that gives it its value, in the order of the text.
         modules: its ``nn.Module`` objects by their identity, each with its name.
         called: the tensors that backward was called on.
-        error: what the error said that it stopped with; "" if it came to its end.
+        error: what it stopped with; None if it came to its end.
     """
 
     names: Mapping[str, Any]
-    roots: Mapping[str, Any]
+    roots: Mapping[str, Any] = field(default_factory=dict)
     expressions: Mapping[str, str] = field(default_factory=dict)
     statements: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
@@ -72,7 +73,7 @@ class Run:
     assigned: Mapping[str, Place] = field(default_factory=dict)
     modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
     called: tuple[Any, ...] = ()
-    error: str = ""
+    error: SourceError | None = None
 
 
 @without_collecting()
@@ -108,11 +109,28 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         expression, moment = run.expressions.get(name), moments.get(id(tensor))
         return known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
 
+    rows = [row_of(name, tensor) for name, tensor in listed.items()]
     if run.lines is None:
-        rows = tuple(row_of(name, tensor) for name, tensor in listed.items())
-        return replace(graph, tensors=rows, code=run.code if options.watch else "")
-    graph = replace(graph, code=run.code, backward=run.lines.named(about.place), earlier=about.earlier)
-    return _with_places(graph, listed, names, run, row_of)
+        return replace(graph, tensors=tuple(rows), code=run.code if options.watch else "")
+    lines, every = run.lines, {**names, **listed}
+    backward = lines.named(about.place)
+    placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
+    cleared = {row.name: row.history.grad_cleared for row in placed}
+    nodes = (
+        node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or ""))) if node.later else node
+        for node in graph.nodes
+    )
+    return replace(
+        graph,
+        nodes=tuple(nodes),
+        tensors=placed,
+        code=run.code,
+        backward=backward,
+        earlier=about.earlier,
+        writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
+        breaks=tuple(lines.breaks(graph_nodes(every.values()), [*run.roots.values(), *run.called], every)),
+        codes=tuple(lines.codes.items()),
+    )
 
 
 def _modules_of_run(run: Run) -> dict[object, Module]:
@@ -121,33 +139,3 @@ def _modules_of_run(run: Run) -> dict[object, Module]:
 
     paths = {key: path for key, (path, _) in run.modules.items()}
     return {**modules_of(graph_nodes(run.roots.values()), paths), **holders_of(run.modules)}
-
-
-def _with_places(
-    graph: Graph,
-    listed: Mapping[str, Any],
-    names: Mapping[str, Any],
-    run: Run,
-    row_of: Callable[[str, Any], TensorRow],
-) -> Graph:
-    """Return the graph with what a trace has told: places of tensors, what cut them off, what became of gradients."""
-    lines, every = run.lines, {**names, **listed}
-    if lines is None:
-        return graph
-    rows = [row_of(name, tensor) for name, tensor in listed.items()]
-    placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
-    cleared = {row.name: row.history.grad_cleared for row in placed}
-    nodes = (
-        node
-        if node.later is None
-        else node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or "")))
-        for node in graph.nodes
-    )
-    return replace(
-        graph,
-        nodes=tuple(nodes),
-        tensors=placed,
-        writes=lines.writes_in(run.error, run.called) if run.error else (),
-        breaks=tuple(lines.breaks(graph_nodes(every.values()), [*run.roots.values(), *run.called], every)),
-        codes=tuple(lines.codes.items()),
-    )

@@ -14,14 +14,14 @@ from typing import Any
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
-from gviz.graphs import Graph, Place, Stop
+from gviz.graphs import Place, Stop
 from gviz.sources import static as static_source
 from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
 from gviz.sources.options import Note, SourceOptions, unused
-from gviz.sources.pasted import Parsed, parse
+from gviz.sources.pasted import parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
-from gviz.sources.run import Pass, Run, graph_of_run
+from gviz.sources.run import Pass, graph_of_run
 from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Change, Changes
 from gviz.sources.script.failure import described_error
@@ -29,10 +29,12 @@ from gviz.sources.script.harm import Unharmed
 from gviz.sources.script.names import named_tensors, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.program import Script
-from gviz.sources.script.roots import ScriptResult, choose_roots, why_no_root
+from gviz.sources.script.roots import ScriptRun, assigned, choose_roots, why_no_root
 from gviz.sources.script.statements import assigned_texts
 from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import MEASURED, Call, Calls
+from gviz.sources.source import Source
+from gviz.static.graph import reset_default_graph
 from gviz.text import did_you_mean, joined
 from gviz.trace import Trace
 from gviz.trace.modules import ModuleCalls, module_names
@@ -51,12 +53,11 @@ INSTEAD = {
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
 
-def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless: bool = False) -> Reading:
+def run_script(source: Source, options: SourceOptions, talk: Talk, *, rootless: bool = False) -> Reading:
     """Run a script and read its graph.
 
     Args:
-        text: the program, its line ends as newlines; pasted snippets with prompts work.
-        file: its name; :data:`~gviz.files.STDIN` for one without a file.
+        source: the program; pasted snippets with prompts work.
         options: the engine, the roots, the script's own arguments, and what to do if it raises.
         talk: takes what there is to say.
         rootless: whether a script without any graph is fine, as for a table of its tensors.
@@ -69,17 +70,14 @@ def run_script(text: str, file: str, options: SourceOptions, talk: Talk, *, root
         SourceError: not Python, no graph, or the script's own error if there is no graph to draw.
         MissingError: PyTorch is asked for and not installed.
     """
-    return _read(_prepared(text, file, options, talk), options, talk, rootless=rootless)
+    return _read(_run(source, options, talk), options, talk, rootless=rootless)
 
 
-def run_only(
-    text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None
-) -> int:
+def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> int:
     """Run a script and read nothing.
 
     Args:
-        text: the program, as for :func:`run_script`.
-        file: its name.
+        source: the program, as for :func:`run_script`.
         options: as for :func:`run_script`, as far as they are about the run.
         talk: takes what there is to say.
         tell: called with each change of a tensor that a name reaches; None for nobody.
@@ -91,34 +89,26 @@ def run_only(
         SourceError: not Python.
         MissingError: PyTorch is asked for and not installed.
     """
-    left = _prepared(text, file, options, talk, tell)
+    left = _run(source, options, talk, tell)
     if left.error is not None and not left.error.what.startswith("the script ended itself with exit status"):
         talk.say(Note(str(left.error), "error"))
     return left.status
 
 
-def _prepared(
-    text: str, file: str, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None
-) -> ScriptResult:
-    """Find the engine for a script, and run it there."""
-    if not text.strip():
-        raise SourceError(f"{file} is empty: there is nothing to run")
+def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> ScriptRun:
+    """Find the engine for a script, and run it there; return what it left behind, and what it raised."""
+    options, script = source.placed(options), Script.of(source)
+    if not source.text.strip():
+        raise SourceError(f"{script.file} is empty: there is nothing to run")
     talk.say(
         *unused(options, {name: hint for name, hint in INSTEAD.items() if name != "grad_output" or not options.order})
     )
-    parsed = parse(text, file, Script.of(file).code_file, talk.cells)
+    parsed = parse(source.text, script.file, script.code_file, source.cells)
     talk.say(*parsed.notes)
-    engine, note = torch_names.choose(parsed.tree, Script.of(file).folder, options.engine)
+    name, note = torch_names.choose(parsed.tree, script.folder, options.engine)
     talk.say(note)
-    return _execute(parsed, Script.of(file, engine, talk.cells), options, talk, tell)
-
-
-def _execute(
-    parsed: Parsed, script: Script, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None
-) -> ScriptResult:
-    """Run the program; return what it left behind, and what it raised."""
-    if "gviz.static" in sys.modules:
-        sys.modules["gviz.static"].reset_default_graph()
+    script = replace(script, engine=name)
+    reset_default_graph()
     engine = torch_names.load_engine(script.engine)
     libraries = {engine, sys.modules.get(ENGINE, engine)}  # a script on PyTorch may use gviz.engine as well
     changes = Changes(libraries, options.watch, tell, most=options.most) if options.watch or tell else None
@@ -144,7 +134,7 @@ def _execute(
         stop.hooked(),
     ):
         unharmed = Unharmed(engine)
-        raised = _run(code, space)
+        raised = _executed(code, space)
         talk.say(unharmed.put_back())
         if raised is not None:
             error, line = described_error(raised, script)
@@ -165,27 +155,27 @@ def _execute(
     ):  # a notebook's stream, a closed one, a full disk: its owner meets it
         sys.stdout.flush()  # what the script printed comes before what is said about it
     talk.say(stop.note(is_at_end=raised is None))
-    static = None
-    if "gviz.static" in sys.modules:
-        title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
-        static = static_source.left_in(space, options.graph, title)
+    title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
+    static = static_source.left_in(space, options.graph, title)
     call = calls.chosen
-    return ScriptResult(
-        script,
-        parsed.tree,
-        parsed.text,
-        named_tensors({**space, **stop.local}, libraries),
-        calls,
-        named_tensors(call.names, libraries) if call is not None else {},
-        None if isinstance(raised, KeyboardInterrupt | Stopped) else error,
-        line,
-        static,
-        _lines(trace, script, options, call, parsed.text) if trace is not None else None,
-        isinstance(raised, KeyboardInterrupt),
-        _status(raised),
-        changes,
-        calls.last["grad"].names if "grad" in calls.last else {},
-        module_names({**space, **stop.local, **(call.names if call is not None else {})}, engine) if has_layers else {},
+    space, then = {**space, **stop.local}, call.names if call is not None else {}
+    return ScriptRun(
+        names=named_tensors(space, libraries),
+        lines=_lines(trace, script, options, call, parsed.text) if trace is not None else None,
+        code=parsed.text,
+        assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
+        modules=module_names({**space, **then}, engine) if has_layers else {},
+        called=call.tensors if call is not None else (),
+        error=None if isinstance(raised, KeyboardInterrupt | Stopped) else error,
+        script=script,
+        tree=parsed.tree,
+        calls=calls,
+        then=named_tensors(then, libraries),
+        static=static,
+        interrupted=isinstance(raised, KeyboardInterrupt),
+        status=_status(raised),
+        changes=changes,
+        gone=calls.last["grad"].names if "grad" in calls.last else {},
     )
 
 
@@ -207,7 +197,7 @@ def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
     return Trace(engine, script.is_ours, timed=options.costs, valued=options.flow) if is_wanted else None
 
 
-def _run(code: Any, space: dict[str, Any]) -> BaseException | None:
+def _executed(code: Any, space: dict[str, Any]) -> BaseException | None:
     """Run the code in its namespace; return what it raised, if that is the script's own affair."""
     try:
         exec(code, space)  # noqa: S102 - running the user's own script is what it was given for
@@ -259,7 +249,7 @@ def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
         engine.set_printoptions(profile="default")
 
 
-def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
+def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool) -> Reading:
     """Return the graph of what a script left behind.
 
     Raises:
@@ -285,7 +275,7 @@ def _read(left: ScriptResult, options: SourceOptions, talk: Talk, *, rootless: b
     if left.static is not None and is_static:
         return replace(static_source.reading(left.static, talk, failed=left.error is not None), status=status)
     talk.say(note)
-    graph = _graph(roots, left, options, talk)
+    graph = graph_of_run(_drawn(left, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
         talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned))
     call = left.calls.chosen
@@ -322,7 +312,7 @@ def _stop(error: SourceError, script: Script) -> Stop:
     return Stop(error.what, Place(excerpt.line, file, cell=excerpt.cell), excerpt.text)
 
 
-def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
+def _roots(left: ScriptRun, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:
     """Return the roots to draw, and the line that says why these.
 
     SourceError if there are none and there have to be.
@@ -338,8 +328,8 @@ def _roots(left: ScriptResult, options: SourceOptions, *, rootless: bool) -> tup
     return {}, Note(missing.what, "warning")
 
 
-def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions, talk: Talk) -> Graph:
-    """Return the graph below the roots.
+def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, talk: Talk) -> ScriptRun:
+    """Return a run with the roots and the names of its picture.
 
     Boxes have the names of the moment of ``backward()``, the table those of the end.
     """
@@ -362,17 +352,11 @@ def _graph(roots: Mapping[str, Any], left: ScriptResult, options: SourceOptions,
         talk.say(*more)
         about = Pass("", flow=factors(roots) if options.flow else {})
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
-    run = Run(
-        names,
-        roots,
+    return replace(
+        left,
+        names=names,
+        roots=roots,
         statements={name: text for name, text in assigned_texts(left.tree).items() if name not in written_in_place},
-        lines=left.lines,
         about=about,
         listed={**(left.names or names), **gone},  # of a script that does all in functions, what these functions held
-        code=left.code,
-        assigned=left.assigned,
-        modules=left.modules,
-        called=call.tensors if call is not None else (),
-        error=left.error.what if left.error is not None else "",
     )
-    return graph_of_run(run, options)

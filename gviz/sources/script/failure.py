@@ -13,6 +13,7 @@ from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, engine_module
 from gviz.sources.script.program import Script
+from gviz.sources.source import Source
 from gviz.text import did_you_mean, shorten
 
 MAX_TEXT = 2000
@@ -85,16 +86,16 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
     return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
 
 
-def raised_late(error: Exception, text: str, script: Script) -> Exception:
+def raised_late(error: Exception, source: Source) -> Exception:
     """Return the message for an error out of a script's code that gviz has called after its end.
 
     Another error as it is.
 
     Args:
         error: what was raised: by a property of a class of the script's, say.
-        text: the text of the script.
-        script: where its code is.
+        source: the script.
     """
+    script, text = Script.of(source), source.text
     if isinstance(error, MemoryError | BrokenPipeError) or not any(
         script.is_ours(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)
     ):

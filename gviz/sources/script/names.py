@@ -135,7 +135,7 @@ def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def with_names_of_the_picture(first: Names, second: Names, roots: Iterable[Any]) -> Names:
+def with_names_of_the_picture(first: Mapping[str, Any], second: Mapping[str, Any], roots: Iterable[Any]) -> Names:
     """Return the names that a picture needs: those of two moments, of which what is in the picture wins.
 
     ``w = w - lr * w.grad`` takes the name from the leaf that the picture shows; there the leaf keeps it.
@@ -145,7 +145,7 @@ def with_names_of_the_picture(first: Names, second: Names, roots: Iterable[Any])
         second: names of another moment.
         roots: what the picture is of.
     """
-    result = first | {name: tensor for name, tensor in second.items() if name not in first}
+    result = {**first, **{name: tensor for name, tensor in second.items() if name not in first}}
     moved = [name for name, tensor in second.items() if result[name] is not tensor]
     nodes = graph_nodes(roots) if moved else {}
     leaves = {id(leaf) for leaf in nodes.values() if leaf is not None}

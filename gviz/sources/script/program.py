@@ -8,6 +8,7 @@ from gviz.files import STDIN
 from gviz.graphs import Place
 from gviz.records import record
 from gviz.sources.notebook import Cells
+from gviz.sources.source import Source
 
 GVIZ = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
@@ -34,13 +35,13 @@ class Script:
     cells: Cells | None = None
 
     @classmethod
-    def of(cls, file: str, engine: str = "", cells: Cells | None = None) -> Script:
+    def of(cls, source: Source, engine: str = "") -> Script:
         """Return the script of a file, or of standard input."""
-        code_file = (
-            file if file == STDIN else os.path.abspath(file)
-        )  # as Python: a script may change the current folder
-        folder = os.getcwd() if file == STDIN else os.path.dirname(code_file)
-        return cls(file, code_file, folder, engine, cells)
+        file = source.file or STDIN
+        if file == STDIN:
+            return cls(file, file, os.getcwd(), engine)
+        code_file = os.path.abspath(file)  # as Python: a script may change the current folder
+        return cls(file, code_file, os.path.dirname(code_file), engine, source.cells)
 
     def place(self, line: int, code_file: str = "") -> Place:
         """Return a line of the script, or of another file, as people see it: of a notebook the cell and its line."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import field
-from functools import cached_property, lru_cache
+from dataclasses import KW_ONLY
+from functools import lru_cache
 from typing import Any
 
 from gviz.errors import SourceError
-from gviz.graphs import Place
 from gviz.records import record
-from gviz.sources.lines import Lines
 from gviz.sources.options import Note
+from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names
 from gviz.sources.script.program import Script
@@ -29,50 +28,34 @@ UNNAMED = "graph"
 
 
 @record
-class ScriptResult:
-    """A script after its run.
+class ScriptRun(Run):
+    """A script after its run: first with its named tensors at the end, then, once its roots are chosen, as they are drawn.
 
     Args:
         script: where its code is.
         tree: what it is.
-        code: its text.
-        names: its named tensors at the end.
         calls: its calls of ``backward()`` and ``make_dot()``.
         then: its named tensors at the call that the picture is of, those of the function that called included.
-        error: what it raised, if it did.
-        line: the script's own line that raised it.
         static: the static graph that it has built, if it has.
-        lines: what is known of the lines of its operations, if they were asked for.
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
         gone: the leaves that the function had which called ``autograd.grad()`` last.
-        modules: its ``nn.Module`` objects by their identity, each with its name.
     """
 
+    _: KW_ONLY
     script: Script
     tree: ast.Module
-    code: str
-    names: Names
     calls: Calls
-    then: Names = field(default_factory=dict)
-    error: SourceError | None = None
-    line: int | None = None
-    static: StaticSource | None = None
-    lines: Lines | None = None
-    interrupted: bool = False
-    status: int = 0
-    changes: Changes | None = None
-    gone: Mapping[str, Any] = field(default_factory=dict)
-    modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
-
-    @cached_property
-    def assigned(self) -> Mapping[str, Place]:
-        """The global names in the order of their last assignment in the text, each with its line."""
-        return {name: self.script.place(line) for name, line in assigned(self.tree, self.line).items()}
+    then: Mapping[str, Any]
+    static: StaticSource | None
+    interrupted: bool
+    status: int
+    changes: Changes | None
+    gone: Mapping[str, Any]
 
 
-def choose_roots(left: ScriptResult, wanted: Sequence[str]) -> tuple[Names, Note | None]:
+def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | None]:
     """Return the roots by their names, and the line that says which and why.
 
     Args:
@@ -144,7 +127,7 @@ def _base(name: str) -> str:
     return name.partition("[")[0].partition(".")[0]
 
 
-def _by_name(tensors: Sequence[Any], left: ScriptResult) -> Names:
+def _by_name(tensors: Sequence[Any], left: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
     roots: Names = {}
     for tensor in tensors:
@@ -154,7 +137,7 @@ def _by_name(tensors: Sequence[Any], left: ScriptResult) -> Names:
     return roots
 
 
-def _wanted(name: str, left: ScriptResult) -> Any:
+def _wanted(name: str, left: ScriptRun) -> Any:
     """Return the tensor that the user asks for; SourceError if none has that name, or no gradient flows to it."""
     tensor = left.names.get(name, left.then.get(name))
     if tensor is None:
@@ -168,7 +151,7 @@ def _wanted(name: str, left: ScriptResult) -> Any:
     return tensor
 
 
-def why_no_root(names: Names) -> SourceError:
+def why_no_root(names: Mapping[str, Any]) -> SourceError:
     """Return what to say, and what to do, if none of these tensors of a script has a graph."""
     flowing = [name for name, tensor in names.items() if tensor.requires_grad]
     if not names:
