@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,8 @@ def compare(
     if picture is not None:
         from gviz.compare.picture import bars_caption, side_by_side
 
-        picture.with_caption(bars_caption(comparisons)).write(side_by_side(comparisons))
+        caption = "\n".join(filter(None, [bars_caption(comparisons), picture.options.caption]))
+        picture.drawn_with(caption=caption).write(side_by_side(comparisons))
     if not to_stdout:
         streams.write_product(
             report.as_json(comparisons) if as_json else report.as_text(comparisons, *_width_and_block())
@@ -103,8 +103,5 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
 
 def _width_and_block() -> tuple[int, str]:
     """Return the columns of the text, and the character that bars are made of."""
-    if not streams.is_terminal(sys.stdout):
-        return WIDEST, "█"
-    from shutil import get_terminal_size
-
-    return min(get_terminal_size().columns, WIDEST), "█" if streams.takes_unicode(sys.stdout) else "#"
+    look = streams.terminal_look()
+    return min(look.get("width", WIDEST), WIDEST), "#" if look.get("ascii") else "█"

@@ -140,7 +140,6 @@ def _tabulate(listed: Sequence[TableOperation]) -> None:
 
 def _print_missing(source: str, *, as_json: bool) -> int:
     """Print the missing names of a script or a module, a line for each; return the exit status."""
-    from gviz.sources.options import Note
     from gviz.sources.script.missing import of_module, of_script
 
     if source == "torch" or source.startswith("torch."):
@@ -149,13 +148,13 @@ def _print_missing(source: str, *, as_json: bool) -> int:
         record: dict[str, Any] = {"module": source, "missing": names}
     else:
         uses = of_script(source)
-        lines = [(use.place, use.name, "" if use.is_sure else "if that is a tensor") for use in uses]
+        lines = [(str(use.place), use.name, "" if use.is_sure else "if that is a tensor") for use in uses]
         missing = [
             {
                 "name": use.name,
-                "file": use.file,
-                **({"cell": use.cell} if use.cell else {}),
-                "line": use.line,
+                "file": use.place.file,
+                **({"cell": use.place.cell} if use.place.cell else {}),
+                "line": use.place.line,
                 "sure": use.is_sure,
             }
             for use in uses
@@ -166,5 +165,5 @@ def _print_missing(source: str, *, as_json: bool) -> int:
     elif lines:
         streams.write_product(aligned_text(lines))
     else:
-        streams.say(Note(f"{source}: {NOTHING if 'file' in record else 'nothing of PyTorch is missing'}"))
+        streams.complain(f"{source}: {NOTHING if 'file' in record else 'nothing of PyTorch is missing'}", "note")
     return 1 if lines else 0

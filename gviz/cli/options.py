@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import reduce, wraps
@@ -21,6 +22,9 @@ Command: TypeAlias = Callable[..., int]
 
 TYPED = "gviz.typed"
 """The key of the words of a command line, by which an option knows the name that it was given by."""
+
+PIECE = re.compile(r"'[^']*'?|\"[^\"]*\"?|.", re.DOTALL)
+"""A quoted text, or a character, of a list of names."""
 
 OTHER_WORDS = {"--style": "--theme"}
 """Options that people try, and their names here."""
@@ -110,21 +114,14 @@ def split_names(text: str) -> tuple[str, ...]:
     >>> split_names("x, w,parts[0,1],d['a,b']")
     ('x', 'w', 'parts[0,1]', "d['a,b']")
     """
-    names, start, depth, quote = [], 0, 0, ""
-    for position, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "[(":
-            depth += 1
-        elif character in "])":
-            depth -= 1
-        elif character == "," and depth <= 0:
-            names.append(text[start:position])
-            start = position + 1
-    names.append(text[start:])
-    return tuple(stripped for name in names if (stripped := name.strip()))
+    names, depth = [""], 0
+    for piece in PIECE.findall(text):
+        depth += (piece in "[(") - (piece in "])")
+        if piece == "," and depth <= 0:
+            names.append("")
+        else:
+            names[-1] += piece
+    return tuple(filter(None, map(str.strip, names)))
 
 
 class OneOf(click.Choice):  # type: ignore[type-arg]  # has parameters since click 8.2

@@ -8,10 +8,10 @@ import re
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -75,103 +75,84 @@ class Output:
     """A picture that was asked for.
 
     Args:
-        file: its file, - for standard output, None for ROOT.pdf in the current folder.
+        files: where it goes: each a file, - for standard output, or None for ROOT.pdf in the current folder.
         options: how it is drawn; their format is "" for the suffix of the file.
         opens: whether it is shown when it is written.
-        others: further files for the same picture.
     """
 
-    file: str | None
+    files: tuple[str | None, ...]
     options: RenderOptions
     opens: bool = False
-    others: tuple[Output, ...] = ()
 
     @property
     def is_stdout(self) -> bool:
         """Whether the picture goes to standard output, too."""
-        return self.file == "-" or any(other.is_stdout for other in self.others)
+        return "-" in self.files
 
     @property
     def has_details(self) -> bool:
         """Whether the picture, or the data, tells what each operation saved, however large the graph is."""
-        return "attrs" in self.options.show or self.format == "json" or any(other.has_details for other in self.others)
+        return "attrs" in self.options.show or "json" in map(self.format_of, self.files)
 
-    @cached_property
+    @property
     def format(self) -> str:
-        """The format that is asked for; FileError for a folder."""
-        if self.options.format or self.file is None:
+        """The format that is asked for, of several files that of the first; FileError for a folder."""
+        return self.format_of(self.files[0])
+
+    def format_of(self, file: str | None) -> str:
+        """Return the format that a file is to have; FileError for a folder."""
+        if self.options.format or file is None:
             return (self.options.format or "pdf").lower()
-        if self.file == "-":
+        if file == "-":
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
-        suffix = suffix_of(self.file)
-        if suffix != "tensorboard" and os.path.isdir(self.file):
-            example = os.path.join(self.file, "graph.pdf")
-            hint = f"name a file in it: {example}; with a slash, {self.file}/, it is for TensorBoard"
-            raise FileError(f"{self.file} is a folder", hint=hint)
+        suffix = suffix_of(file)
+        if suffix != "tensorboard" and os.path.isdir(file):
+            example = os.path.join(file, "graph.pdf")
+            hint = f"name a file in it: {example}; with a slash, {file}/, it is for TensorBoard"
+            raise FileError(f"{file} is a folder", hint=hint)
         return suffix
 
-    def check(self, source: Source | None, *, is_alone: bool = True) -> None:
-        """Refuse, before a script runs, a file that is the source, and a format that is unknown or not to be shown.
-
-        Of several files some may well have no use for what the others need.
-        """
+    def check(self, source: Source | None) -> None:
+        """Refuse, before a script runs, a file that is the source, and a format that is unknown or not to be shown."""
         streams.hear_warnings()
-        refuse_source(self.file, source, "picture", "picture")
-        on_terminal = self.file == "-" and streams.is_terminal(sys.stdout)
-        try:
-            module = find(self.format, any_word=bool(self.options.format))
-        except RenderError as error:
-            raise click.BadParameter(str(error), param_hint="'--format'") if self.options.format else error from None
-        if on_terminal and self.format not in module.TEXTS:
-            ways = f"Name a file (-o FILE.{self.format}), or send it on (-o - --format {self.format} | ...)."
-            raise click.UsageError(f"{self.format} is binary, which a terminal cannot show. {ways}")
-        names = getattr(module, "IGNORES", ()) if is_alone and not self.others else ()
-        if names and (ignored := self.options.differs(*names)):
-            warnings.warn(
-                f"the format {self.format} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2
-            )
-        for other in self.others:
-            other.check(source, is_alone=False)
+        for file in self.files:
+            refuse_source(file, source, "picture", "picture")
+            suffix = self.format_of(file)
+            try:
+                module = find(suffix, any_word=bool(self.options.format))
+            except RenderError as error:
+                raise (
+                    click.BadParameter(str(error), param_hint="'--format'") if self.options.format else error
+                ) from None
+            if file == "-" and streams.is_terminal(sys.stdout) and suffix not in module.TEXTS:
+                ways = f"Name a file (-o FILE.{suffix}), or send it on (-o - --format {suffix} | ...)."
+                raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}")
+            # of several files some may well have no use for what the others need
+            ignored = self.options.differs(*getattr(module, "IGNORES", ())) if len(self.files) == 1 else ()
+            if ignored:
+                warnings.warn(
+                    f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2
+                )
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
-        if self.file == "-":
-            streams.write_product(render(graph, self.format, for_terminal(self.options)))
-        else:
-            file = self.file or unnamed_file(default_stem(graph), self.format)
+        for name in self.files:
+            if name == "-":
+                streams.write_product(render(graph, self.format_of(name), for_terminal(self.options)))
+                continue
+            file = name or unnamed_file(default_stem(graph), self.format)
             save(graph, file, self.options)
-            if self.file is None:
+            if name is None:
                 if streams.is_terminal(sys.stdout):
-                    streams.write_product(
-                        render(graph, "txt", replace(for_terminal(self.options), max_lines=TREE_LINES))
-                    )
+                    tree = replace(for_terminal(self.options), max_lines=TREE_LINES)
+                    streams.write_product(render(graph, "txt", tree))
                 streams.write_product(f"{file}\n")
             if self.opens and click.launch(file):
-                from gviz.sources.options import Note  # sources are none of the business of --help
+                streams.complain(f"{file} is written, but there is no program here to show it", "warning")
 
-                streams.say(Note(f"{file} is written, but there is no program here to show it", "warning"))
-        for other in self.others:
-            other.write(graph)
-
-    def drawn_with(self, change: Callable[[RenderOptions], RenderOptions]) -> Output:
+    def drawn_with(self, **look: Any) -> Output:
         """Return the same picture with other options."""
-        return replace(
-            self, options=change(self.options), others=tuple(other.drawn_with(change) for other in self.others)
-        )
-
-    def titled(self, text: str) -> Output:
-        """Return the same picture with a title."""
-        return self.drawn_with(lambda options: replace(options, title=text))
-
-    def with_first_names(self, aliases: Mapping[str, str]) -> Output:
-        """Return the same picture with paths to tensors by the names that the graph has for them."""
-        path = tuple(aliases.get(name, name) for name in self.options.path)
-        return self.drawn_with(lambda options: replace(options, path=path))
-
-    def with_caption(self, text: str) -> Output:
-        """Return the same picture with a text below it, besides the user's own."""
-        caption = "\n".join(filter(None, [text, self.options.caption]))
-        return self.drawn_with(lambda options: replace(options, caption=caption))
+        return replace(self, options=replace(self.options, **look))
 
     def write_events(self, data: bytes, graph: Graph) -> None:
         """Write an event file for TensorBoard into the folder that was asked for."""
@@ -180,8 +161,8 @@ class Output:
         if self.is_stdout:
             streams.write_product(data)
             return
-        folder = write_events(self.file or f"{default_stem(graph)}.tensorboard", data)
-        if self.file is None:
+        folder = write_events(self.files[0] or f"{default_stem(graph)}.tensorboard", data)
+        if self.files[0] is None:
             streams.write_product(f"{folder}\n")
 
 
@@ -316,8 +297,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
                 )
             if files.count("-") > 1:
                 raise click.UsageError("-o - is given twice.")
-            first, *others = files or (None,)
-            picture = Output(first, options, opens, tuple(Output(file, options, opens) for file in others))
+            picture = Output(files or (None,), options, opens)
             return command(picture=picture if files or by_name else None, **given)
 
         return with_options(with_picture, options)

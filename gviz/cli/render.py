@@ -50,18 +50,17 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     )
     reading = read_source(source, options, product_on_stdout=picture.is_stdout)
     if look.fit != "none" and not (look.title or look.path):
-        picture = picture.titled(title_of(source, reading.graph))
+        picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.path:
-        picture = picture.with_first_names(reading.aliases)
+        picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
     picture.write(reading.graph)
     boxes = len(reading.graph.nodes)
     if boxes > MANY and look.by == "operation":
         from gviz.render import image
-        from gviz.sources.options import Note
 
         less = (
             f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text"
         )
         if picture.format in (*image.SUFFIXES, *image.ALSO):
-            streams.say(Note(less))
+            streams.complain(less, "note")
     return reading.status

@@ -62,7 +62,7 @@ def static(
     is_text = as_plan or as_table
     if not is_text:
         picture.check(source)
-    elif (as_plan and as_table) or collapse or picture.options.format or picture.file not in {None, "-"}:
+    elif (as_plan and as_table) or collapse or picture.options.format or picture.files[0] not in {None, "-"}:
         text, others = ("--plan", "--table, ") if as_plan else ("--table", "")
         raise click.UsageError(
             f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse."

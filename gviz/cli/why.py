@@ -71,12 +71,11 @@ def _to_json(causes: Sequence[Cause]) -> str:
 
 def answer(cause: Cause) -> Iterator[str]:
     """Yield the lines of an answer: the verdict, what happened, the lines of the program, and the mend."""
-    from shutil import get_terminal_size
     from textwrap import wrap
 
     from gviz.text import display_width, printable
 
-    width = min(get_terminal_size().columns, WIDTH) if streams.is_terminal(sys.stdout) else WIDTH
+    width = min(streams.terminal_look().get("width", WIDTH), WIDTH)
     yield f"{inked(cause.name, 'bold')}: {inked(cause.verdict, 'bad' if cause.is_wrong else 'good')}"
     yield from wrap(f"{cause.what.removesuffix('.')}.", width)
     column = max((display_width(str(place)) for place, _ in cause.lines), default=0)

@@ -98,7 +98,7 @@ def test_a_cell_that_is_not_python_is_quoted_itself(cell: str, message: str) -> 
 
 def test_what_the_engine_lacks_is_in_a_cell() -> None:
     uses = of_script(write(SETUP, "\ntorch.nope(x)"))
-    assert [(use.name, use.place, use.cell, use.line) for use in uses] == [
+    assert [(use.name, str(use.place), use.place.cell, use.place.line) for use in uses] == [
         ("torch.nope", "net.ipynb cell 2, line 2", 2, 2)
     ]
 

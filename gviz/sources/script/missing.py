@@ -6,10 +6,10 @@ import ast
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
-from gviz.errors import SourceError
+from gviz.errors import Excerpt, SourceError
 from gviz.files import missing
 from gviz.records import record
 from gviz.sources.expression.allowed import FIELDS
@@ -36,22 +36,13 @@ class Missing:
 
     Args:
         name: up to the part that is missing: ``torch.fft``, ``torch.Tensor.bernoulli``.
-        file: where it is used.
-        line: likewise.
+        place: where it is used.
         is_sure: False for a method of something that may not be a tensor.
-        cell: that of the line, in a notebook; else 0.
     """
 
     name: str
-    file: str
-    line: int
+    place: Excerpt
     is_sure: bool = True
-    cell: int = 0
-
-    @property
-    def place(self) -> str:
-        """Where it is used, in words."""
-        return f"{self.file} cell {self.cell}, line {self.line}" if self.cell else f"{self.file}:{self.line}"
 
 
 def pytorch_names() -> dict[str, tuple[str, ...]]:
@@ -98,15 +89,12 @@ def of_script(source: str) -> list[Missing]:
     tree = parse(script.text, file, cells=script.cells).tree
     for other, part in files_of(tree, folder):
         name = os.path.join(os.path.dirname(file), os.path.relpath(other, folder)) if other else file
-        sure = [
-            Missing(lost, name, line) for path, line in used_names(part) if (lost := lacking_part(path)) is not None
-        ]
-        known = {(use.name, use.line) for use in sure}
-        unsure = [Missing(path, name, line, is_sure=False) for path, line in methods(part) if (path, line) not in known]
-        uses.update(dict.fromkeys(sorted(sure + unsure, key=lambda use: use.line)))
-    if script.cells is not None:
-        own = {use: script.cells.split(use.line) for use in uses if use.file == file}
-        return [replace(use, cell=own[use][0], line=own[use][1]) if use in own else use for use in uses]
+        sure = [(line, lost, True) for path, line in used_names(part) if (lost := lacking_part(path)) is not None]
+        known = {(lost, line) for line, lost, _ in sure}
+        unsure = [(line, path, False) for path, line in methods(part) if (path, line) not in known]
+        for line, lost, is_sure in sorted(sure + unsure, key=itemgetter(0)):
+            cell, own = (0, line) if other or script.cells is None else script.cells.split(line)
+            uses[Missing(lost, Excerpt("", file=name, line=own, cell=cell), is_sure)] = None
     return list(uses)
 
 

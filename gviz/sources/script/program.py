@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from types import FrameType
 
 from gviz.files import STDIN
 from gviz.graphs import Place
@@ -57,6 +59,13 @@ class Script:
         """Return a line of the script with the file's name, for a message."""
         place = self.place(line)
         return f"{self.file} {place}" if place.cell else f"{self.file}:{line}"
+
+    def running(self) -> FrameType | None:
+        """Return the frame of the script's own file that is running, the innermost one; None if none is."""
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
+        while frame is not None and frame.f_code.co_filename != self.code_file:
+            frame = frame.f_back
+        return frame
 
     def is_ours(self, code_file: str) -> bool:
         """Return whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""

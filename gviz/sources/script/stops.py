@@ -133,15 +133,14 @@ class RunEnd:
         elif kind == CAUGHT and isinstance(sys.exc_info()[1], Stopped):
             raise Stopped
 
-    def after_backward(self, place: Place | None) -> None:
+    def after_backward(self) -> None:
         """Take note of a backward that has run."""
         self.called += 1
         if self.backward and self.called >= self.backward:
-            frame: Any = sys._getframe(1)  # noqa: SLF001 - likewise
-            while frame is not None and frame.f_code.co_filename != self.script.code_file:
-                frame = frame.f_back
-            if frame is not None and self.watch is not None:
-                self.watch(self.script.place(frame.f_lineno), frame)
+            frame = self.script.running()
+            place = self.script.place(frame.f_lineno) if frame is not None else None
+            if place is not None and self.watch is not None:
+                self.watch(place, frame)
             where = f" at {place}" if place is not None else ""
             self.end(f"stopped after backward{where}", f"--stop-at backward:{self.called + 1}", self.called)
 

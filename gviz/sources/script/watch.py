@@ -52,7 +52,7 @@ class Calls:
         engine: the module that the script knows as torch; PyTorch's serves as well as gviz's own.
         namespace: the script's globals.
         options: what is asked for of the gradients on their way, and of what the operations cost.
-        after: called after each backward, with its line; it may end the run.
+        after: called after each backward; it may end the run.
         trace: what counts the runs of lines, if they are asked for.
     """
 
@@ -63,7 +63,7 @@ class Calls:
         namespace: Mapping[str, Any],
         options: SourceOptions,
         *,
-        after: Callable[[Place | None], None],
+        after: Callable[[], None],
         trace: Trace | None = None,
     ) -> None:
         self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
@@ -130,8 +130,7 @@ class Calls:
                 self.earlier = run
                 with self.quiet():
                     self.passed(leaves)
-                call = self.last.get("backward")
-                self.after(call.about.place if call is not None else None)
+                self.after()
             return result
 
         return function
@@ -203,9 +202,7 @@ class Calls:
 
     def caller(self) -> tuple[Place | None, Mapping[str, Any]]:
         """Return the line of the script that a call comes from, and the names there."""
-        frame, local = _caller()
-        while frame is not None and frame.f_code.co_filename != self.script.code_file:
-            frame = frame.f_back
+        frame, local = self.script.running(), _caller_names()
         place = self.script.place(frame.f_lineno) if frame is not None else None
         return place, {**shallow(self.namespace), **local}
 
@@ -215,8 +212,10 @@ def _noted(asked: Callable[..., Any], engine: Any, last: dict[str, Call]) -> Cal
 
     @functools.wraps(asked)
     def grad(*args: Any, **kwargs: Any) -> Any:
-        local = _caller()[1].items()
-        leaves = {name: one for name, one in local if type(one) is engine.Tensor and one.requires_grad and one.is_leaf}
+        local = _caller_names()
+        leaves = {
+            name: one for name, one in local.items() if type(one) is engine.Tensor and one.requires_grad and one.is_leaf
+        }
         last.update({"grad": Call((), leaves, Pass("grad"))} if leaves else {})
         return asked(*args, **kwargs)
 
@@ -267,9 +266,9 @@ def _is_finite(engine: Any, call: Call) -> bool:
         return all(one is None or numbers(one).is_finite for one in found)
 
 
-def _caller() -> tuple[FrameType | None, Mapping[str, Any]]:
-    """Return the frame that gviz was called from, and its local variables; none for those of a module."""
+def _caller_names() -> Mapping[str, Any]:
+    """Return the local variables of the function that gviz was called from; none for those of a module."""
     caller: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
     while caller is not None and caller.f_code.co_filename.startswith(GVIZ):
         caller = caller.f_back
-    return caller, caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
+    return caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
