@@ -169,8 +169,9 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
     except RecursionError:
         raise FileError(f"{file}: the JSON is nested too deeply") from None
     except ValueError:
-        hint = "write it as a decimal number, as in 1e30"
-        raise FileError(f"{file}: a whole number has too many digits", hint=hint) from None
+        raise FileError(
+            f"{file}: a whole number has too many digits", hint="write it as a decimal number, as in 1e30"
+        ) from None
 
 
 def write(path: str | os.PathLike[str], data: str | bytes) -> str:
@@ -250,8 +251,9 @@ def check_name(name: str, example: str) -> None:
     try:
         os.fsencode(name)
     except UnicodeEncodeError:
-        hint = "its characters cannot be encoded; choose others"
-        raise FileError(f"{name!r} is not the name of a file here", hint=hint) from None
+        raise FileError(
+            f"{name!r} is not the name of a file here", hint="its characters cannot be encoded; choose others"
+        ) from None
 
 
 def _replace(target: str, raw: bytes) -> None:

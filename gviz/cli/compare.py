@@ -91,8 +91,10 @@ def programs(source: Source | None, options: SourceOptions, runs: int, feeds: st
         if source is None:
             return articles(runs)
         if source.kind != "expression":
-            what = f"gviz compare takes an expression, not a {source.kind.replace('graph', 'saved graph or JSON')}"
-            raise SourceError(what, hint='as in gviz compare "e=a*b" --feeds FILE.json')
+            raise SourceError(
+                f"gviz compare takes an expression, not a {source.kind.replace('graph', 'saved graph or JSON')}",
+                hint='as in gviz compare "e=a*b" --feeds FILE.json',
+            )
         pair, notes = of_expression(
             source.text, options, runs=runs, feeds=[] if feeds is None else read_feeds(feeds, MOST_RUNS)
         )

@@ -79,9 +79,9 @@ def _refuse(pattern: str) -> None:
 
     for name in (f"torch.{pattern.removeprefix('torch.')}", f"torch.nn.{pattern}", f"torch.Tensor.{pattern}"):
         if lacking_part(name) is None:
-            hint = "gviz render draws the nodes that a call of it makes, if it makes any"
             raise SourceError(
-                f"{name} is in the engine, but has no row of its own in the table of operations", hint=hint
+                f"{name} is in the engine, but has no row of its own in the table of operations",
+                hint="gviz render draws the nodes that a call of it makes, if it makes any",
             )
     names = {name for operation in operations() for name in operation.names()}
     hint = did_you_mean(

@@ -221,8 +221,9 @@ def refuse_source(file: str | None, source: Source | None, product: str, name: s
     """Refuse to write a product into the file that it is made from."""
     with suppress(OSError, ValueError):  # one of the files is not there
         if file and source is not None and source.file and os.path.samefile(file, source.file):
-            hint = f"give the {name} another name"
-            raise FileError(f"-o {file} is SOURCE: the {product} would replace it", hint=hint)
+            raise FileError(
+                f"-o {file} is SOURCE: the {product} would replace it", hint=f"give the {name} another name"
+            )
 
 
 def takes_source(*names: str, required: bool = True, has_name: bool = False) -> Callable[[Command], Command]:

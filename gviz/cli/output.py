@@ -8,7 +8,7 @@ import re
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -42,32 +42,29 @@ PARTS = (("G", "graph", "the whole picture"), ("N", "node", "all boxes"), ("E", 
 LONGEST_TITLE = 60
 """Characters of a formula as a title."""
 
-PRECISION = click.option(
-    "--precision",
-    type=click.IntRange(0, 9),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="The decimals of a number.",
-)
-GRAPHVIZ = click.option(
-    "--graphviz",
-    type=OneOf(ENGINES),
-    default="auto",
-    show_default=True,
-    help="The program that makes images: the Graphviz that came with gviz, or the system's dot.",
-)
+
+def look(name: str, text: str, words: Iterable[str] = (), **more: Any) -> Callable[[Command], Command]:
+    """Return the option for a field of :class:`gviz.RenderOptions`, whose default it has.
+
+    Args:
+        name: the field.
+        text: the help.
+        words: what it may be; nothing for a number or any text.
+        more: what :func:`click.option` takes besides, another default among it.
+    """
+    usual = more.pop("default", getattr(RenderOptions, name))
+    if words:
+        more["type"] = OneOf(words)
+    if usual not in ("", False):
+        more.update(default=usual, show_default=True)
+    return click.option(f"--{name.replace('_', '-')}", help=text, **more)
 
 
-def theme_option(default: str) -> Callable[[Command], Command]:
-    """Return the option of a theme."""
-    return click.option(
-        "--theme",
-        type=OneOf(THEMES),
-        default=default,
-        show_default=True,
-        help="The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer.",
-    )
+THEME = "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."
+PRECISION = look("precision", "The decimals of a number.", type=click.IntRange(0, 9), metavar="N")
+GRAPHVIZ = look(
+    "graphviz", "The program that makes images: the Graphviz that came with gviz, or the system's dot.", ENGINES
+)
 
 
 @record
@@ -108,8 +105,10 @@ class Output:
         suffix = suffix_of(file)
         if suffix != "tensorboard" and os.path.isdir(file):
             example = os.path.join(file, "graph.pdf")
-            hint = f"name a file in it: {example}; with a slash, {file}/, it is for TensorBoard"
-            raise FileError(f"{file} is a folder", hint=hint)
+            raise FileError(
+                f"{file} is a folder",
+                hint=f"name a file in it: {example}; with a slash, {file}/, it is for TensorBoard",
+            )
         return suffix
 
     def check(self, source: Source | None) -> None:
@@ -174,42 +173,17 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         by_name: the file without ``--output``; "" if there is no picture then, and ``picture`` is None.
     """
     default = f" [default: {by_name}]" if by_name else ""
-    options = (
-        *(
-            (
-                click.option(
-                    "--view",
-                    type=OneOf(VIEWS),
-                    help="What is drawn. [default: torchviz, or dataflow for the next three]",
-                ),
-                click.option(
-                    "--path",
-                    **NAMES,
-                    help="Draw each path of the chain rule to NAME, and what they come to; repeatable.",
-                ),
-                click.option(
-                    "--by",
-                    type=OneOf(STEPS),
-                    default="operation",
-                    show_default=True,
-                    help="What has a node of its own.",
-                ),
-                click.option(
-                    "--symbols",
-                    type=OneOf(SYMBOLS),
-                    default="both",
-                    show_default=True,
-                    help="What stands on its lines.",
-                ),
-                click.option(
-                    "--ghosts",
-                    is_flag=True,
-                    help="Draw constants, and inputs without gradients, in torchviz's view too.",
-                ),
-            )
-            if has_views
-            else ()
+    views = (
+        look("view", "What is drawn. [default: torchviz, or dataflow for the next three]", VIEWS),
+        click.option(
+            "--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."
         ),
+        look("by", "What has a node of its own.", STEPS),
+        look("symbols", "What stands on its lines.", SYMBOLS),
+        look("ghosts", "Draw constants, and inputs without gradients, in torchviz's view too.", is_flag=True),
+    )
+    options = (
+        *(views if has_views else ()),
         click.option(
             "--show",
             default="value,grad",
@@ -226,43 +200,24 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}",
         ),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
-        theme_option("torchviz"),
-        click.option(
-            "--fit",
-            type=OneOf(FITS),
-            default="none",
-            show_default=True,
-            help="The page: as large as the picture is, a 16:9 slide, or A4 across.",
+        look("theme", THEME, THEMES),
+        look("fit", "The page: as large as the picture is, a 16:9 slide, or A4 across.", FITS),
+        look("title", "The text above the picture.", metavar="TEXT"),
+        look("caption", "The text below the picture.", metavar="TEXT"),
+        look("color_by", "Shade the boxes by the norm of their gradient or value.", MEASURES),
+        look(
+            "repeat_leaves",
+            "Draw a leaf that is used often again beside its later uses: far ones, none, or all.",
+            REPEATS,
         ),
-        click.option("--title", metavar="TEXT", help="The text above the picture."),
-        click.option("--caption", metavar="TEXT", help="The text below the picture."),
-        click.option(
-            "--color-by", type=OneOf(MEASURES), help="Shade the boxes by the norm of their gradient or value."
-        ),
-        click.option(
-            "--repeat-leaves",
-            type=OneOf(REPEATS),
-            default="auto",
-            show_default=True,
-            help="Draw a leaf that is used often again beside its later uses: far ones, none, or all.",
-        ),
-        click.option(
-            "--font-size",
-            type=click.IntRange(4, 72),
-            default=12,
-            show_default=True,
-            metavar="POINTS",
-            help="The size of the text in the boxes.",
-        ),
-        click.option(
-            "--scale",
+        look("font_size", "The size of the text in the boxes.", type=click.IntRange(4, 72), metavar="POINTS"),
+        look(
+            "scale",
+            "How many times as large an image (png, jpg, gif ...) is in pixels.",
             type=click.FloatRange(0.1, 10),
-            default=1.0,
-            show_default=True,
             metavar="X",
-            help="How many times as large an image (png, jpg, gif ...) is in pixels.",
         ),
-        click.option("--transparent", is_flag=True, help="Leave the page behind the picture empty."),
+        look("transparent", "Leave the page behind the picture empty.", is_flag=True),
         *(
             click.option(
                 f"-{letter}",
@@ -277,12 +232,12 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option("--open", "opens", is_flag=True, help="Show the picture when it is written."),
         PRECISION,
         click.option("--legend/--no-legend", default=True, help="Say below the picture what its boxes are, or not."),
-        click.option(
-            "--rankdir",
-            type=OneOf(RANKDIRS),
-            metavar="TB|BT|LR|RL",
-            help="The direction of the arrows: top to bottom (TB), left to right (LR) ... "
+        look(
+            "rankdir",
+            "The direction of the arrows: top to bottom (TB), left to right (LR) ... "
             f"[default: {'that of the view' if has_views else 'TB'}]",
+            RANKDIRS,
+            metavar="TB|BT|LR|RL",
         ),
         GRAPHVIZ,
     )

@@ -14,13 +14,14 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import Command, OneOf, SourceCommand, refuse_source, takes_source, with_options
-from gviz.cli.output import GRAPHVIZ, PRECISION, default_stem, look_of, theme_option, title_of, unnamed_file
+from gviz.cli.output import GRAPHVIZ, PRECISION, THEME, default_stem, look, look_of, title_of, unnamed_file
 from gviz.cli.reading import read_source
 from gviz.errors import SourceError
 from gviz.files import for_file
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import EVERY, RenderOptions
+from gviz.pictures.theme import THEMES
 
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
@@ -75,9 +76,9 @@ class Series(NamedTuple):
             )
         shown = dataflow(graph)
         if len(shown.nodes) > LARGE:
-            hint = "take a part of it with --root NAME, or run fewer steps of the loop"
             raise SourceError(
-                f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed", hint=hint
+                f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed",
+                hint="take a part of it with --root NAME, or run fewer steps of the loop",
             )
         if not has_backward(shown):
             if self.only == "backward":
@@ -129,13 +130,7 @@ def makes_series(command: Command) -> Command:
         click.option(
             "--format", "suffix", default="", metavar="SUFFIX", help="The format, if it is not the suffix of the file."
         ),
-        click.option(
-            "--every",
-            type=OneOf(EVERY),
-            default="operation",
-            show_default=True,
-            help="What a step forward is; with line the code stands beside the graph.",
-        ),
+        look("every", "What a step forward is; with line the code stands beside the graph.", EVERY),
         click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
         click.option(
             "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."
@@ -149,18 +144,16 @@ def makes_series(command: Command) -> Command:
             metavar="S",
             help="How long each step is shown, where it plays (html, gif, webp).",
         ),
-        theme_option("light"),
+        look("theme", THEME, THEMES, default="light"),
         click.option(
             "--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"
         ),
         PRECISION,
-        click.option(
-            "--scale",
+        look(
+            "scale",
+            "How many times as large an image is in pixels: 1 is 1920 by 1080.",
             type=click.FloatRange(0.1, 10),
-            default=1.0,
-            show_default=True,
             metavar="X",
-            help="How many times as large an image is in pixels: 1 is 1920 by 1080.",
         ),
         GRAPHVIZ,
     )

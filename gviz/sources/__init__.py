@@ -58,8 +58,11 @@ def read(
     own = {"options": options, "stdin": stdin, "say": say}
     for name, value in {**own, **values}.items():
         if name in SourceOptions.__dataclass_fields__ or (name in own and _is_value(value)):
-            hint = f'options, and a value of that name, go into gviz.SourceOptions: {name}=..., or values={{"{name}": ...}}'
-            raise SourceError(f"{name} is the name of an option", hint=hint)
+            raise SourceError(
+                f"{name} is the name of an option",
+                hint="options, and a value of that name, go into gviz.SourceOptions: "
+                f'{name}=..., or values={{"{name}": ...}}',
+            )
     options = options or SourceOptions()
     if values:
         options = replace(options, values={**options.values, **values})
@@ -94,10 +97,7 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     """Return the graph that an expression recorded."""
     if options.engine == "torch":
         talk.say(*unused(options, {"engine": "gviz's engine computes expressions; PyTorch runs scripts"}))
-    if options.stop_at or options.until or options.watch:
-        talk.say(
-            *unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"})
-        )
+    talk.say(*unused(options, {"stop_at until watch": "an expression is computed as a whole; these are for scripts"}))
     if options.static:
         from gviz.sources.expression.static import build
         from gviz.sources.static import reading
@@ -119,8 +119,10 @@ def _saved(text: str, file: str, options: SourceOptions, talk: Talk, *, rootless
     if not text.strip():
         raise SourceError(f"{file} is empty: it holds no graph")
     if options.order:
-        hint = "name the expression or the script that it was saved from"
-        raise SourceError(f"--order {options.order}: a saved graph cannot be differentiated", hint=hint)
+        raise SourceError(
+            f"--order {options.order}: a saved graph cannot be differentiated",
+            hint="name the expression or the script that it was saved from",
+        )
     graph = saved.load_graph(text, file)
     if not graph.nodes and not rootless:
         raise SourceError(f"{file} has no nodes: there is nothing to draw", hint="gviz inspect lists the tensors in it")

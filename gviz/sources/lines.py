@@ -116,13 +116,12 @@ class Lines:
 
     def place(self, where: Place) -> Place:
         """Return a place in code as people see it; of one in another file, or a cell, the line of code is kept."""
-        if where in self.places:
-            return self.places[where]
-        place = self.places[where] = self.seen_as(where)
-        if place.file and place.without_run not in self.codes:
-            self.codes[place.without_run] = linecache.getline(where.file, where.line).strip()
-        self.named(place)
-        return place
+        if where not in self.places:
+            place = self.places[where] = self.seen_as(where)
+            if place.file and place.without_run not in self.codes:
+                self.codes[place.without_run] = linecache.getline(where.file, where.line).strip()
+            self.named(place)
+        return self.places[where]
 
     def named(self, place: Place | None) -> Place | None:
         """Return a place that the graph names; of one in a cell the line of code is kept."""

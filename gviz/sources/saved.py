@@ -30,8 +30,10 @@ def load_graph(text: str, file: str) -> Graph:
     """
     data = parse_json(text, file)
     if isinstance(data, dict) and "nbformat" in data:
-        hint = "give it the suffix .ipynb, and gviz runs its code"
-        raise SourceError(f"{file} is a Jupyter notebook, not a graph of gviz", hint=hint)
+        raise SourceError(
+            f"{file} is a Jupyter notebook, not a graph of gviz",
+            hint="give it the suffix .ipynb, and gviz runs its code",
+        )
     if isinstance(data, dict) and "format" not in data and isinstance(data.get("graph"), dict):
         data = data["graph"]  # `inspect --json` wraps the graph
     try:
@@ -39,13 +41,14 @@ def load_graph(text: str, file: str) -> Graph:
             data = json.loads(HALF.sub(lambda half: f"\\\\u{ord(half[0]):x}", json.dumps(data, ensure_ascii=False)))
         graph = Graph.from_dict(data)
     except ValueError as error:
-        hint = "`gviz render SOURCE -o graph.json` writes one; files of values go to --values and --feeds"
-        raise SourceError(f"{file}: {error}", hint=hint) from None
+        raise SourceError(
+            f"{file}: {error}",
+            hint="`gviz render SOURCE -o graph.json` writes one; files of values go to --values and --feeds",
+        ) from None
     except RecursionError:
         raise SourceError(f"{file}: the JSON is nested too deeply for a graph of gviz") from None
     if graph.kind != "static" and (what := _impossible(graph)):
-        hint = "the file was not written by gviz, or was changed since"
-        raise SourceError(f"{file}: {what}", hint=hint)
+        raise SourceError(f"{file}: {what}", hint="the file was not written by gviz, or was changed since")
     return graph
 
 

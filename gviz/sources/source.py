@@ -91,8 +91,10 @@ class Source:
             text, notes, cells = read_notebook(text, file)
             return cls("script", text, file, notes, cells)
         if DOT.match(text):
-            hint = "gviz writes DOT and reads JSON: save the graph with -o y.json as well"
-            raise SourceError(f"{file or 'this'} is a picture in DOT, not a graph that gviz reads", hint=hint)
+            raise SourceError(
+                f"{file or 'this'} is a picture in DOT, not a graph that gviz reads",
+                hint="gviz writes DOT and reads JSON: save the graph with -o y.json as well",
+            )
         kind: Kind = "expression" if file is None else kind_of_text(text, file)
         if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
             from gviz.sources.expression.latex import read_latex
@@ -105,8 +107,10 @@ class Source:
 
         text, notes = unwrap(text)
         if kind_of_text(text, files.STDIN) == "script":
-            hint = "save it in a file and name that, or pipe it into gviz with - as SOURCE"
-            raise SourceError("this is a pasted script: as a word, SOURCE is an expression", hint=hint)
+            raise SourceError(
+                "this is a pasted script: as a word, SOURCE is an expression",
+                hint="save it in a file and name that, or pipe it into gviz with - as SOURCE",
+            )
         return cls(kind, text, file, notes)
 
     def placed(self, options: SourceOptions) -> SourceOptions:
@@ -118,9 +122,9 @@ class Source:
         if not options.until.startswith("cell"):
             return options
         if self.cells is None:
-            hint = "write a line: --until 12"
             raise SourceError(
-                f"--until {options.until}: {self.file or 'an expression'} is no notebook, and has no cells", hint=hint
+                f"--until {options.until}: {self.file or 'an expression'} is no notebook, and has no cells",
+                hint="write a line: --until 12",
             )
         return replace(options, until=self.cells.until(options.until))
 

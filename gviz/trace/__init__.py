@@ -223,7 +223,7 @@ class Trace:
         self.calls: dict[tuple[int, int, str], tuple[CallRecord, Any]] = {}
         self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
         self.cuts: dict[tuple[Place, str, str], Break] = {}
-        self.gradients = Gradients(self.is_program, self.current_call)
+        self.gradients = Gradients(self.is_ours, self.current_call)
         self.requires_grad_set: Known[
             Place
         ] = {}  # of tensors that were cut off: where they were made to require a gradient
@@ -245,10 +245,11 @@ class Trace:
             return self
         layer = next(kind for kind in import_module(f"{ENGINE}.nn").Module.__mro__ if "__call__" in vars(kind))
         self.replace(layer, "__call__", self.recording(vars(layer)["__call__"], "__call__", inside=_given_to_layer))
-        for name, method in list(vars(tensor).items()):
-            is_public = name[0] != "_" and name not in MAKE_NONE
-            if isinstance(method, FunctionType) and (is_public or name in OPERATORS or name in NUMBERS):
-                self.replace(tensor, name, self.recording(method, name))
+        for home in (tensor, *(import_module(f"{ENGINE}{space}") for space in SPACES)):
+            for name, called in list(vars(home).items()):
+                is_public = name[0] != "_" and name not in MAKE_NONE
+                if isinstance(called, FunctionType) and (is_public or name in OPERATORS or name in NUMBERS):
+                    self.replace(home, name, self.recording(called, name))
         optimizer = import_module(f"{ENGINE}.optim").Optimizer
         self.replace(optimizer, "step", self.recording(optimizer.step, "step", inside=lambda args: args))
         data, flag = tensor.data, tensor.requires_grad
@@ -257,11 +258,6 @@ class Trace:
         self.replace(self.engine.autograd, "grad", self.recording(self.engine.autograd.grad, "grad"))
         if self.valued:
             self.replace(tensor, "grad", self.recording_gradients(tensor.grad))
-        for space in SPACES:
-            home = import_module(f"{ENGINE}{space}")
-            for name, function in list(vars(home).items()):
-                if isinstance(function, FunctionType) and name[0] != "_":
-                    self.replace(home, name, self.recording(function, name))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -498,7 +494,7 @@ class Trace:
             known = calls.get(key)
             if known is not None:
                 break
-            if self.is_program(code):  # the line is looked for once: that takes longer, the longer the code is
+            if self.is_ours(code.co_filename):  # the line is looked for once: that takes longer, the longer the code is
                 column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
                 writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
                 where = Place(self.line_of(code, frame.f_lasti), code.co_filename, column)
@@ -522,10 +518,6 @@ class Trace:
             known = self.lines[id(code)] = [start for start, _ in parts], [line for _, line in parts], code
         starts, lines, _ = known
         return lines[bisect_right(starts, instruction) - 1]
-
-    def is_program(self, code: CodeType) -> bool:
-        """Return whether code is the program's."""
-        return self.is_ours(code.co_filename)
 
     # ---------------------------------------------------------------- telling
     @staticmethod

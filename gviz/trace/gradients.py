@@ -52,14 +52,12 @@ class Gradients:
     """The gradients of leaves, told of by a trace; without a backward that is told of, nothing is looked at.
 
     Args:
-        is_program: whether code is the program's.
+        is_ours: whether code of a file is the program's.
         current_call: gives the call of a name at the line of the program that is running.
     """
 
-    def __init__(
-        self, is_program: Callable[[CodeType], bool], current_call: Callable[[str], PlacedCall | None]
-    ) -> None:
-        self.is_program, self.current_call, self.backwards = is_program, current_call, 0
+    def __init__(self, is_ours: Callable[[str], bool], current_call: Callable[[str], PlacedCall | None]) -> None:
+        self.is_ours, self.current_call, self.backwards = is_ours, current_call, 0
         self.grad_uses: Known[GradUse] = {}  # of leaves
         self.held: Known[GradUse] = {}  # of gradients, and of tensors on their memory
         self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
@@ -82,7 +80,7 @@ class Gradients:
         use = recall(self.grad_uses, leaf)
         if use is not None and not use.was_read and use.at is None:
             frame = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-            use.was_read = self.is_program(frame.f_code) and self.is_use(frame.f_code, frame.f_lasti)
+            use.was_read = self.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
 
     def given(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""

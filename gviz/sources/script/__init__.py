@@ -122,7 +122,8 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     finder = EngineFinder(engine if script.engine == "gviz" else None)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
     error = line = None
-    trace = _trace(engine, script, options)
+    is_traced = options.lines or options.kept or options.costs
+    trace = Trace(engine, script.is_ours, timed=options.costs, valued=options.flow) if is_traced else None
     calls = Calls(script, engine, space, options, after=stop.after_backward, trace=trace)
     code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
     with (
@@ -189,12 +190,6 @@ def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | No
         keeps=keeps,
         kept=call.about.kept if call else None,
     )
-
-
-def _trace(engine: Any, script: Script, options: SourceOptions) -> Trace | None:
-    """Return what is told of the lines that the script's calls come from, if they are asked for."""
-    is_wanted = options.lines or options.kept or options.costs
-    return Trace(engine, script.is_ours, timed=options.costs, valued=options.flow) if is_wanted else None
 
 
 def _executed(code: Any, space: dict[str, Any]) -> BaseException | None:

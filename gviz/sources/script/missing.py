@@ -60,9 +60,9 @@ def of_module(module: str) -> list[str]:
     """
     known = pytorch_names()
     if module not in known:
-        what = f"gviz has no list of the names in {excerpt(module)}"
         raise SourceError(
-            what, hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn")
+            f"gviz has no list of the names in {excerpt(module)}",
+            hint=did_you_mean(module, known, "name a module of PyTorch, as in torch.Tensor or torch.nn"),
         )
     return [f"{module}.{name}" for name in known[module] if lacking_part(f"{module}.{name}")]
 

@@ -146,8 +146,10 @@ def _wanted(name: str, left: ScriptRun) -> Any:
     if not _has_graph(tensor):
         ends = [other for other, end in left.names.items() if grad_fn(end) is not None]
         others = f"; tensors with a graph: {joined(ends)}" if ends else ""
-        what = f"--root {name}: {name} requires no gradient, so there is no graph behind it"
-        raise SourceError(what, hint=f"nothing that it was made from requires a gradient{others}")
+        raise SourceError(
+            f"--root {name}: {name} requires no gradient, so there is no graph behind it",
+            hint=f"nothing that it was made from requires a gradient{others}",
+        )
     return tensor
 
 
