@@ -102,19 +102,19 @@ def _shape(dims: Dims) -> bytes:
 
 def plain_attr(value: object) -> bytes | None:
     """Return an attribute that is a truth value, a number, a text or a list of such; None for anything else."""
-    if isinstance(value, bool):
-        return _field(5, int(value))
-    if isinstance(value, int):
-        return _field(3, value)
-    if isinstance(value, float):
-        return _varint(4 << 3 | 5) + struct.pack(
-            "<f", math.copysign(math.inf, value) if abs(value) > _LARGEST else value
-        )
-    if isinstance(value, str | bytes):
-        return _field(2, value)
-    if isinstance(value, list | tuple):
-        parts = [plain_attr(item) for item in value]
-        return None if None in parts else _field(1, b"".join(part for part in parts if part))
+    match value:
+        case bool():
+            return _field(5, int(value))
+        case int():
+            return _field(3, value)
+        case float():
+            number = math.copysign(math.inf, value) if abs(value) > _LARGEST else value
+            return _varint(4 << 3 | 5) + struct.pack("<f", number)
+        case str() | bytes():
+            return _field(2, value)
+        case list() | tuple():
+            parts = [plain_attr(item) for item in value]
+            return None if None in parts else _field(1, b"".join(part for part in parts if part))
     return None
 
 

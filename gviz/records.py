@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 Some = TypeVar("Some")
 
@@ -31,18 +31,12 @@ def record(cls: type[Some]) -> type[Some]:
     return cls
 
 
-class _Parameters(NamedTuple):
-    names: tuple[str, ...]
-    defaults: dict[str, Any]
-    makers: dict[str, Callable[[], Any]]
-
-
 @cache
-def _parameters(cls: Any) -> _Parameters:
+def _parameters(cls: Any) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Callable[[], Any]]]:
     """Return the arguments of a record, the defaults of its fields, and the functions that make one."""
     defaults = {field.name: field.default for field in fields(cls) if field.default is not MISSING}
     makers = {field.name: field.default_factory for field in fields(cls) if field.default_factory is not MISSING}
-    return _Parameters(tuple(field.name for field in fields(cls) if field.init), defaults, makers)
+    return tuple(field.name for field in fields(cls) if field.init), defaults, makers
 
 
 @cache

@@ -62,7 +62,7 @@ def inspect(
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
     rows = _chosen(reading.graph.tensors, only, sort)
     if as_json:
-        streams.write_product(_to_json(reading, rows, watch))
+        streams.write_json(_data_of(reading, rows, watch))
     elif reading.changes:
         from gviz.cli.tensors import print_changes
 
@@ -103,8 +103,8 @@ def _largest(numbers: Numbers | None) -> float:
     return float("inf") if about.nans else max(abs(about.smallest), abs(about.largest))
 
 
-def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> str:
-    """Return the table and the graph as one line of JSON.
+def _data_of(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> dict[str, Any]:
+    """Return the table and the graph for JSON.
 
     Returns:
         ``{"tensors": [...], "graph": {...}, "warnings": [...], "notes": [...], "error": null}``: a tensor has the nine
@@ -114,8 +114,6 @@ def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> st
         place of tensors.
         With a tensor to watch there are ``changes``, and ``left_out`` tells how many are missing in their middle.
     """
-    import json
-
     from gviz.cli import operations
 
     if reading.graph.kind == "static":
@@ -139,8 +137,7 @@ def _to_json(reading: Reading, rows: Sequence[TensorRow], watch: str = "") -> st
         level: [note.text for note in reading.notes if note.level == level] for level in ("warning", "note", "error")
     }
     talk = {"warnings": texts["warning"], "notes": texts["note"], "error": next(iter(texts["error"]), None)}
-    data = {**listed, "graph": reading.graph.as_dict(), **talk}
-    return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
+    return {**listed, "graph": reading.graph.as_dict(), **talk}
 
 
 def _record(row: TensorRow) -> dict[str, Any]:

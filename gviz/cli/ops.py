@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -63,7 +62,7 @@ def ops(*, pattern: str | None, missing: str | None, as_json: bool) -> int:
     if not listed:
         _refuse(pattern or "")
     if as_json:
-        _print_json({"operations": [operation.as_dict() for operation in listed]})
+        streams.write_json({"operations": [operation.as_dict() for operation in listed]})
     elif len(listed) <= MOST_IN_FULL:
         _print_in_full(listed)
     else:
@@ -88,10 +87,6 @@ def _refuse(pattern: str) -> None:
         pattern, names, "gviz ops lists all operations; gviz ops --missing torch.Tensor lists what is missing"
     )
     raise SourceError(f"the engine has no operation {excerpt(pattern)!r}", hint=hint)
-
-
-def _print_json(record: dict[str, Any]) -> None:
-    streams.write_product(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def _print_in_full(listed: Sequence[TableOperation]) -> None:
@@ -161,7 +156,7 @@ def _print_missing(source: str, *, as_json: bool) -> int:
         ]
         record = {"file": source, "missing": missing}
     if as_json:
-        _print_json(record)
+        streams.write_json(record)
     elif lines:
         streams.write_product(aligned_text(lines))
     else:

@@ -108,6 +108,13 @@ def write_product(data: str | bytes) -> None:
     write_all(sys.stdout.buffer, raw)
 
 
+def write_json(data: Any) -> None:
+    """Write data to standard output as one line of JSON."""
+    import json
+
+    write_product(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+
+
 def _way_out() -> str:
     """Return where the product of the command that runs can go instead."""
     import click

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,7 +48,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     else:  # a loop's variable, as p of parameters(), is no further tensor
         causes = [cause for cause in why_all(reading.graph) if cause.name not in reading.aliases]
     if as_json:
-        streams.write_product(_to_json(causes))
+        streams.write_json([_record(cause) for cause in causes])
     elif name is not None:
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
@@ -58,15 +58,10 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     return reading.status or int(any(cause.is_wrong for cause in causes))
 
 
-def _to_json(causes: Sequence[Cause]) -> str:
-    """Return the causes as one line of JSON: ``[{"name", "verdict", "is_wrong", "what", "lines", "mend"}]``."""
-    import json
-
-    rows = [
-        {**cause._asdict(), "is_wrong": cause.is_wrong, "lines": [[str(place), code] for place, code in cause.lines]}
-        for cause in causes
-    ]
-    return json.dumps(rows, ensure_ascii=False) + "\n"
+def _record(cause: Cause) -> dict[str, Any]:
+    """Return a cause for JSON: ``{"name", "verdict", "is_wrong", "what", "lines", "mend"}``."""
+    lines = [[str(place), code] for place, code in cause.lines]
+    return {**cause._asdict(), "is_wrong": cause.is_wrong, "lines": lines}
 
 
 def answer(cause: Cause) -> Iterator[str]:

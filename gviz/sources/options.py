@@ -153,13 +153,13 @@ def typed_value(name: str, value: Any) -> str:
     Raises:
         SourceError: it is neither a number nor a list of numbers.
     """
-    if isinstance(value, str):
-        return value
-    value = value.tolist() if hasattr(value, "tolist") else list(value) if isinstance(value, range) else value
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(typed_value(name, item) for item in value)}]"
-    if isinstance(value, int | float):
-        return repr(value)
+    match value.tolist() if hasattr(value, "tolist") else value:
+        case str(text):
+            return text
+        case list() | tuple() | range() as items:
+            return f"[{', '.join(typed_value(name, item) for item in items)}]"
+        case int() | float() as number:
+            return repr(number)
     raise SourceError(
         f"the value of {name!r} is neither a real number nor a list", hint="as in x=2, W=[[1, 2], [3, 4]]"
     )

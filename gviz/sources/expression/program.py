@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Mapping, Sequence
 from keyword import iskeyword
+from types import EllipsisType
 
 from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression import allowed
@@ -159,32 +160,30 @@ class Program:
 
     def _checked(self, node: ast.expr) -> list[ast.expr]:
         """Check a piece, note its word, and return its parts."""
-        if isinstance(node, ast.Name):
-            self._name(node)
-        elif isinstance(node, ast.Call):
-            return self._call(node)
-        elif isinstance(node, ast.Attribute):
-            if (
-                node.attr in allowed.CONSTANTS.keys() | allowed.TORCHS_DTYPES
-                and torch_module(node.value, self.bound) is not None
-            ):
-                self.words[node] = node.attr
+        match node:
+            case ast.Name():
+                self._name(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute(attr=word) if self._is_of_torch(node):
+                self.words[node] = word
                 return []
-            if node.attr not in allowed.ATTRIBUTES | allowed.FIELDS:
+            case ast.Attribute(attr=word) if word in allowed.ATTRIBUTES | allowed.FIELDS:
+                self.words[node] = f".{word}"
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare(ops=[_]) if sign(node):
+                self.words[node] = sign(node)
+            case ast.Subscript():
+                self.words[node] = "[]"
+            case ast.List() | ast.Tuple() | ast.Slice() | ast.Constant(value=int() | float() | None | EllipsisType()):
+                pass
+            case _:
                 raise RefusedError(node, self)
-            self.words[node] = f".{node.attr}"
-        elif isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
-            if not sign(node) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
-                raise RefusedError(node, self)
-            self.words[node] = sign(node)
-        elif isinstance(node, ast.Subscript):
-            self.words[node] = "[]"
-        elif isinstance(node, ast.Constant):
-            if not (isinstance(node.value, int | float) or node.value is None or node.value is ...):
-                raise RefusedError(node, self)
-        elif not isinstance(node, ast.List | ast.Tuple | ast.Slice):
-            raise RefusedError(node, self)
         return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+
+    def _is_of_torch(self, node: ast.Attribute) -> bool:
+        """Return whether this is a constant or a dtype of torch: ``torch.pi``, ``torch.long``."""
+        is_known = node.attr in allowed.CONSTANTS.keys() | allowed.TORCHS_DTYPES
+        return is_known and torch_module(node.value, self.bound) is not None
 
     def _name(self, node: ast.Name) -> None:
         name = node.id

@@ -260,14 +260,15 @@ def find_callee(word: str, piece: ast.expr) -> Any:
         piece: the piece.
     """
     name = word.lstrip(".")
-    if isinstance(piece, ast.Call) and word.startswith("."):
-        return lambda one, *args, **kwargs: getattr(one, name)(*args, **kwargs)
-    if isinstance(piece, ast.Call):
-        return takes_number(word, find_function(word))
-    if word.startswith("."):
-        return operator.attrgetter(name)
-    if isinstance(piece, ast.UnaryOp):
-        return UNARY[word]
+    match piece:
+        case ast.Call() if word.startswith("."):
+            return lambda one, *args, **kwargs: getattr(one, name)(*args, **kwargs)
+        case ast.Call():
+            return takes_number(word, find_function(word))
+        case ast.Attribute() if word.startswith("."):
+            return operator.attrgetter(name)
+        case ast.UnaryOp():
+            return UNARY[word]
     return OPERATORS.get(word) or CONSTANTS.get(word) or getattr(engine, word)
 
 

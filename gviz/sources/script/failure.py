@@ -65,7 +65,7 @@ TENSORFLOW = "gviz has TensorFlow 1's graph mode only (placeholder, Session); wr
 def described_error(error: BaseException, script: Script) -> tuple[SourceError, int | None]:
     """Return the message for an error that a script raised, or for its exit, and the script's own line that was running."""
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
-    here = next((frame.lineno for frame in reversed(frames) if frame.filename == script.code_file), None)
+    own = next((frame for frame in reversed(frames) if frame.filename == script.code_file), None)
     place = _place(frames[-1], script) if frames else None
     if (
         isinstance(error, SyntaxError)
@@ -81,9 +81,10 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
     else:
         what = _message(error)
         message = SourceError(what, hint=_other_name(error, what, script) or _lacks_brackets(error, what, place))
-    is_elsewhere = place is not None and here is not None and place.file != script.file
-    hints = [f"called from {script.spot(here)}" if is_elsewhere and here else None, message.hint]
-    return SourceError(message.what, place=place, hint="\n".join(filter(None, hints)) or None), here
+    is_elsewhere = place is not None and place.file != script.file
+    hints = [f"called from {_place(own, script)}" if is_elsewhere and own is not None else None, message.hint]
+    hint = "\n".join(filter(None, hints)) or None
+    return SourceError(message.what, place=place, hint=hint), own.lineno if own is not None else None
 
 
 def raised_late(error: Exception, source: Source) -> Exception:

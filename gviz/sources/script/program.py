@@ -55,11 +55,6 @@ class Script:
         """Return the code of a cell's line, in the text of the script."""
         return text.split("\n")[self.cells.line(place) - 1].strip() if self.cells is not None else ""
 
-    def spot(self, line: int) -> str:
-        """Return a line of the script with the file's name, for a message."""
-        place = self.place(line)
-        return f"{self.file} {place}" if place.cell else f"{self.file}:{line}"
-
     def running(self) -> FrameType | None:
         """Return the frame of the script's own file that is running, the innermost one; None if none is."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
