@@ -37,11 +37,6 @@ def in_colour(stream: TextIO | None) -> bool:
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def takes_unicode(stream: TextIO) -> bool:
-    """Return whether bars and lines of a tree can be shown there."""
-    return (stream.encoding or "").lower().startswith("utf")
-
-
 def say(note: Note) -> None:
     """Print one note of a source on standard error; a dim one only if that is a terminal."""
     if note.level != "dim" or is_terminal(sys.stderr):
@@ -201,5 +196,5 @@ def terminal_look() -> dict[str, Any]:
         return {}
     from shutil import get_terminal_size
 
-    is_ascii = not takes_unicode(sys.stdout)
+    is_ascii = not (sys.stdout.encoding or "").lower().startswith("utf")  # no bars, no lines of a tree
     return {"width": get_terminal_size().columns, "ascii": is_ascii, "color": in_colour(sys.stdout)}

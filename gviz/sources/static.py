@@ -70,10 +70,10 @@ def left_in(space: dict[str, Any], name: str = "", title: str = "") -> StaticSou
     return StaticSource(graph, {key: each for key, each in named.items() if each.graph is graph}, title=title)
 
 
-def reading(source: StaticSource, talk: Talk, *, failed: bool = False) -> Reading:
-    """Return a static graph as every command reads it."""
+def reading(source: StaticSource, talk: Talk, status: int = 0) -> Reading:
+    """Return a static graph as every command reads it; ``status`` is that of the reading."""
     talk.say(*source.notes)
-    return Reading(_picture_of(source), tuple(talk.notes), failed=failed, static=source)
+    return Reading(_picture_of(source), tuple(talk.notes), failed=status == 1, status=status, static=source)
 
 
 def _picture_of(source: StaticSource) -> Picture:

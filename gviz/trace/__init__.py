@@ -34,26 +34,11 @@ ENGINE = "gviz.engine"
 SPACES = ("", ".linalg", ".special", ".nn.functional")
 """The modules of functions that a program calls."""
 
+BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
+OTHERS = "neg pos invert abs lt le gt ge eq ne getitem setitem"
 OPERATORS = {
-    f"__{kind}{sign}__"
-    for kind in ("", "r", "i")
-    for sign in (
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-    )
-} | {
-    f"__{sign}__" for sign in ("neg", "pos", "invert", "abs", "lt", "le", "gt", "ge", "eq", "ne", "getitem", "setitem")
+    *(f"__{kind}{sign}__" for kind in ("", "r", "i") for sign in BINARY.split()),
+    *(f"__{sign}__" for sign in OTHERS.split()),
 }
 
 COPIES = {"tensor", "as_tensor", "new_tensor", "from_numpy"}
@@ -72,15 +57,8 @@ ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
 
 MAKE_NONE = {
-    "accumulate_grad",
-    "autograd_meta",
-    "refresh",
-    "version_cell",
-    "is_inference",
-    "size",
-    "stride",
-    "dim",
-    "numel",
+    *("accumulate_grad", "autograd_meta", "refresh", "version_cell"),
+    *("is_inference", "size", "stride", "dim", "numel"),
 }
 """Methods that make no tensor, and are called often."""
 

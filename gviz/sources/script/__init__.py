@@ -121,7 +121,6 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         space["display"] = display
     finder = EngineFinder(engine if script.engine == "gviz" else None)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
-    error = line = None
     is_traced = options.lines or options.kept or options.costs
     trace = Trace(engine, script.is_ours, timed=options.costs, valued=options.flow) if is_traced else None
     calls = Calls(script, engine, space, options, after=stop.after_backward, trace=trace)
@@ -137,8 +136,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         unharmed = Unharmed(engine)
         raised = _executed(code, space)
         talk.say(unharmed.put_back())
-        if raised is not None:
-            error, line = described_error(raised, script)
+        error, line = (None, None) if raised is None else described_error(raised, script)
         if isinstance(raised, KeyboardInterrupt):
             if options.on_interrupt == "raise":
                 raise raised
@@ -268,7 +266,7 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
         talk.say(Note(str(left.error), "error"))
     status = 130 if left.interrupted else int(left.error is not None)
     if left.static is not None and is_static:
-        return replace(static_source.reading(left.static, talk, failed=left.error is not None), status=status)
+        return static_source.reading(left.static, talk, status)
     talk.say(note)
     graph = graph_of_run(_drawn(left, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory

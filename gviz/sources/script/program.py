@@ -55,12 +55,12 @@ class Script:
         """Return the code of a cell's line, in the text of the script."""
         return text.split("\n")[self.cells.line(place) - 1].strip() if self.cells is not None else ""
 
-    def running(self) -> FrameType | None:
-        """Return the frame of the script's own file that is running, the innermost one; None if none is."""
+    def running(self) -> tuple[FrameType | None, Place | None]:
+        """Return the innermost frame of the script's own file that is running, and its line; None if none is."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         while frame is not None and frame.f_code.co_filename != self.code_file:
             frame = frame.f_back
-        return frame
+        return frame, self.place(frame.f_lineno) if frame is not None else None
 
     def is_ours(self, code_file: str) -> bool:
         """Return whether code is the script's own or a neighbour's, rather than a library's, gviz's or Python's."""

@@ -137,8 +137,7 @@ class RunEnd:
         """Take note of a backward that has run."""
         self.called += 1
         if self.backward and self.called >= self.backward:
-            frame = self.script.running()
-            place = self.script.place(frame.f_lineno) if frame is not None else None
+            frame, place = self.script.running()
             if place is not None and self.watch is not None:
                 self.watch(place, frame)
             where = f" at {place}" if place is not None else ""

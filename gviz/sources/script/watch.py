@@ -202,9 +202,8 @@ class Calls:
 
     def caller(self) -> tuple[Place | None, Mapping[str, Any]]:
         """Return the line of the script that a call comes from, and the names there."""
-        frame, local = self.script.running(), _caller_names()
-        place = self.script.place(frame.f_lineno) if frame is not None else None
-        return place, {**shallow(self.namespace), **local}
+        _, place = self.script.running()
+        return place, {**shallow(self.namespace), **_caller_names()}
 
 
 def _noted(asked: Callable[..., Any], engine: Any, last: dict[str, Call]) -> Callable[..., Any]:
