@@ -84,7 +84,7 @@ BUDGETS = {
     "answers": 670,
     "autograd": 1460,
     "causes": 580,
-    "cli": 1350,
+    "cli": 1320,
     "compare": 300,
     "derivations": 400,
     "engine": 5050,
@@ -98,7 +98,7 @@ BUDGETS = {
     "reference": 340,
     "render": 840,
     "signatures": 350,
-    "sources": 3750,
+    "sources": 3720,
     "static": 1920,
     "trace": 550,
 }

@@ -73,8 +73,7 @@ def answer(cause: Cause) -> Iterator[str]:
     width = min(streams.terminal_look().get("width", WIDTH), WIDTH)
     yield f"{inked(cause.name, 'bold')}: {inked(cause.verdict, 'bad' if cause.is_wrong else 'good')}"
     yield from wrap(f"{cause.what.removesuffix('.')}.", width)
-    column = max((display_width(str(place)) for place, _ in cause.lines), default=0)
-    column = max(column, len("mend")) + 3
+    column = max([len("mend"), *(display_width(str(place)) for place, _ in cause.lines)]) + 3
     for place, code in cause.lines:
         yield f"  {inked(str(place), 'dim')}{' ' * (column - display_width(str(place)))}{printable(code)}".rstrip()
     if cause.mend:

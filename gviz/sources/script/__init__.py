@@ -174,7 +174,6 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         interrupted=isinstance(raised, KeyboardInterrupt),
         status=_status(raised),
         changes=changes,
-        gone=calls.last["grad"].names if "grad" in calls.last else {},
     )
 
 
@@ -248,9 +247,9 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
     Raises:
         SourceError: there is none; the script's own error if it failed, and nothing is to be drawn or can be.
     """
-    is_static = left.static is not None and (options.static or not left.names)
+    static = left.static if options.static or not left.names else None
     try:
-        roots, note = ({}, None) if is_static else _roots(left, options, rootless=rootless)
+        roots, note = ({}, None) if static is not None else _roots(left, options, rootless=rootless)
     except SourceError as error:  # a name may be one that the script did not come to
         what = "that graph" if left.names or not rootless else "a tensor"
         talk.say(
@@ -265,8 +264,8 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
             raise left.error
         talk.say(Note(str(left.error), "error"))
     status = 130 if left.interrupted else int(left.error is not None)
-    if left.static is not None and is_static:
-        return static_source.reading(left.static, talk, status)
+    if static is not None:
+        return static_source.reading(static, talk, status)
     talk.say(note)
     graph = graph_of_run(_drawn(left, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
@@ -329,9 +328,9 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
     call, about = left.calls.chosen, left.calls.of(roots.values())
     moments = (left.then, left.names) if call is not None and about is call.about else (left.names, left.then)
     names = with_names_of_the_picture(*moments, roots.values())
-    inside = graph_nodes(roots.values()).values() if left.gone else ()
+    inside = graph_nodes(roots.values()).values() if left.calls.gone else ()
     unnamed = {id(leaf) for leaf in inside if leaf is not None} - set(map(id, names.values()))
-    gone = {name: leaf for name, leaf in left.gone.items() if name not in names and id(leaf) in unnamed}
+    gone = {name: leaf for name, leaf in left.calls.gone.items() if name not in names and id(leaf) in unnamed}
     names = {**names, **gone}
     about = about or Pass("")
     if options.jacobians and not about.flow and not any(tensor.numel() != 1 for tensor in roots.values()):

@@ -40,7 +40,6 @@ class ScriptRun(Run):
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
-        gone: the leaves that the function had which called ``autograd.grad()`` last.
     """
 
     _: KW_ONLY
@@ -52,7 +51,6 @@ class ScriptRun(Run):
     interrupted: bool
     status: int
     changes: Changes | None
-    gone: Mapping[str, Any]
 
 
 def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import zip_longest
@@ -69,8 +69,10 @@ class Calls:
         self.script, self.engine, self.namespace, self.options = script, engine, namespace, options
         self.after, self.trace = after, trace
         self.last: dict[str, Call] = {}
-        """The last call of each function by its name, once there is one, that raises or does not; of ``grad`` the names
-        alone. For a diagnosis, ``nan`` is the first of the last calls that all have left something that is not finite."""
+        """The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan``
+        is the first of the last calls that all have left something that is not finite."""
+        self.gone: Mapping[str, Any] = {}
+        """The leaves that the function had which called ``autograd.grad()`` last: their graph may outlive it."""
         self.passes: Known[Pass] = {}  # the last pass through the graph of each root, as long as that lives
         self.is_running, self.count, self.earlier = False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
@@ -82,12 +84,11 @@ class Calls:
         """The call that the picture is of, unless a root is named."""
         return self.last.get("nan") or self.last.get("backward") or self.last.get("make_dot")
 
-    def of(self, roots: Iterable[Any]) -> Pass | None:
+    def of(self, roots: Collection[Any]) -> Pass | None:
         """Return the last pass from one of these roots; None if backward was called on none of them."""
         call = self.chosen
-        for root in roots:
-            if call is not None and any(root is tensor for tensor in call.tensors):
-                return call.about
+        if call is not None and any(root is tensor for root in roots for tensor in call.tensors):
+            return call.about
         return next(filter(None, (recall(self.passes, root) for root in roots)), None)
 
     @contextmanager
@@ -96,12 +97,24 @@ class Calls:
         tensor, module = self.engine.Tensor, self.engine.autograd
         method, of_several, asked = tensor.backward, module.backward, module.grad
         tensor.backward, module.backward = self.watched(method), self.watched(of_several)
-        module.grad = _noted(asked, self.engine, self.last)
+        module.grad = self.with_leaves_noted(asked)
         finder.watch = lambda make_dot: self.watched(make_dot, "var")
         try:
             yield
         finally:
             tensor.backward, module.backward, module.grad = method, of_several, asked
+
+    def with_leaves_noted(self, asked: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``autograd.grad`` that remembers what its caller calls the leaves that it has."""
+
+        @functools.wraps(asked)
+        def grad(*args: Any, **kwargs: Any) -> Any:
+            named = {name: one for name, one in _caller_names().items() if type(one) is self.engine.Tensor}
+            leaves = {name: one for name, one in named.items() if one.requires_grad and one.is_leaf}
+            self.gone = leaves or self.gone
+            return asked(*args, **kwargs)
+
+        return grad
 
     def watched(self, original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
         """Return a function that is noted before it is called."""
@@ -204,21 +217,6 @@ class Calls:
         """Return the line of the script that a call comes from, and the names there."""
         _, place = self.script.running()
         return place, {**shallow(self.namespace), **_caller_names()}
-
-
-def _noted(asked: Callable[..., Any], engine: Any, last: dict[str, Call]) -> Callable[..., Any]:
-    """Return ``autograd.grad`` that remembers what its caller calls the leaves that it has: their graph may outlive it."""
-
-    @functools.wraps(asked)
-    def grad(*args: Any, **kwargs: Any) -> Any:
-        local = _caller_names()
-        leaves = {
-            name: one for name, one in local.items() if type(one) is engine.Tensor and one.requires_grad and one.is_leaf
-        }
-        last.update({"grad": Call((), leaves, Pass("grad"))} if leaves else {})
-        return asked(*args, **kwargs)
-
-    return grad
 
 
 def _flow(
