@@ -49,18 +49,12 @@ def read_source(source: Source, options: SourceOptions, *, product_on_stdout: bo
 
 @contextmanager
 def ready(source: Source, *, product_on_stdout: bool) -> Iterator[None]:
-    """Make ready for a source to be read; arguments as for :func:`read_source`.
-
-    A script collects its garbage, closes its files after Ctrl-C, and has the whole of numpy.
-    """
+    """Make ready for a source to be read; arguments as for :func:`read_source`."""
     with ExitStack() as stack:
         if source.kind != "script":
             stack.enter_context(lean_numpy())
         else:
-            gc.enable()
-            for name in SPARED if "numpy" in sys.modules else ():
-                import_module(name)
-            stack.enter_context(streams.interruptible())
+            stack.enter_context(as_a_script())
             if product_on_stdout:
                 stack.enter_context(streams.product_alone())
         streams.hear_warnings()  # a script may draw pictures itself
@@ -80,6 +74,16 @@ def run_and_draw_nothing(source: Source, options: SourceOptions, tell: Callable[
 
     with ready(source, product_on_stdout=False):
         return run_only(source, options, Talk(streams.say), tell)
+
+
+@contextmanager
+def as_a_script() -> Iterator[None]:
+    """Let a script collect its garbage, close its files after Ctrl-C, and have the whole of numpy."""
+    gc.enable()
+    for name in SPARED if "numpy" in sys.modules else ():
+        import_module(name)
+    with streams.interruptible():
+        yield
 
 
 @contextmanager
