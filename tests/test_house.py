@@ -89,7 +89,7 @@ BUDGETS = {
     "derivations": 400,
     "engine": 5050,
     "formulas": 510,
-    "graphs": 520,
+    "graphs": 540,
     "layout": 400,
     "numbers": 650,
     "ops": 3190,

@@ -125,7 +125,7 @@ def named_everywhere(name: str) -> Graph:
     made = node(
         "n1",
         "operation",
-        label=name,
+        label=name or "MulBackward0",  # an operation has one
         name=name,
         slots=2,
         attrs=((name, name),),
