@@ -91,37 +91,32 @@ class _Real:
     """The one form in which all elements of a tensor are printed, ``width`` characters each, inf and nan left out."""
 
     def __init__(self, array: Array) -> None:
-        self.is_float = array.dtype.kind == "f"
-        self.spec = ".0f"
-        self.point = "."
-        self.width = 1
-        if not self.is_float:
-            longest = array.ravel() if array.dtype.kind == "b" or not array.size else [array.min(), array.max()]
-            self.width = max((len(str(value)) for value in longest), default=1)
-            return
-        values = array.ravel()
-        values = values[np.isfinite(values) & (values != 0)].astype(np.float64)
-        if not values.size:
-            return
-        magnitudes = np.abs(values)
-        least, most = magnitudes.min(), magnitudes.max()
-        is_scientific = _options.sci_mode
-        if is_scientific is None:
-            with np.errstate(over="ignore"):
-                is_scientific = bool(most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4)
-        if is_scientific:
-            self.spec, self.point = f".{_options.precision}e", ""
-        elif (values != np.ceil(values)).any():
-            self.spec, self.point = f".{_options.precision}f", ""
-        self.width = max(self.width, *(len(format(value, self.spec)) + len(self.point) for value in values.tolist()))
+        self.spec, self.point, values = "", "", array.ravel()
+        if array.dtype.kind == "f":
+            values = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+            self.spec, self.point = _float_form(values)
+        elif array.dtype.kind != "b" and array.size:
+            values = np.array([array.min(), array.max()])
+        self.width = max((len(self.text(value)) for value in values.tolist()), default=1)
+
+    def text(self, value: float) -> str:
+        """Return one element."""
+        return format(value, self.spec) + self.point * isfinite(value)
 
     def __call__(self, value: float) -> str:
-        if not self.is_float:
-            return str(value).rjust(self.width)
-        text = format(value, self.spec)
-        if self.point and isfinite(value):
-            text += self.point
-        return text.rjust(self.width)
+        return self.text(value).rjust(self.width)
+
+
+def _float_form(values: Array) -> tuple[str, str]:
+    """Return how these numbers, not 0, are formatted, and what follows each: a point if all are whole."""
+    magnitudes, is_scientific = np.abs(values), _options.sci_mode
+    if values.size and is_scientific is None:
+        least, most = magnitudes.min(), magnitudes.max()
+        with np.errstate(over="ignore"):
+            is_scientific = most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4
+    if values.size and is_scientific:
+        return f".{_options.precision}e", ""
+    return (f".{_options.precision}f", "") if (values != np.ceil(values)).any() else (".0f", ".")
 
 
 class _Complex:
