@@ -38,6 +38,12 @@ def refuse(wrong: object, message: str, error: type[Exception] = RuntimeError) -
         raise error(message)
 
 
+def refuse_any(wrongs: dict[str, object], error: type[Exception] = RuntimeError) -> None:
+    """Refuse a call with the first of these messages whose value says that something is wrong with it."""
+    for message, wrong in wrongs.items():
+        refuse(wrong, message, error)
+
+
 def no_memory(error: Any) -> Exception:
     """Return PyTorch's error for numpy's, which names the array that there was no room for; any other as it is."""
     if not hasattr(error, "shape"):

@@ -13,7 +13,7 @@ from gviz.autograd.node import Node, edge_to
 from gviz.autograd.saved import GONE, Packed, Saved
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
-from gviz.numbers.words import refuse
+from gviz.numbers.words import refuse, refuse_any
 
 __all__ = [
     "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",
@@ -160,17 +160,15 @@ class SavedTensor:
             RuntimeError: there is no tensor (any more), or hooks have packed it already.
         """
         value = self.value
-        refuse(
-            value.__class__ is Packed,
-            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
-            "is allowed at a time.",
+        advice = FREED.partition(". ")[2].replace("saved tensors", "saved variables")
+        refuse_any(
+            {
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time.": value.__class__ is Packed,
+                f"Calling register_hooks on a saved tensor after it has been freed. {advice}": value is GONE,
+                "Calling register_hooks on a saved tensor with value None is forbidden": value is None,
+            }
         )
-        refuse(
-            value is GONE,
-            "Calling register_hooks on a saved tensor after it has been freed. "
-            + FREED.partition(". ")[2].replace("saved tensors", "saved variables"),
-        )
-        refuse(value is None, "Calling register_hooks on a saved tensor with value None is forbidden")
         self.pack(pack_hook, unpack_hook, bare=True)
 
     def pack(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any], *, bare: bool = False) -> None:

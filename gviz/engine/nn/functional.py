@@ -19,7 +19,7 @@ from gviz.autograd.row import TENSORS as call, named
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.nn.loss_functions import native, refuse_gradient
 from gviz.numbers import random
-from gviz.numbers.words import absent, refuse, warn
+from gviz.numbers.words import absent, refuse, refuse_any, warn
 from gviz.ops import (
     attention as _attention,  # noqa: F401 - stores its rows
     normalization,
@@ -66,26 +66,19 @@ def embedding_bag(
     A row of ``input``, or from offset to offset.
     """
     weights, rows, dims = per_sample_weights, len(weight), input.dim()
-    refuse(
-        weights is not None and weights.shape != input.shape,
-        "embedding_bag: If per_sample_weights "
-        f"({getattr(weights, 'shape', '')}) is not None, then it must have the same shape as the input ({input.shape})",
-        ValueError,
-    )
-    refuse(weight.dim() != 2, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}", ValueError)
-    refuse(dims not in (1, 2), f"input has to be 1D or 2D Tensor, but got Tensor of dimension {dims}", ValueError)
-    refuse(
-        dims == 2 and offsets is not None,
-        "if input is 2D, then offsets has to be None, as input is treated is a "
-        f"mini-batch of fixed length sequences. However, found offsets of type {type(offsets)}",
-        ValueError,
-    )
-    refuse(dims == 1 and offsets is None, "offsets has to be a 1D Tensor but got None", ValueError)
-    refuse(dims == 1 and offsets is not None and offsets.dim() != 1, "offsets has to be a 1D Tensor", ValueError)
-    refuse(mode not in BAGS, "mode has to be one of sum, mean or max", ValueError)
-    refuse(
-        mode == "max" and scale_grad_by_freq,
-        "max mode does not support scaling the gradient by the frequency",
+    refuse_any(
+        {
+            f"embedding_bag: If per_sample_weights ({getattr(weights, 'shape', '')}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})": weights is not None and weights.shape != input.shape,
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}": weight.dim() != 2,
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {dims}": dims not in (1, 2),
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets)}": dims == 2 and offsets is not None,
+            "offsets has to be a 1D Tensor but got None": dims == 1 and offsets is None,
+            "offsets has to be a 1D Tensor": dims == 1 and offsets is not None and offsets.dim() != 1,
+            "mode has to be one of sum, mean or max": mode not in BAGS,
+            "max mode does not support scaling the gradient by the frequency": mode == "max" and scale_grad_by_freq,
+        },
         ValueError,
     )
     prepare(input, weight, max_norm, norm_type, sparse)
@@ -138,9 +131,13 @@ def row_number(padding_idx: int, rows: int) -> int:
 def one_hot(tensor, num_classes: int = -1):
     """Return a one at each class's place, zeros elsewhere."""
     array = tensor._array
-    refuse(array.dtype != np.int64, "one_hot is only applicable to index tensor of type LongTensor.")
-    refuse(not array.size and num_classes <= 0, "Can not infer total number of classes from empty tensor.")
-    refuse(array.size and array.min() < 0, "Class values must be non-negative.")
+    refuse_any(
+        {
+            "one_hot is only applicable to index tensor of type LongTensor.": array.dtype != np.int64,
+            "Can not infer total number of classes from empty tensor.": not array.size and num_classes <= 0,
+            "Class values must be non-negative.": array.size and array.min() < 0,
+        }
+    )
     classes = int(array.max()) + 1 if num_classes == -1 else num_classes
     refuse(array.size and array.max() >= classes, "Class values must be smaller than num_classes.")
     return from_array((array[..., None] == np.arange(classes)).astype(np.int64), None)

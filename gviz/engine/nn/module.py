@@ -16,7 +16,7 @@ from gviz.engine.copying import Portable
 from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter, typename
 from gviz.numbers import dtypes
-from gviz.numbers.words import refuse
+from gviz.numbers.words import refuse, refuse_any
 
 HOMES: dict[str, Any] = {
     "_parameters": (Parameter, "cannot assign '{}' as parameter '{}' (torch.nn.Parameter or None expected)"),
@@ -105,9 +105,14 @@ class Module(Portable, Hooks):
             for old, new in WHERE_REGISTERED if registered else ():
                 other = other.replace(old, new)
             raise TypeError(other.format(typename(value), name))
-        refuse(hasattr(self, name) and name not in self.__dict__[home], f"attribute '{name}' already exists", KeyError)
-        refuse(not name, f'{what} name can\'t be empty string ""', KeyError)
-        refuse("." in name, f'{what} name can\'t contain "."' + f", got: {name}" * (what == "module"), KeyError)
+        refuse_any(
+            {
+                f"attribute '{name}' already exists": hasattr(self, name) and name not in self.__dict__[home],
+                f'{what} name can\'t be empty string ""': not name,
+                f'{what} name can\'t contain "."' + f", got: {name}" * (what == "module"): "." in name,
+            },
+            KeyError,
+        )
         self.__dict__[home][name] = value
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:

@@ -23,7 +23,7 @@ from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import as_tensor
 from gviz.engine.utils.workers import Worker, batches_by, get_worker_info
 from gviz.numbers import random, unpack
-from gviz.numbers.words import absent, refuse, warn
+from gviz.numbers.words import absent, refuse, refuse_any, warn
 
 __all__ = [
     "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",
@@ -326,34 +326,32 @@ class DataLoader(Typed):
         self.persistent_workers = persistent_workers
         self._workers: list[Worker] = []
         self._streams = isinstance(dataset, IterableDataset)
-        refuse(
-            num_workers < 0,
-            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
-            ValueError,
-        )
-        refuse(
-            num_workers == 0 and prefetch_factor is not None,
-            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-            "multiprocessing, otherwise set prefetch_factor to None.",
-            ValueError,
-        )
-        refuse(num_workers == 0 and persistent_workers, "persistent_workers option needs num_workers > 0", ValueError)
-        refuse(timeout < 0, "timeout option should be non-negative", ValueError)
-        for name, given in {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}.items():
-            refuse(
-                self._streams and given is not None,
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}",
-                ValueError,
-            )
-        refuse(sampler is not None and shuffle, "sampler option is mutually exclusive with shuffle", ValueError)
-        refuse(
-            batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last),
-            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
-            ValueError,
-        )
-        refuse(
-            batch_sampler is None and batch_size is None and drop_last,
-            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+        orders = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+        refuse_any(
+            {
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.": (
+                    num_workers < 0
+                ),
+                "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                "multiprocessing, otherwise set prefetch_factor to None.": (
+                    num_workers == 0 and prefetch_factor is not None
+                ),
+                "persistent_workers option needs num_workers > 0": num_workers == 0 and persistent_workers,
+                "timeout option should be non-negative": timeout < 0,
+                **{
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}": (
+                        self._streams and given is not None
+                    )
+                    for name, given in orders.items()
+                },
+                "sampler option is mutually exclusive with shuffle": sampler is not None and shuffle,
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last": (
+                    batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last)
+                ),
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last": (
+                    batch_sampler is None and batch_size is None and drop_last
+                ),
+            },
             ValueError,
         )
         if sampler is None and not self._streams:
