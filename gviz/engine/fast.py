@@ -30,8 +30,6 @@ from gviz.autograd.saved import GONE, Saved, save as form_of, unpack
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.signatures import names
 
-__all__ = ["install"]
-
 AFTER = 50
 """The calls of a row in the usual way before its code is written: that takes as long as some hundreds of them."""
 LARGE = 2048

@@ -15,11 +15,6 @@ from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import FREED
 from gviz.numbers.words import refuse, refuse_any
 
-__all__ = [
-    "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "raw_saved", "raw_saved_tensors",
-    "saved_tensors_hooks",
-]  # fmt: skip
-
 
 class saved_tensors_hooks:
     """Within the block, an operation saves ``pack_hook(tensor)``, and backward reads ``unpack_hook`` of that.

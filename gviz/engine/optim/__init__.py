@@ -389,18 +389,13 @@ class LBFGS(
             len(self.param_groups) != 1, "LBFGS doesn't support per-parameter options (parameter groups)", ValueError
         )
 
-    def _slope(self) -> Any:
-        grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors()]
-        return np.concatenate([grad.reshape(-1) for grad in grads])
-
     def step(self, closure: Any = None) -> Any:
         """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
         group, kept = self.param_groups[0], self.state[self._tensors()[0]]
         if not kept:
             kept.update(func_evals=0, n_iter=0, pairs=[])
-        with enable_grad():
-            begun = closure()
-        loss, grad, calls = float(getattr(begun, "_array", begun)), self._slope(), 1
+        begun, loss, grad = self._evaluated(closure)
+        calls = 1
         for turn in range(1, group["max_iter"] + 1):
             if np.abs(grad).max() <= group["tolerance_grad"]:
                 break
@@ -422,9 +417,8 @@ class LBFGS(
             if turn == group["max_iter"]:
                 break
             if group["line_search_fn"] is None:
-                with enable_grad():
-                    again = closure()
-                loss, grad, calls = float(getattr(again, "_array", again)), self._slope(), calls + 1
+                _, loss, grad = self._evaluated(closure)
+                calls += 1
             if calls >= group["max_eval"] or np.abs(way * size).max() <= change or abs(loss - before) < change:
                 break
         kept["func_evals"] += calls
@@ -447,17 +441,22 @@ class LBFGS(
             way = way + moved * (share - change @ way * inverse)
         return way
 
+    def _evaluated(self, closure: Callable[..., Any]) -> tuple[Any, float, Any]:
+        """Return what the closure returns, the same as a number, and all gradients one after the other."""
+        with enable_grad():
+            found = closure()
+        grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors()]
+        return found, float(getattr(found, "_array", found)), np.concatenate([grad.reshape(-1) for grad in grads])
+
     def _try(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
         """Return what is found after a step of that size, and go back."""
         before = [tensor._array.copy() for tensor in self._tensors()]
         self._move(way * size)
-        with enable_grad():
-            found = closure()
-        grad = self._slope()
+        _, loss, grad = self._evaluated(closure)
         for tensor, array in zip(self._tensors(), before, strict=True):
             tensor._array[...] = array
             tensor.version_cell().count += 1
-        return Point(size, float(getattr(found, "_array", found)), grad, grad @ way)
+        return Point(size, loss, grad, grad @ way)
 
     def _move(self, step: Array) -> None:
         for tensor in self._tensors():
