@@ -107,7 +107,7 @@ def named(name: str) -> dtype:
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 
-def as_dtype(given: object, argument: str = "argument 'dtype'") -> dtype:
+def as_dtype(given: object) -> dtype:
     """Return the element type that an argument means.
 
     Python's own ``float``, ``int`` and ``complex`` are the wide ones.
@@ -116,7 +116,7 @@ def as_dtype(given: object, argument: str = "argument 'dtype'") -> dtype:
         return given
     if isinstance(given, type) and given in OF_PYTHON:
         return OF_PYTHON[given]
-    raise TypeError(f"{argument} must be torch.dtype, not {type_text(given)}")
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type_text(given)}")
 
 
 def number(value: Any, dtype: np.dtype[Any], name: str = "") -> Any:

@@ -25,10 +25,10 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 WARNED: set[str] = set()
 
 
-def warn_once(message: str, kind: str = "") -> None:
-    """Give a warning once in a process, or once for its kind."""
-    if (kind or message) not in WARNED:
-        WARNED.add(kind or message)
+def warn_once(message: str) -> None:
+    """Give a warning once in a process."""
+    if message not in WARNED:
+        WARNED.add(message)
         warn(message)
 
 
