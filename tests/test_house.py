@@ -87,7 +87,7 @@ BUDGETS = {
     "cli": 1320,
     "compare": 300,
     "derivations": 400,
-    "engine": 5050,
+    "engine": 5030,
     "formulas": 510,
     "graphs": 540,
     "layout": 400,
