@@ -15,6 +15,7 @@ from program import ROOT, Program, clean_environment
 from test_house import FLOORS
 
 from gviz.cli import COMMANDS
+from gviz.cli.pages import PAGES as PAGES_OF_HELP
 
 README = ROOT / "README.md"
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -186,7 +187,7 @@ def test_every_command_has_help_with_an_example_and_is_in_the_readme_and_the_ref
     assert row in README.read_text(encoding="utf-8"), (
         f"add a row to the commands in README.md: {row} SOURCE` | what it does |"
     )
-    block = f"## gviz {command}\n\n```console\n$ gviz {command} --help\n"
+    block = f"## gviz {command}\n\n```console\n$ gviz {command} --help{'-all' * (command in PAGES_OF_HELP)}\n"
     assert block in REFERENCE.read_text(encoding="utf-8"), (
         f"add this to docs/reference.md, then run `make docs`:\n{block}```"
     )

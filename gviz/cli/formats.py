@@ -11,7 +11,7 @@ HEADINGS = ("suffix", "what it is", "made by")
 
 @click.command()
 def formats() -> int:
-    """List the output formats, and the program that makes each of them.
+    """List the output formats, and the program that makes each.
 
     \b
     Examples:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def inspect(
     *, source: Source, options: SourceOptions, only: str | None, sort: str | None, watch: str, as_json: bool
 ) -> int:
-    """List the tensors of SOURCE, or the operations of a static graph.
+    """List the tensors of SOURCE, or a static graph's operations.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for
     standard input.

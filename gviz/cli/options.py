@@ -26,15 +26,65 @@ TYPED = "gviz.typed"
 PIECE = re.compile(r"'[^']*'?|\"[^\"]*\"?|.", re.DOTALL)
 """A quoted text, or a character, of a list of names."""
 
+EVERY_OPTION = "gviz.every_option"
+"""The key of whether the help is to show all options."""
+
 OTHER_WORDS = {"--style": "--theme"}
 """Options that people try, and their names here."""
+
+
+def _help_all(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Print the help with all options."""
+    if asked and not context.resilient_parsing:
+        context.meta[EVERY_OPTION] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, expose_value=False, is_eager=True, callback=_help_all, help="Show all options."
+)
+
+
+class FileName(click.ParamType):  # type: ignore[type-arg]  # has parameters since click 8.5
+    """A text for which Tab offers the names of files."""
+
+    name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Let the shell find them."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class SourceCommand(click.Command):
     """A command whose words are SOURCE, then NAME=VALUE; the words after ``--`` are kept apart from them.
 
-    ``--`` is the place for an expression that begins with a minus sign, and for a script's own arguments.
+    ``--`` is the place for an expression that begins with a minus sign, and for a script's own arguments. ``--help``
+    shows the options that :mod:`gviz.cli.pages` has for the command.
     """
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        super().__init__(*args, **given)
+        for one in self.params:
+            if (one.metavar or "").lstrip("[").startswith(("FILE", "SOURCE")):
+                one.type = FileName()
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with those that ask for help."""
+        return [*super().get_params(ctx), HELP_ALL]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options that people need, by groups, or all of them."""
+        if ctx.meta.get(EVERY_OPTION):
+            super().format_options(ctx, formatter)
+            return
+        from gviz.cli.pages import sections
+
+        for group, rows in sections(self):
+            with formatter.section(group):
+                formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split at the first ``--`` before click drops it."""

@@ -1,0 +1,35 @@
+"""``gviz help``: what a command does, and its options."""
+
+from __future__ import annotations
+
+import click
+
+
+def _commands(context: click.Context, _argument: click.Parameter, beginning: str) -> list[str]:
+    """Return the commands that a word begins, for Tab."""
+    main = context.find_root().command
+    return (
+        [name for name in main.list_commands(context) if name.startswith(beginning)]
+        if isinstance(main, click.Group)
+        else []
+    )
+
+
+@click.command()
+@click.argument("command", required=False, default="", shell_complete=_commands)
+@click.pass_context
+def help(context: click.Context, command: str) -> int:  # noqa: A001 - it is the name of the command
+    """Show the help of a command, or the list of commands.
+
+    \b
+    Examples:
+      gviz help
+      gviz help render
+    """
+    shown = main = context.find_root()
+    if command and isinstance(main.command, click.Group):
+        name, found, _ = main.command.resolve_command(main, [command])
+        if found is not None:
+            shown = click.Context(found, parent=main, info_name=name)
+    click.echo(shown.get_help())
+    return 0
