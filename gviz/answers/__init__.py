@@ -25,6 +25,7 @@ from gviz.text import did_you_mean
 if TYPE_CHECKING:
     from gviz.reference.error_help import ErrorHelp
     from gviz.reference.naming import Named
+    from gviz.reference.words import Word
 
 __all__ = ["FORMATS", "Explanation", "Page", "explain", "explain_words", "subject_of", "suffix_for"]
 
@@ -37,7 +38,7 @@ SUFFIXES = {"txt": "text", "tex": "latex", "md": "markdown", "json": "json"}
 CODE = (".py", ".pyw", ".ipynb", ".json")
 """Suffixes of files that are a source, whatever stands in them."""
 
-Subject: TypeAlias = Literal["source", "operation", "error"]
+Subject: TypeAlias = Literal["source", "operation", "error", "word"]
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,13 @@ class Page:
         width: its columns.
         ascii: whether it can show ASCII alone.
         color: whether ANSI colours are welcome.
+        fragment: whether the text is a part of a document, which has a preamble of its own.
     """
 
     width: int = 80
     ascii: bool = False
     color: bool = False
+    fragment: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,13 @@ class Explanation:
     """What ``gviz explain`` says; ``print()`` shows it, and so does a notebook.
 
     Args:
-        subject: what was asked: a ``source``, an ``operation`` by its name, or an ``error`` by its text.
-        content: the gradients of a source, path by path; the operations of a name; or the error.
-        reading: the source, as it was read; None for a name or an error.
+        subject: what was asked: a ``source``, an ``operation`` by its name, an ``error`` by its text, or a ``word``.
+        content: the gradients of a source, path by path; the operations of a name; the error; or the word.
+        reading: the source, as it was read; None for anything else.
     """
 
     subject: Subject
-    content: Derivation | tuple[Named, ...] | ErrorHelp
+    content: Derivation | tuple[Named, ...] | ErrorHelp | Word
     reading: Reading | None = None
 
     def text(self, form: str = "text", page: Page | None = None) -> str:
@@ -134,18 +137,21 @@ def subject_of(word: str) -> Subject:
 
     A file is a source. A text with an error's beginning, with four words in a row, about a gradient without a formula,
     or that gviz knows, is an error. A name alone, with what print() puts around it, is an operation: an expression of
-    one name has nothing to explain. All else is an expression.
+    one name has nothing to explain. A word of autograd, such as leaf, is one. All else is an expression.
 
-    >>> [subject_of(word) for word in ("y=(x+w)*(w+1)", "<AddBackward0>", "relu", "x@w", "net.py")]
-    ['source', 'operation', 'operation', 'source', 'source']
+    >>> [subject_of(word) for word in ("y=(x+w)*(w+1)", "<AddBackward0>", "relu", "x@w", "net.py", "is_leaf")]
+    ['source', 'operation', 'operation', 'source', 'source', 'word']
     >>> subject_of("RuntimeError: grad can be implicitly created only for scalar outputs")
     'error'
     """
     from gviz.reference.error_help import looks_like_an_error
     from gviz.reference.naming import looks_like_a_node
+    from gviz.reference.words import word_for
 
     if word == "-" or looks_like_a_file(word):
         return "source"
+    if word_for(word) is not None:
+        return "word"
     if looks_like_an_error(word):
         return "error"
     return "operation" if looks_like_a_node(word) else "source"
@@ -195,8 +201,8 @@ def explain(
     'operation'
 
     Args:
-        word: a source as :func:`gviz.read` takes it; a name of an operation or of a graph's node; or the text of an
-            error.
+        word: a source as :func:`gviz.read` takes it; a name of an operation or of a graph's node; the text of an
+            error; or a word of autograd, such as ``leaf``.
         wrt: names of tensors whose gradients are derived; all leaves if there is none.
         options: how to read the source.
         max_paths: how many paths to each tensor are listed; all of them are counted and added.
@@ -226,7 +232,10 @@ def explain(
 def explain_words(text: str, subject: Subject | None = None) -> Explanation:
     """Return what an operation's name, or an error's text, means; SourceError if gviz knows neither."""
     from gviz.reference import error_help, naming
+    from gviz.reference.words import word_for
 
+    if subject is None and (word := word_for(text)) is not None:
+        return Explanation("word", word)
     if (subject or subject_of(text)) == "error":
         return Explanation("error", error_help.help_for(text))
     return Explanation("operation", naming.named(text))

@@ -225,11 +225,14 @@ class Section(NamedTuple):
 
 
 def section_of(content: object) -> tuple[Section, ...]:
-    """Return the parts of an explained name, or error."""
+    """Return the parts of an explained name, error or word."""
     from gviz.reference.error_help import ErrorHelp
+    from gviz.reference.words import Word
 
     if isinstance(content, ErrorHelp):
         older = [f"Older or similar wordings: {'; '.join(content.texts[1:])}."] if content.texts[1:] else []
         return (Section(content.texts[0], (content.meaning, *older), (), content.ways),)
+    if isinstance(content, Word):
+        return (Section(content.names[0], (content.meaning,), (), content.ways()),)
     names: Any = content
     return tuple(Section(one.operation.title, one.remarks, tuple(one.facts())) for one in names)

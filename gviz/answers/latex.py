@@ -29,6 +29,8 @@ HEAD = r"""\documentclass{article}
 \begin{document}
 """
 FOOT = "\\end{document}\n"
+NEEDS = r"% \usepackage{amsmath,amssymb}"
+"""What the document loads that a part of one is pasted into."""
 
 PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -67,10 +69,10 @@ LONGEST = 300
 """Characters of an expression that is set as a formula; a longer one is set as code."""
 
 
-def render(explanation: Explanation, _page: Page) -> str:
-    """Return the document."""
-    body = "\n\n".join(LatexWriter().blocks(explanation.content))
-    return f"{HEAD}\n{body}\n\n{FOOT}"
+def render(explanation: Explanation, page: Page) -> str:
+    """Return the document; or a part of one, with nothing that a slide refuses: sections, and lines as they are typed."""
+    body = "\n\n".join((PartWriter if page.fragment else LatexWriter)().blocks(explanation.content))
+    return f"{NEEDS}\n{body}\n" if page.fragment else f"{HEAD}\n{body}\n\n{FOOT}"
 
 
 # ------------------------------------------------------------------ words
@@ -216,6 +218,14 @@ class LatexWriter(Writer):
 
     dot = " \\cdot "
 
+    def head(self, kind: str, text: str) -> str:
+        """Return a heading."""
+        return f"\\{kind}{{{text}}}"
+
+    def listing(self, text: str) -> str:
+        """Return lines of code below an item."""
+        return f"\n\\begin{{verbatim}}\n{text}\n\\end{{verbatim}}"
+
     def words(self, text: str) -> str:
         return f"\\text{{{prose(text)}}}"
 
@@ -240,7 +250,7 @@ class LatexWriter(Writer):
         return f"\\left({text}\\right)" if text.startswith("-") or has_sum else text
 
     def title(self, text: str) -> Iterator[str]:
-        yield f"\\section*{{{prose(text)}}}"
+        yield self.head("section*", prose(text))
 
     def paragraph(self, text: str) -> Iterator[str]:
         yield prose(text)
@@ -252,7 +262,7 @@ class LatexWriter(Writer):
         yield listed("description", [f"\\item[{prose(head)}] {prose(text)}" for head, text in facts])
 
     def ways(self, ways: Sequence[tuple[str, str]]) -> Iterator[str]:
-        codes = [f"\n\\begin{{verbatim}}\n{code}\n\\end{{verbatim}}" if code else "" for _, code in ways]
+        codes = [self.listing(code) if code else "" for _, code in ways]
         yield listed("itemize", [f"\\item {prose(when)}{code}" for (when, _), code in zip(ways, codes, strict=True)])
 
     def values(self, derivation: Derivation) -> Iterator[str]:
@@ -264,7 +274,7 @@ class LatexWriter(Writer):
         yield _aligned(lines)
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
-        yield f"\\subsection*{{${name}$: {prose(text)}}}"
+        yield self.head("subsection*", f"${name}$: {prose(text)}")
 
     def products(self, chain: Chain) -> Iterator[str]:
         sides = (" = ".join(dict.fromkeys(filter(None, self.sides(chain, path)))) for path in chain.paths)
@@ -291,6 +301,17 @@ class LatexWriter(Writer):
             yield f"\\[ {' = '.join(filter(None, [name, middle, value, end]))} \\]"
         if remark(chain):
             yield from self.remark(remark(chain))
+
+
+class PartWriter(LatexWriter):
+    """Writes each block as a part of a document that is there already, or of one of its slides."""
+
+    def head(self, _kind: str, text: str) -> str:
+        return f"\\noindent\\textbf{{{text}}}\\par"
+
+    def listing(self, text: str) -> str:
+        lines = (prose(line).replace("''", "{\\char34}").replace("  ", "\\ \\ ") for line in text.splitlines())
+        return "".join(f"\\\\\n{{\\ttfamily {line}}}" for line in lines if line)
 
 
 def value_of(node: Node) -> str:

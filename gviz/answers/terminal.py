@@ -77,7 +77,7 @@ class TerminalWriter(Writer):
         for when, code in ways:
             yield ""
             yield from self.wrapped(when, "- ", "  ")
-            yield from (self.line(f"      {line}") for line in code.splitlines())
+            yield from (self.line(f"      {line}".rstrip()) for line in code.splitlines())
 
     # ---------------------------------------------------------------- chain rule
     def values(self, derivation: Derivation) -> Iterator[str]:

@@ -27,10 +27,11 @@ def takes_words(command: Command) -> Command:
 
         spoken = words or after
         first, whole = "".join(spoken[:1]), " ".join(spoken)  # an error's text may have been typed without quotes
-        text = whole if not looks_like_a_file(first) and subject_of(whole) == "error" else first
+        text = whole if not looks_like_a_file(first) and subject_of(whole) in {"error", "word"} else first
         if subject_of(text) == "source" or not text:
             return command(words=words, after=after, **given)
-        output, explained = _Output.of(given["form"], given["file"], as_json=given["as_json"]), explain_words(text)
+        keys = ("form", "file", "as_json", "fragment")
+        output, explained = _Output.of(**{key: given[key] for key in keys}), explain_words(text)
         unused = [*(spoken[1:] if text == first else ()), *(f"--wrt {name}" for name in given["wrt"])]
         if unused:
             streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
@@ -46,32 +47,37 @@ class _Output(NamedTuple):
     Args:
         form: its format.
         file: its file; None, or -, for standard output.
+        fragment: whether it is a part of a document, not a whole one.
     """
 
     form: str
     file: str | None
+    fragment: bool
 
     @classmethod
-    def of(cls, form: str | None, file: str | None, *, as_json: bool) -> _Output:
+    def of(cls, form: str | None, file: str | None, *, as_json: bool, fragment: bool) -> _Output:
         """Return the output that was asked for; UsageError, or RenderError, if it cannot be."""
         from gviz.answers import suffix_for
 
         if as_json and form not in (None, "json"):
             raise click.UsageError(f"--json and --format {form}: take one.")
-        if file in (None, "-"):
-            return cls("json" if as_json else form or "text", None)
-        return cls("json" if as_json else form or suffix_for(str(file)), file)
+        own = None if file == "-" else file
+        form = "json" if as_json else form or ("text" if own is None else suffix_for(own))
+        if fragment and form != "latex":
+            raise click.UsageError("--fragment is a part of a LaTeX document: --format latex, or -o FILE.tex.")
+        return cls(form, own, fragment)
 
     def write(self, explanation: Explanation) -> None:
         """Write it."""
+        from gviz.answers import Page
+
         if self.file is not None:
             from gviz.files import write
 
-            write(self.file, explanation.text(self.form))
+            write(self.file, explanation.text(self.form, Page(fragment=self.fragment)))
             return
-        from gviz.answers import Page
-
-        streams.write_product(explanation.text(self.form, Page(**streams.terminal_look())))
+        page = Page(**streams.terminal_look(), fragment=self.fragment)
+        streams.write_product(explanation.text(self.form, page))
 
 
 @click.command(cls=SourceCommand)
@@ -87,6 +93,7 @@ class _Output(NamedTuple):
     help="The paths to each tensor that are listed; all are counted and added.",
 )
 @click.option("--format", "form", type=OneOf(FORMS), help="The format. [default: the file's suffix, or text]")
+@click.option("--fragment", is_flag=True, help="Leave out the preamble of LaTeX, for a document or slides of your own.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as --format json.")
 @click.option("-o", "--output", "file", metavar="FILE", help="The file to write: .txt, .tex, .md or .json.")
 def explain(
@@ -98,26 +105,28 @@ def explain(
     form: str | None,
     as_json: bool,
     file: str | None,
+    fragment: bool,
 ) -> int:
-    """Explain gradients, an operation or an error.
+    """Explain gradients, an operation, an error or a word.
 
     SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard
     input. Each path of the chain rule is multiplied along, and the sum of all is compared with the engine's gradient.
-    In place of SOURCE there may be the name of an operation, or the text of one of PyTorch's errors, with its traceback
-    or without.
+    In place of SOURCE there may be the name of an operation, the text of one of PyTorch's errors, or a word such as
+    leaf.
 
     \b
     Examples:
       gviz explain "y=(x+w)*(w+1)" x=2 w=1 --wrt w
       gviz explain train.py --wrt net.fc.bias -o bias.tex
       gviz explain AddBackward0
+      gviz explain retain_grad
       gviz explain "grad can be implicitly created only for scalar outputs"
       python train.py 2>&1 | gviz explain -
     """
     from gviz.answers import explain as explained
     from gviz.cli.reading import ready
 
-    output = _Output.of(form, file, as_json=as_json)
+    output = _Output.of(form, file, as_json=as_json, fragment=fragment)
     refuse_source(output.file, source, "explanation")
     with ready(source, product_on_stdout=output.file is None):
         explanation = explained(source, wrt, options=options, max_paths=max_paths, say=streams.say)

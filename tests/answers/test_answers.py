@@ -224,3 +224,27 @@ def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than
     assert lines[:2] == ["dy/dx = 2 * a_long_name_of_a_tensor", "        = b_long_name_of_a_tensor"]
     assert display_width(lines[2]) == 40
     assert "…" in lines[2]
+
+
+def test_a_fragment_of_latex_has_no_preamble_and_nothing_that_a_slide_refuses() -> None:
+    for word in (
+        "y=(x+w)*(w+1)",
+        "y=(W@x).sum()",
+        "AddBackward0",
+        "leaf",
+        "grad can be implicitly created only for scalar outputs",
+    ):
+        whole, part = (explain(word).text("latex", Page(fragment=fragment)) for fragment in (False, True))
+        assert whole.startswith("\\documentclass")
+        for refused in (
+            "\\documentclass",
+            "\\usepackage[",
+            "\\begin{document}",
+            "section*",
+            "verbatim",
+            "\\end{document}",
+        ):
+            assert refused not in part
+        assert set(re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", whole, re.DOTALL)) == set(
+            re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", part, re.DOTALL)
+        )

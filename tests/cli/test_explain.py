@@ -188,3 +188,10 @@ def test_a_static_graph_is_refused(gviz: Program) -> None:
 def test_json_of_a_nan_is_text(gviz: Program) -> None:
     record = json.loads(gviz("explain", "y=log(x)*0", "x=0", "--json").out)
     assert record["wrt"][0]["grad"] == "nan"
+
+
+def test_a_fragment_is_latex(gviz: Program) -> None:
+    done = gviz("explain", "y=x*w", "--fragment", "-o", "y.tex")
+    assert done.status == 0
+    assert "documentclass" not in (gviz.folder / "y.tex").read_text(encoding="utf-8")
+    gviz("explain", "y=x*w", "--fragment").assert_refused("--format latex, or -o FILE.tex", status=2, files=("y.tex",))
