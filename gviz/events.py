@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from gviz.errors import FileError
-from gviz.files import check_name, write, writing_error
+from gviz.files import check_name, made, write, writing_error
 
 Dims: TypeAlias = "Sequence[int | None] | None"
 """Sizes, None for an unknown one; None for an unknown rank."""
@@ -228,10 +228,10 @@ def write_events(folder: str | os.PathLike[str], data: bytes) -> str:
     name = os.fspath(folder)
     check_name(name, "write -o DIR/")
     try:
-        os.makedirs(name, exist_ok=True)
-        earlier = [entry for entry in os.listdir(name) if _is_own(name, entry)]
-        times = [int(entry.split(".")[3]) + 1 for entry in earlier]  # TensorBoard reads no name twice
-        write(os.path.join(name, f"events.out.tfevents.{max([int(time.time()), *times])}.gviz"), data)
+        with made(os.path.abspath(name)):
+            earlier = [entry for entry in os.listdir(name) if _is_own(name, entry)]
+            times = [int(entry.split(".")[3]) + 1 for entry in earlier]  # TensorBoard reads no name twice
+            write(os.path.join(name, f"events.out.tfevents.{max([int(time.time()), *times])}.gviz"), data)
         for entry in earlier:
             os.unlink(os.path.join(name, entry))
     except (FileExistsError, NotADirectoryError):

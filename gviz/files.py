@@ -30,6 +30,7 @@ HINTS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, or write somewhere else"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
     errno.ENAMETOOLONG: "give the file a shorter name",
+    errno.ELOOP: "it is a link that leads back to itself: remove it, or give another name",
 }
 """Hints for a file that cannot be written, by the system's error."""
 
@@ -177,7 +178,7 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
 def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     """Write a file: atomically, through links to the file they point to, with the permissions that the old one had.
 
-    A device or a pipe (``/dev/null``) is written to as it is; a file that is open already (``/dev/stdout``) goes on.
+    Folders that are missing are made; if nothing can be written, none of them stays. A device or a pipe (``/dev/null``) is written to as it is; a file that is open already (``/dev/stdout``) goes on.
 
     Args:
         path: where to.
@@ -195,11 +196,31 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
         if name not in OPEN:
             _check(name)
         if name not in OPEN and (os.path.isfile(name) or not os.path.exists(name)):
-            _replace(os.path.realpath(name), raw)
+            target = os.path.realpath(name)
+            with made(os.path.dirname(target)):
+                _replace(target, raw)
         else:
             with open(os.dup(OPEN[name]) if name in OPEN else name, "wb") as there:
                 write_all(there, raw)
     return name
+
+
+@contextmanager
+def made(folder: str) -> Iterator[None]:
+    """Make a folder for a block, with those that it is in; those that are new go if the block fails, as far as they are empty."""
+    new = []
+    while not os.path.isdir(folder):
+        new.append(folder)
+        folder = os.path.dirname(folder)
+    try:
+        for one in reversed(new):
+            os.makedirs(one, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for one in new:
+                os.rmdir(one)
+        raise
 
 
 @contextmanager
@@ -236,12 +257,15 @@ def _check(name: str) -> None:
     if os.path.isdir(name) or name.endswith(("/", os.sep)):
         inside = os.path.join(name, f"graph{os.path.splitext(name)[1] or '.pdf'}")
         raise FileError(f"{name} is a folder", hint=f"name a file in it: {inside}")
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(name)  # a link to itself
     folder = os.path.dirname(os.path.realpath(name))
+    if os.path.islink(name) and not os.path.lexists(folder):
+        raise FileError(f"cannot write {name}: it is a link into {folder}, which is not there", hint="make it first")
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        named = folder if os.path.islink(name) else os.path.dirname(name)
-        if os.path.lexists(folder):
-            raise FileError(f"cannot write {name}: {named} is not a folder")
-        raise FileError(f"cannot write {name}: there is no folder {named}", hint="make it first")
+        raise FileError(f"cannot write {name}: {os.path.relpath(folder)} is not a folder")
 
 
 def check_name(name: str, example: str) -> None:

@@ -106,12 +106,13 @@ def test_what_is_open_already_is_written_on_where_it_stands(folder: Path, name: 
 @pytest.mark.parametrize(
     ("name", "sentence", "hint"),
     [
-        ("no/such/a.pdf", "cannot write {}/no/such/a.pdf: there is no folder {}/no/such", "make it first"),
         ("old/a.pdf", "is not a folder", ""),
+        ("old/no/such/a.pdf", "is not a folder", ""),
         ("", "{}/ is a folder", "graph.pdf"),
         ("a\0b.pdf", "is not the name of a file", ""),
         pytest.param("\ud800.pdf", "is not the name of a file here", "choose others", marks=needs_posix),
-        pytest.param("link", "there is no folder {}/gone", "make it first", marks=needs_posix),
+        pytest.param("link", "it is a link into {}/gone, which is not there", "make it first", marks=needs_posix),
+        pytest.param("loop", "Too many levels of symbolic links", "leads back to itself", marks=needs_posix),
         pytest.param("y" * 300, "y: File name too long", "give the file a shorter name", marks=needs_posix),
     ],
 )
@@ -119,13 +120,20 @@ def test_a_name_under_which_no_file_can_be_written_is_refused(
     folder: Path, name: str, sentence: str, hint: str
 ) -> None:
     (folder / "old").write_bytes(b"old")
-    if name == "link":
-        (folder / name).symlink_to("gone/a")
+    if name in {"link", "loop"}:
+        (folder / name).symlink_to("gone/a" if name == "link" else "loop")
     before = os.listdir(folder)
     error = refused(f"{folder}/{name}")
     assert sentence.replace("{}", str(folder)) in error.what
     assert hint in str(error.hint)
     assert os.listdir(folder) == before
+
+
+def test_folders_that_are_missing_are_made_with_the_file_and_not_without_it(folder: Path) -> None:
+    write(f"{folder}/new/dir/a.pdf", b"new")
+    assert (folder / "new" / "dir" / "a.pdf").read_bytes() == b"new"
+    refused(f"{folder}/other/dir/{'y' * 300}")
+    assert not (folder / "other").exists()
 
 
 def test_a_file_has_to_have_a_name() -> None:

@@ -29,8 +29,24 @@ PIECE = re.compile(r"'[^']*'?|\"[^\"]*\"?|.", re.DOTALL)
 EVERY_OPTION = "gviz.every_option"
 """The key of whether the help is to show all options."""
 
-OTHER_WORDS = {"--style": "--theme"}
+OTHER_WORDS = {
+    "--style": "--theme",
+    "--file": "--output",
+    "--direction": "--rankdir",
+    "--orientation": "--rankdir",
+    "--layout": "--rankdir",
+    "--type": "--format",
+}
 """Options that people try, and their names here."""
+
+LARGER = "--scale 2 makes an image twice as large; pdf and svg are sharp at any size."
+LISTS = "gviz formats lists the formats, gviz ops the operations, gviz help the commands."
+ADVICE = {
+    **dict.fromkeys(("--dpi", "--width", "--height", "--size", "--resolution", "--zoom"), LARGER),
+    **dict.fromkeys(("--list", "--list-formats", "--formats", "--ops"), LISTS),
+    "--version": "gviz version prints the version.",
+}
+"""What to say of others, which are none here."""
 
 
 def _help_all(context: click.Context, _option: click.Parameter, asked: bool) -> None:
@@ -97,7 +113,9 @@ class SourceCommand(click.Command):
             advice = f"A script's own arguments come after --: gviz ... {script} -- {error.option_name}"
             if script is None:
                 advice = "An expression that begins with a minus sign comes after --."
-                if error.option_name.startswith("--"):
+                if error.option_name in {"-o", "--output"}:
+                    advice = f"It prints its answer, which goes into a file with > FILE: {ctx.command_path} ... > FILE"
+                elif error.option_name.startswith("--"):
                     advice = nearest(
                         error.option_name, [name for each in self.params for name in each.opts if name[:2] == "--"]
                     )
@@ -125,6 +143,8 @@ def nearest(option: str, options: Sequence[str]) -> str:
     """
     from difflib import get_close_matches  # only an error needs it
 
+    if option in ADVICE:
+        return ADVICE[option]
     option = OTHER_WORDS.get(option, option)
     alike = [other for other in options if other.startswith(option) or option.startswith(other)]
     return "".join(f"Did you mean {meant}?" for meant in (alike or get_close_matches(option, options, 1))[:1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,6 +39,8 @@ def read_words(
         words, after = after[:cut], after[cut + 1 :]
     if not words:
         raise click.UsageError("Missing argument 'SOURCE': an expression, a .py script, a saved graph .json, or -.")
+    if [*words, *after] == ["help"]:
+        raise click.UsageError("help is no source: gviz help COMMAND shows the help.")
     from gviz.sources.source import Source
 
     values = {} if values_file is None else read_values(values_file)
@@ -88,6 +91,8 @@ def _advice(word: str, pair: str, kind: str) -> str:
     """Return a sentence on the word that was probably meant."""
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
+    if is_format(pair):
+        return f" To draw it in that format: gviz render ... -o NAME.{pair.lower()}"
     if "." in pair[1:-1]:
         return f" To name the file of the picture: -o {pair}"
     if (name := as_name(pair.partition("=")[0])) and "=" in pair:
@@ -99,6 +104,16 @@ def _advice(word: str, pair: str, kind: str) -> str:
             else ' Put the expression in quotes: "y = x + w"'
         )
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
+
+
+def is_format(word: str) -> bool:
+    """Return whether a word is the suffix of a picture."""
+    from gviz.errors import RenderError
+    from gviz.render import find  # only an error needs it
+
+    with suppress(RenderError):
+        return find(word) is not None
+    return False
 
 
 def as_name(text: str) -> str:

@@ -35,6 +35,31 @@ from gviz.text import closest
 __all__ = ["Format", "FormatRow", "RenderOptions", "RenderWarning", "find", "formats", "render", "save", "suffix_of"]
 
 
+SLIDES = (
+    "gviz writes none: gviz render SOURCE --fit slide -o y.svg (or y.png) makes a picture for a slide, "
+    "gviz steps SOURCE -o y.pdf a page for each step"
+)
+PICTURES = "gviz writes none: svg or png makes a picture to put into it"
+FILMS = "gviz steps SOURCE -o y.gif (or y.webp) makes an animation, -o y.html a page that plays"
+TABLES = "gviz inspect SOURCE prints a table of the tensors, with --json as data"
+ELSEWHERE = {
+    **dict.fromkeys(
+        ("html", "htm"), "gviz steps SOURCE -o y.html plays the computation; svg is for a page of your own"
+    ),
+    **dict.fromkeys(("tex", "latex"), "gviz explain SOURCE -o y.tex derives gradients; pdf is for \\includegraphics"),
+    **dict.fromkeys(
+        ("md", "markdown"), "gviz explain SOURCE -o y.md derives gradients; svg is for a picture in Markdown"
+    ),
+    **dict.fromkeys(("pptx", "ppt", "key", "odp"), SLIDES),
+    **dict.fromkeys(("docx", "doc", "odt", "rtf"), PICTURES),
+    **dict.fromkeys(("mp4", "mov", "avi", "webm", "mpg"), FILMS),
+    **dict.fromkeys(("csv", "tsv", "xlsx", "xls"), TABLES),
+    **dict.fromkeys(("tikz", "pgf"), "gviz writes none: pdf is for \\includegraphics, dot for dot2tex"),
+    **dict.fromkeys(("onnx", "pt", "pth", "pb"), "gviz saves a graph as json; -o logs/ is for TensorBoard"),
+}
+"""Suffixes that people try, which are no format of a picture: which command makes them, if one does, and what to take."""
+
+
 class Format(Protocol):
     """A module of this folder that writes graphs."""
 
@@ -75,18 +100,16 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
     if module is not None:
         return module
     first = ("pdf", "svg", "png")
-    known = sorted(
-        (word for module in _modules() for word in module.SUFFIXES), key=lambda word: (word not in first, word)
-    )
-    known[: len(first)] = first
+    known = [*first, *sorted(row.suffix for row in formats() if row.works and row.suffix not in first)]
     if not wanted:
         hint = f"end it in one of {', '.join(known)}, or give a --format (in Python RenderOptions(format=...))"
         raise RenderError("the file's name has no suffix that tells the format", hint=hint)
-    meant = closest(wanted, known)
+    meant = closest(wanted, known) if wanted not in ELSEWHERE else None
     takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))
     if any_word and meant is None and (taker := next(takers, None)):
         return taker
-    hint = (f"Did you mean {meant}? " if meant else "") + f"The formats are {', '.join(known)}."
+    meant = ELSEWHERE.get(wanted) or (f"Did you mean {meant}?" if meant else "")
+    hint = "\n".join(filter(None, [meant, f"The formats are {', '.join(known)}."]))
     raise RenderError(f"there is no format {suffix!r}", hint=hint)
 
 

@@ -29,7 +29,7 @@ from gviz.pictures.slide import PAGES
 from gviz.pictures.spans import Span, text_of
 from gviz.pictures.steps import PHASES
 from gviz.pictures.theme import THEMES
-from gviz.render import dot, image
+from gviz.render import ELSEWHERE, dot, image
 from gviz.text import closest, shorten
 
 WHOLE = {
@@ -72,15 +72,16 @@ def check(suffix: str) -> str:
     known = suffix.lower()
     if known in DESCRIPTIONS:
         return known
-    ways = (
-        f"The steps of a computation are written as {', '.join(WHOLE)}, or as images, one for each: {', '.join(EACH)}."
-    )
+    here = [row.suffix for row in image.rows() if row.works]
+    each = ", ".join(suffix for suffix in EACH if suffix in here)
+    ways = f"The steps of a computation are written as {', '.join(WHOLE)}, or as images, one for each: {each}."
     if not known:
         raise RenderError(
             "the file's name has no suffix that tells the format", hint=f"{ways}\nfor a folder of images: -o frames/"
         )
-    meant = closest(known, DESCRIPTIONS)
-    raise RenderError(f"{suffix!r} is not a format for steps", hint=(f"Did you mean {meant}? " if meant else "") + ways)
+    meant = ELSEWHERE.get(known) or (f"Did you mean {near}?" if (near := closest(known, DESCRIPTIONS)) else "")
+    hint = "\n".join(filter(None, [meant, ways]))
+    raise RenderError(f"{suffix!r} is not a format for steps", hint=hint)
 
 
 def is_folder(path: str) -> bool:
@@ -137,13 +138,9 @@ def save(
     if suffix in WHOLE:
         name = os.path.join(path, f"steps.{suffix}") if in_folder else path
         data = render(graph, suffix, options, wanted, seconds)
-        if in_folder:
-            os.makedirs(path, exist_ok=True)
         return [write(name, data)]
     with _said_once():
         drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, suffix, options, wanted)]
-    if in_folder:
-        os.makedirs(path, exist_ok=True)
     digits = max(2, len(str(drawn[0][0].of)))
     names = []
     for slide, data in drawn:

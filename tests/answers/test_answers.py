@@ -229,7 +229,7 @@ def test_an_equation_has_a_line_or_a_line_for_each_side_none_of_them_longer_than
 def test_a_fragment_of_latex_has_no_preamble_and_nothing_that_a_slide_refuses() -> None:
     for word in (
         "y=(x+w)*(w+1)",
-        "y=(W@x).sum()",
+        "y=(x*ones(2,3)).sum()",
         "AddBackward0",
         "leaf",
         "grad can be implicitly created only for scalar outputs",

@@ -98,7 +98,13 @@ def test_the_source_is_not_replaced_by_its_picture(gviz: Program, file: str) -> 
         ("y.xyz", ["xyz", "pdf", "svg"]),
         ("y.pfd", ["pfd", "pdf"]),
         ("y", ["suffix"]),
-        ("nowhere/y.pdf", ["nowhere"]),
+        ("y.html", ["gviz steps SOURCE -o y.html", "svg"]),
+        ("y.tex", ["gviz explain SOURCE -o y.tex", "pdf"]),
+        ("y.md", ["gviz explain SOURCE -o y.md", "svg"]),
+        ("y.pptx", ["--fit slide", "gviz steps SOURCE -o y.pdf"]),
+        ("y.mp4", ["gviz steps SOURCE -o y.gif"]),
+        ("y.xlsx", ["gviz inspect SOURCE"]),
+        ("new/dir/y.xyz", ["xyz"]),
         (".", [". is a folder", "graph.pdf", "./, it is for TensorBoard"]),
         ("/proc/y.pdf", ["/proc"]),
         ("y" * 300 + ".pdf", ["y.pdf"]),
@@ -106,6 +112,37 @@ def test_the_source_is_not_replaced_by_its_picture(gviz: Program, file: str) -> 
 )
 def test_an_output_that_cannot_be_is_refused(gviz: Program, output: str, phrases: list[str]) -> None:
     gviz("render", "y=x", "x=1", "-o", output).assert_refused(*phrases)
+
+
+def test_the_formats_that_are_named_can_be_made_here(gviz: Program) -> None:
+    works = {line.split()[0] for line in gviz("formats").out.splitlines()[1:] if "nothing here" not in line}
+    listed = gviz("render", "y=x", "-o", "y.xyz").err.partition("The formats are ")[2].rstrip(".\n").split(", ")
+    assert set(listed) == works
+    each = gviz("steps", "y=x", "-o", "y.xyz").err.partition("one for each: ")[2].rstrip(".\n").split(", ")
+    assert set(each) <= works
+
+
+def test_a_picture_that_cannot_be_made_leaves_no_folder(gviz: Program) -> None:
+    gviz("render", "y=x+", "-o", "new/dir/y.pdf").assert_refused("there is nothing after +")
+    gviz("render", "y=log(x)*A@B", "-o", "new/y.pdf").assert_refused()
+    assert gviz("render", "y=x", "x=1", "-o", "new/dir/y.svg").status == 0
+    assert (gviz.folder / "new" / "dir" / "y.svg").exists()
+
+
+@pytest.mark.parametrize("command", ["steps", "render", "explain"])
+def test_a_full_disk_leaves_no_folder(gviz: Program, command: str) -> None:
+    name = {"steps": "new/dir/", "render": "new/dir/y.svg", "explain": "new/dir/y.txt"}[command]
+    line = f'trap "" XFSZ; ulimit -f 0; exec "$0" -m gviz {command} "y=x*w" x=1 w=2 -o {name}'
+    done = subprocess.run(
+        ["bash", "-c", line, sys.executable],
+        cwd=gviz.folder,
+        env=clean_environment(gviz.home),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert b"File too large" in done.stderr
+    assert not list(gviz.folder.iterdir())
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.03, 0.06, 0.1, 0.2, 0.4])

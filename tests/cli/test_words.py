@@ -76,6 +76,13 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render", "y=x", "2x=3"], '"2x=3" is not NAME=VALUE'),
         (["render", "y=x", "x=1", "x=2"], "x has two values"),
         (["render", "y=x", "x==2"], "== compares. Write x=2"),
+        (["render", "y=x", "svg"], '"svg" is not NAME=VALUE. To draw it in that format: gviz render ... -o NAME.svg'),
+        (["render", "y=x", "--dpi", "300"], "'--dpi'. --scale 2 makes an image twice as large; pdf and svg are sharp"),
+        (["steps", "y=x", "--width=900"], "'--width'. --scale 2 makes an image twice as large; pdf and svg are sharp"),
+        (["render", "--list"], "'--list'. gviz formats lists the formats"),
+        (["render", "y=x", "--direction", "LR"], "Did you mean --rankdir?"),
+        (["inspect", "y=x", "-o", "y.csv"], "'-o'. It prints its answer, which goes into a file with > FILE"),
+        (["render", "help"], "help is no source: gviz help COMMAND shows the help."),
         (["render", "y=x+w", "--", "x"], '"x" is not NAME=VALUE'),
         (["inspect", "train.py", "epochs"], "arguments come after --"),
         (["render", "-", "z"], '"z" is not NAME=VALUE'),
@@ -117,8 +124,8 @@ def test_a_value_may_have_spaces_around_its_sign(gviz: Program, words: list[str]
 
 
 def test_a_file_without_a_suffix_is_told_of_the_usual_ones_first(gviz: Program) -> None:
-    gviz("render", "y=x", "-o", "foo").assert_refused("end it in one of pdf, svg, png, bmp, ")
-    gviz("render", "y=x", "-o", "foo.docx").assert_refused("The formats are pdf, svg, png, bmp, ")
+    gviz("render", "y=x", "-o", "foo").assert_refused("end it in one of pdf, svg, png, ")
+    gviz("render", "y=x", "-o", "foo.docx").assert_refused("The formats are pdf, svg, png, ")
 
 
 def test_names_are_split_at_commas_outside_brackets_and_quotes() -> None:

@@ -17,7 +17,7 @@ from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.records import record
 from gviz.sources.options import SourceOptions
 from gviz.sources.run import Pass
-from gviz.sources.script.names import shallow
+from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
@@ -77,6 +77,7 @@ class Calls:
         self.is_running, self.count, self.earlier = False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
+        self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
         self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
 
     @property
@@ -163,7 +164,7 @@ class Calls:
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
         named = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
-        watched = list({id(one): one for one in (*leaves, *named, *tensors)}.values())
+        watched = list({id(one): one for one in (*leaves, *named, *self.retain(names), *tensors)}.values())
         moments = {id(one): Moment(self.numbers_of(one), Gradient(None, self.grad_of(one))) for one in watched}
         flow = self.flowing(function, tensors, args, kwargs) if self.options.flow else {}
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
@@ -173,6 +174,15 @@ class Calls:
             remember(self.passes, tensor, about)
         self.moments = moments
         return watched, leaves
+
+    def retain(self, names: Mapping[str, Any]) -> list[Any]:
+        """Return the tensors that are to keep their gradients, by the names that they have now, once they are told so."""
+        asked = named_tensors(names, [self.engine]) if self.options.retain else {}
+        tensors = {name: asked[name] for name in self.options.retain if name in asked and asked[name].requires_grad}
+        for tensor in tensors.values():
+            tensor.retain_grad()
+        self.retained |= tensors.keys()
+        return list(tensors.values())
 
     def left(self, watched: list[Any]) -> None:
         """Note the gradients that a call has left, be it that it raised."""
