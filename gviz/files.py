@@ -178,7 +178,8 @@ def parse_json(text: str, file: str, hint: str | None = None) -> Any:
 def write(path: str | os.PathLike[str], data: str | bytes) -> str:
     """Write a file: atomically, through links to the file they point to, with the permissions that the old one had.
 
-    Folders that are missing are made; if nothing can be written, none of them stays. A device or a pipe (``/dev/null``) is written to as it is; a file that is open already (``/dev/stdout``) goes on.
+    Folders that are missing are made; if nothing can be written, none of them stays. A device or a pipe
+    (``/dev/null``) is written to as it is; a file that is open already (``/dev/stdout``) goes on.
 
     Args:
         path: where to.

@@ -49,7 +49,6 @@ INSTEAD = {
 }
 """What to do in a script in place of the options that are for expressions."""
 
-NOT_RETAINED = "where backward() is called, no tensor that requires a gradient has that name; call its retain_grad() where it is made"
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
 
@@ -154,8 +153,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     ):  # a notebook's stream, a closed one, a full disk: its owner meets it
         sys.stdout.flush()  # what the script printed comes before what is said about it
     talk.say(stop.note(is_at_end=raised is None))
-    if unknown := ", ".join(name for name in options.retain if name not in calls.retained):
-        talk.say(Note(f"--retain {unknown} not used: {NOT_RETAINED}", "warning"))
+    talk.say(calls.unretained())
     title = "" if script.file == STDIN else os.path.splitext(os.path.basename(script.file))[0]
     static = static_source.left_in(space, options.graph, title)
     call = calls.chosen

@@ -15,7 +15,7 @@ from typing import Any
 from gviz.graphs import Gradient, Moment, Place
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.records import record
-from gviz.sources.options import SourceOptions
+from gviz.sources.options import Note, SourceOptions
 from gviz.sources.run import Pass
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.process import EngineFinder
@@ -24,6 +24,10 @@ from gviz.trace import Trace
 from gviz.trace.gradients import Known, recall, remember
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
 
+NOT_RETAINED = (
+    "where backward() is called, no tensor that requires a gradient has that name; "
+    "call its retain_grad() where it is made"
+)
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
 for."""
@@ -183,6 +187,11 @@ class Calls:
             tensor.retain_grad()
         self.retained |= tensors.keys()
         return list(tensors.values())
+
+    def unretained(self) -> Note | None:
+        """Return a warning of the names that no tensor had when it could be told to keep its gradient."""
+        unknown = ", ".join(name for name in self.options.retain if name not in self.retained)
+        return Note(f"--retain {unknown} not used: {NOT_RETAINED}", "warning") if unknown else None
 
     def left(self, watched: list[Any]) -> None:
         """Note the gradients that a call has left, be it that it raised."""
