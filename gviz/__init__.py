@@ -28,7 +28,7 @@ TYPE_CHECKING = False  # known to type checkers by its name: the typing module i
 if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.answers import explain
-    from gviz.drawing import Drawing as Graph, Reading, graph, read
+    from gviz.drawing import Drawing as Graph, Reading, graph, inspect, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.graphs import Edge, Node, TensorRow
     from gviz.render import RenderOptions, save
@@ -51,6 +51,7 @@ __all__ = [
     "engine",
     "explain",
     "graph",
+    "inspect",
     "make_dot",
     "read",
     "save",
@@ -69,6 +70,7 @@ _HOMES = {
     "TensorRow": "gviz.graphs",
     "explain": "gviz.answers",
     "graph": "gviz.drawing",
+    "inspect": "gviz.drawing",
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.drawing",
     "save": "gviz.render",

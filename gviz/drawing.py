@@ -7,16 +7,20 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import wraps
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz import sources
+from gviz.errors import SourceError
 from gviz.flow import flow_of
-from gviz.graphs import NOW, Graph
+from gviz.graphs import NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
-from gviz.walk import FREED, TensorLike, by_name, is_tensor, walk
+from gviz.text import aligned_text
+from gviz.walk import FREED, TensorLike, by_name, graph_nodes, is_tensor, walk
 
 if TYPE_CHECKING:
+    from gviz.causes.diagnosis import Cause
     from gviz.pictures.options import (
         RenderOptions,  # most readings are never drawn, so nothing here loads the renderers
     )
@@ -33,6 +37,9 @@ MOST: dict[Values | None, int | None] = {"summary": FEW_ELEMENTS, "full": sys.ma
 class Drawing(Graph):
     """A graph that draws itself: ``gviz.graph(loss).save("loss.svg")``. A notebook shows it as its picture."""
 
+    view = ""
+    """The view that it is drawn in unless another is asked for; not a part of the data."""
+
     def __eq__(self, other: object) -> bool:
         """Return whether the other one is a graph with the same in it, whoever holds it."""
         return isinstance(other, Graph) and all(
@@ -41,20 +48,23 @@ class Drawing(Graph):
 
     __hash__ = Graph.__hash__
 
-    def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
+    def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None, **look: Any) -> str:
         """Write the picture to a file, whole or not at all; return the path.
 
         Args:
             path: its suffix is the format: ``y.pdf``, ``y.svg``, ``y.json``.
             options: how to draw it.
+            look: fields of :class:`gviz.RenderOptions` that are to be other than there: ``view="dataflow"``.
 
         Raises:
             RenderError: an unknown format, or a picture that cannot be made.
             FileError: the file cannot be written.
+            TypeError: there is no such field.
         """
         from gviz.render import save
 
-        return save(self, path, options)
+        own = {"view": self.view} if self.view and options is None else {}
+        return save(self, path, options_of(options, {**own, **look}))
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it.
@@ -63,7 +73,8 @@ class Drawing(Graph):
         """
         from gviz.render import render
 
-        return str(render(self, "svg")) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
+        options = options_of(None, {"view": self.view} if self.view else {})
+        return str(render(self, "svg", options)) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
 
 
 class Reading(sources.Reading):
@@ -71,26 +82,172 @@ class Reading(sources.Reading):
 
     graph: Drawing
 
-    def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
-        """Write the graph to a file, as :meth:`Drawing.save` does; return the path."""
-        return self.graph.save(path, options)
+    def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None, **look: Any) -> str:
+        """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows; return the path."""
+        wanted = options_of(options, look)
+        return self.with_facts(flow=wanted.needs_flow).save(path, wanted)
+
+    def steps(self, path: str | os.PathLike[str] = "", seconds: float = 2.0, **look: Any) -> list[str] | Player:
+        """Draw the computation step by step, forward and backward.
+
+        Args:
+            path: ``y.pdf``, ``y.html``, ``y.gif``, or ``y.png`` for an image of each step; without it a notebook plays.
+            seconds: how long each step is shown, where it plays.
+            look: fields of :class:`gviz.RenderOptions`: ``every="line"``, ``theme="dark"``.
+
+        Returns:
+            The files that were written, or what a notebook plays.
+
+        Raises:
+            RenderError: an unknown format, or a picture that cannot be made.
+            FileError: a file cannot be written.
+        """
+        from gviz.render import series
+
+        options = options_of(None, {"view": "dataflow", "theme": "light", **look})
+        graph = self.with_facts(flow=True, lines=options.every == "line")
+        if path:
+            return series.save(graph, os.fspath(path), options, (), seconds)
+        return Player(series.render(graph, "html", options, (), seconds).decode())
+
+    def why(self, name: str) -> Cause:
+        """Return why the gradient of a tensor is what it is; SourceError if there is no tensor of that name."""
+        from gviz.causes.why import why
+
+        return why(self.with_facts(lines=True, flow=True), name)
+
+    def with_facts(self, **facts: bool) -> Drawing:
+        """Return the graph with further facts: an expression is computed again for them, a script is not run again.
+
+        Args:
+            facts: fields of :class:`gviz.SourceOptions`.
+
+        Raises:
+            SourceError: they were not noted when a script ran.
+        """
+        source, options = self.source, self.options or sources.SourceOptions()
+        lacking: dict[str, Any] = {
+            name: True for name, wanted in facts.items() if wanted and not getattr(options, name)
+        }
+        if source is None or source.kind == "graph" or self.graph.kind == "static" or not lacking:
+            return self.graph
+        if source.kind == "script":
+            asked = ", ".join(f"{name}=True" for name in lacking)
+            raise SourceError(
+                f"what this shows was not noted when {source.file} ran",
+                hint=f"without options gviz.read notes it; with them it is gviz.SourceOptions({asked}, ...)",
+            )
+        return drawn(sources.read(source, replace(options, **lacking), say=lambda _: None).graph)
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it; None for a large graph."""
         return self.graph._repr_svg_()
 
+    def _repr_html_(self) -> str:
+        """Return the picture and the notes, as notebooks show them; of a large graph a line of text."""
+        notes = "\n".join(note.text for note in self.notes)
+        picture = self._repr_svg_() or f"<pre>{escape(repr(self))}</pre>"
+        return f"{picture[picture.find('<svg') :] if '<svg' in picture else picture}<pre>{escape(notes)}</pre>"
 
-def drawn(graph: Graph) -> Drawing:
-    """Return a graph as one that draws itself."""
-    return Drawing(**{field.name: getattr(graph, field.name) for field in fields(Graph)})
+
+class Player:
+    """A computation step by step, which a notebook plays.
+
+    Args:
+        page: the whole page of HTML.
+    """
+
+    def __init__(self, page: str) -> None:
+        self.page = page
+
+    def _repr_html_(self) -> str:
+        """Return a frame with the page in it."""
+        return f'<iframe srcdoc="{escape(self.page)}" width="960" height="680" style="border: 0"></iframe>'
+
+
+class Table:
+    """The tensors of a program: ``print()`` shows them as ``gviz inspect`` does, and a notebook as a table.
+
+    Args:
+        reading: the program.
+    """
+
+    def __init__(self, reading: sources.Reading) -> None:
+        self.reading = reading
+
+    @property
+    def rows(self) -> tuple[TensorRow, ...]:
+        """The tensors, in the order of the program."""
+        return self.reading.graph.tensors
+
+    def columns(self) -> dict[str, list[str]]:
+        """Return the texts of each column, by its heading."""
+        from gviz.pictures.table import columns_of
+
+        graph = self.reading.graph
+        return columns_of(graph.tensors, graph.columns(), before=self.reading.ran_backward)
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        columns = self.columns()
+        return aligned_text([list(columns), *zip(*columns.values(), strict=True)]).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """Return the table, and what there is to say of all tensors, as a notebook shows it."""
+        from gviz.pictures.table import html_table, totals
+
+        return html_table(self.columns()) + "".join(f"<p>{escape(line)}</p>" for line in totals(self.reading.graph))
+
+
+def options_of(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderOptions:
+    """Return how to draw, with some fields other than in the options."""
+    from gviz.pictures.options import RenderOptions
+
+    return replace(options or RenderOptions(), **look)
+
+
+def drawn(graph: Graph, view: str = "") -> Drawing:
+    """Return a graph as one that draws itself, in a view unless another is asked for."""
+    drawing = Drawing(**{field.name: getattr(graph, field.name) for field in fields(Graph)})
+    vars(drawing)["view"] = view
+    return drawing
 
 
 @wraps(sources.read)
-def read(*args: Any, **options: Any) -> Reading:
-    """Read a source, as :func:`gviz.sources.read` says, for somebody who wants to draw it."""
-    reading = sources.read(*args, **options)
+def read(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Reading:
+    """Read a source, as :func:`gviz.sources.read` says, for somebody who wants to draw it.
+
+    Of a script everything is noted that a view may show, unless there are options that say otherwise.
+    """
+    if options is None:
+        options = sources.SourceOptions()
+        origin = source if isinstance(source, sources.Source) else None
+        if origin is None and (
+            os.fspath(source) == "-" or os.fspath(source).lower().endswith((".py", ".pyw", ".ipynb"))
+        ):
+            options = sources.SourceOptions(flow=True, lines=True)
+    reading = sources.read(source, options, **words)
     facts = {field.name: getattr(reading, field.name) for field in fields(sources.Reading)}
     return Reading(**{**facts, "graph": drawn(reading.graph)})
+
+
+def inspect(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
+    """Return the tensors of a source as a table: leaf or not, grad_fn, value, gradient before and after.
+
+    >>> print(inspect("y=x*w", x=2, w=3))
+    name  is_leaf  requires_grad  grad_fn       retains_grad  shape  dtype    value  grad_before  grad_after  column
+    x     True     True           None          False         ()     float32  2      None         3
+    w     True     True           None          False         ()     float32  3      None         2
+    y     False    True           MulBackward0  False         ()     float32  6      None         None        3
+
+    Args:
+        source: what :func:`gviz.read` takes, or what it returned.
+        options: how to read it.
+        words: as for :func:`gviz.read`.
+    """
+    if isinstance(source, sources.Reading):
+        return Table(source)
+    return Table(sources.read(source, replace(options or sources.SourceOptions(), lines=True), rootless=True, **words))
 
 
 def graph(
@@ -101,8 +258,11 @@ def graph(
     flow: bool = False,
     values: Values | None = "summary",
     model: Any = None,
+    view: str = "",
 ) -> Drawing:
     """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
+
+    In a notebook, its variables are names.
 
     >>> from gviz import engine as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -121,6 +281,8 @@ def graph(
             ones; ``full`` for all elements; None to read no numbers.
         model: the ``nn.Module`` that has computed them: its parameters get their names, and operations the modules that
             they belong to, as far as the names of the parameters tell.
+        view: the view that it is drawn in unless another is asked for, such as ``dataflow``; it implies ``flow`` where
+            it shows that.
 
     Raises:
         TypeError: an argument is not a tensor.
@@ -134,7 +296,10 @@ def graph(
         from gviz.static.out import static_picture  # TensorFlow's face is loaded if the program has used it
 
         return drawn(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
-    names = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
+    flow = flow or (bool(view) and options_of(None, {"view": view}).needs_flow)
+    given = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
+    named = {id(tensor) for tensor in given.values()}
+    names = {**given, **{name: one for name, one in notebook_names(tensors).items() if id(one) not in named}}
     if isinstance(tensors, dict):
         roots: dict[str, Any] = tensors
     else:
@@ -150,7 +315,29 @@ def graph(
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
         graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
-    return drawn(graph)
+    return drawn(graph, view)
+
+
+def notebook_names(tensors: Any) -> dict[str, Any]:
+    """Return the tensors of a notebook's variables by their names, those that a graph has; nothing in other programs."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        return {}
+    from gviz.sources.script.names import named_tensors
+
+    roots = (
+        list(tensors.values())
+        if isinstance(tensors, dict)
+        else tensors
+        if isinstance(tensors, list | tuple)
+        else [tensors]
+    )
+    own = {name: one for name, one in shell.user_ns.items() if name not in shell.user_ns_hidden and name[:1] != "_"}
+    libraries = [sys.modules[name] for name in ("torch", "gviz.engine") if hasattr(sys.modules.get(name), "Tensor")]
+    nodes = graph_nodes(filter(is_tensor, roots))
+    inside = {id(one) for one in (*roots, *nodes.values())}
+    found = named_tensors(own, libraries).items()
+    return {name: one for name, one in found if id(one) in inside or one.grad_fn in nodes}
 
 
 def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:

@@ -89,6 +89,13 @@ class GvizError(Exception):
         source = caret(self.place) if self.place is not None and self.place.text else ""
         return "\n".join(filter(None, (first, source, self.hint)))
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows in place of the traceback, whose frames are gviz's own: the message."""
+        return [
+            f"{type(self).__name__}: {line}" if not number else line
+            for number, line in enumerate(str(self).split("\n"))
+        ]
+
 
 class SourceError(GvizError):
     """A mistake in an expression, a value or a script."""

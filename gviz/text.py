@@ -94,6 +94,15 @@ def aligned_text(lines: Sequence[Sequence[str]]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in padded)
 
 
+def cut(text: str, most: int) -> str:
+    """Return the text with an ellipsis in place of its end if it is longer than that.
+
+    >>> cut("[1, 2, 3]", 6)
+    '[1, 2…'
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip(", ") + "…"
+
+
 def joined(items: Iterable[str], most: int = 6) -> str:
     """Return the first items with commas between, and how many more there are.
 

@@ -147,7 +147,8 @@ def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
 
 
 def test_the_graph_function_shows_its_arguments() -> None:
-    assert list(inspect.signature(gviz.graph).parameters) == ["tensors", "params", "saved", "flow", "values", "model"]
+    words = ["tensors", "params", "saved", "flow", "values", "model", "view"]
+    assert list(inspect.signature(gviz.graph).parameters) == words
     assert "Args:" in str(gviz.graph.__doc__)
     call = (
         "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False, "

@@ -9,9 +9,9 @@ import pytest
 
 import gviz
 from gviz import Graph, RenderOptions, SourceOptions, engine as torch
-from gviz.cli.tensors import note_of
 from gviz.graphs import Place
 from gviz.pictures.options import VIEWS
+from gviz.pictures.table import note_of
 from gviz.render import render
 from gviz.trace import Trace
 

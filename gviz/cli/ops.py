@@ -113,7 +113,8 @@ def _print_in_full(listed: Sequence[TableOperation]) -> None:
 
 def _tabulate(listed: Sequence[TableOperation]) -> None:
     """Print a line for each operation; a terminal shows as many columns as it has room for."""
-    from gviz.cli.table import console, cut, ruled
+    from gviz.cli.table import console, ruled
+    from gviz.text import cut
 
     saved = (", ".join(one.saved).replace("_saved_", "") for one in listed)
     rows = [

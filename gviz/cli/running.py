@@ -83,8 +83,8 @@ def _text_of(place: str, row: TensorRow, *, is_value: bool) -> str:
     >>> _text_of("4", TensorRow("y", Numbers.of(6.0), True, False, False, "MulBackward0"), is_value=True)
     '   4  y = 6  MulBackward0'
     """
-    from gviz.cli.table import cut
     from gviz.pictures.labels import shape_text, value_text
+    from gviz.text import cut
 
     if not is_value:
         return f"{place:>4}  {row.name}.grad = {cut(value_text(row.grad.value), LONGEST)}"

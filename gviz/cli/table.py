@@ -7,15 +7,15 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gviz.cli import streams
-from gviz.text import aligned_text, display_width, shorten
+from gviz.pictures.table import LONGEST_CELL
+from gviz.text import aligned_text, cut, display_width, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-LONGEST_CELL, SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 40, 16, 8, 6
-"""Characters of a value, for its shape stands beside it; those on a narrow terminal, before a gradient is left out, at
-last."""
+SHORT_CELL, SHORTER_CELL, SHORTEST_CELL = 16, 8, 6
+"""Characters of a value on a narrow terminal, before a gradient is left out, at last."""
 
 LONGEST_NAME, LEAST_CODE = 24, 12
 """Characters of a name, and the fewest of a statement, on a narrow terminal."""
@@ -124,12 +124,3 @@ def print_rows(
     terminal.print(table)
     for remark in remarks:
         terminal.print(remark, style="dim")
-
-
-def cut(text: str, most: int) -> str:
-    """Return the text with an ellipsis in place of its end if it is longer than that.
-
-    >>> cut("[1, 2, 3]", 6)
-    '[1, 2…'
-    """
-    return text if len(text) <= most else text[: most - 1].rstrip(", ") + "…"

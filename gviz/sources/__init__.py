@@ -85,7 +85,7 @@ def read(
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warnings.warn(note.text, GvizWarning, stacklevel=2)
-    return reading
+    return replace(reading, source=origin, options=options)
 
 
 def _is_value(thing: object) -> bool:

@@ -13,7 +13,9 @@ from gviz.records import record
 from gviz.sources.options import Note
 
 if TYPE_CHECKING:
+    from gviz.sources.options import SourceOptions
     from gviz.sources.script.changes import Change
+    from gviz.sources.source import Source
 
 
 @record
@@ -31,6 +33,8 @@ class Reading:
             them.
         changes: how the tensor that was to be watched changed in a script, in order.
         unlisted: how many changes are left out in their middle.
+        source: what was read.
+        options: how.
         static: the :class:`~gviz.sources.static.StaticSource` whose picture the graph is, None for a recorded one.
     """
 
@@ -42,6 +46,8 @@ class Reading:
     aliases: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     unlisted: int = 0
+    source: Source | None = None
+    options: SourceOptions | None = None
     static: Any = None
 
     def __repr__(self) -> str:

@@ -1,0 +1,76 @@
+"""The table of a program's tensors: its columns as texts, whoever shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from gviz.graphs import Graph, TensorRow
+from gviz.graphs.numbers import Numbers
+from gviz.pictures.labels import shape_text, value_text
+from gviz.text import cut
+
+LONGEST_CELL = 40
+"""Characters of a value, for its shape stands beside it."""
+
+
+def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:
+    """Return the texts of each column, by its key; without lines, places or notes if there are none.
+
+    Args:
+        rows: the tensors.
+        places: where in an expression some of them are computed, by their names.
+        before: whether backward ran, so that there is a gradient before it.
+    """
+    keys = ("is_leaf", "requires_grad", "grad_fn", "retains_grad")
+    columns = {
+        "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
+        **{key: [str(getattr(row, key)) for row in rows] for key in keys},
+        "shape": [shape_text(row.shape) for row in rows],
+        "dtype": [row.dtype for row in rows],
+        "value": [short_value(row.value) for row in rows],
+        **({"grad_before": [short_value(row.grad.before) for row in rows]} if before else {}),
+        "grad_after" if before else "grad": [short_value(row.grad.value) for row in rows],
+        "line": [row.place.number if row.place is not None else "" for row in rows],
+        "column": [str(places.get(row.name, "")) for row in rows],
+        "note": [note_of(row) for row in rows],
+    }
+    lines = {row.place.without_run for row in rows if row.place is not None}
+    wanted = {
+        "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
+        "column": bool(places),
+        "note": any(map(note_of, rows)),
+    }
+    return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
+
+
+def short_value(value: Numbers | None) -> str:
+    """Return a value as a cell has it."""
+    return cut(value_text(value), LONGEST_CELL)
+
+
+def note_of(row: TensorRow) -> str:
+    """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place."""
+    if row.broken is not None:
+        is_here = row.broken.place is None or row.broken.place == row.place
+        return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"
+    if row.requires_grad:
+        return f"written in place at {row.place}" if row.is_written and row.place is not None else ""
+    return "booleans" if row.dtype == "bool" else "integers" if "int" in row.dtype else "frozen"
+
+
+def totals(graph: Graph) -> list[str]:
+    """Return the line below the table: how many operations and leaves the graph has, and what it keeps for backward."""
+    operations, leaves = (sum(node.kind == kind for node in graph.nodes) for kind in ("operation", "leaf"))
+    if not operations:
+        return []
+    sizes = [node.recorded.kept for node in graph.nodes if node.recorded.kept is not None]
+    parts = [f"{operations:,} operation{'s' * (operations > 1)}", f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"]
+    return [", ".join([*parts, *([f"{sum(sizes):,} bytes saved for backward"] if sizes else [])])]
+
+
+def html_table(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return columns of texts as a table of HTML, as notebooks show it."""
+    head = "".join(f"<th>{escape(key)}</th>" for key in columns)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in zip(*columns.values(), strict=True))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
