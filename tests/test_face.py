@@ -152,7 +152,7 @@ def test_the_graph_function_shows_its_arguments() -> None:
     assert "Args:" in str(gviz.graph.__doc__)
     call = (
         "graph(tensors: 'Any', params: 'Any' = None, *, saved: 'bool' = False, flow: 'bool' = False, "
-        "values: 'Values | None' = 'summary', model: 'Any' = None) -> 'Drawing'"
+        "values: 'Values | None' = 'summary', model: 'Any' = None, view: 'str' = '') -> 'Drawing'"
     )
     assert call in pydoc.plain(pydoc.render_doc(gviz.graph))
 

@@ -143,7 +143,7 @@ def test_costs_are_the_bytes_kept_before_backward_frees_them_and_the_time(tmp_pa
 
 def test_nothing_of_it_is_there_unless_it_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "y.py").write_text("import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * w.detach()).sum()\n")
-    graph = gviz.read(tmp_path / "y.py").graph
+    graph = gviz.read(tmp_path / "y.py", SourceOptions()).graph
     assert "line" not in graph.to_json()
     assert not any(row.broken for row in graph.tensors)
 

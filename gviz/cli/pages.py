@@ -19,7 +19,7 @@ PAGES = {
         "The source": f"root values {SCRIPT}",
     },
     "steps": {
-        "The steps": "every only from to seconds",
+        "The steps": "every only from to seconds yes",
         "The file": "output theme title",
         "The source": f"{COMPUTATION} {SCRIPT}",
     },
@@ -78,6 +78,7 @@ WORDS = {
     "values": ("FILE.json", 'read values: {"x": 2, "W": [[1, 2], [3, 4]]}'),
     "view": ("NAME", ", ".join(VIEWS)),
     "watch": ("NAME", "each line of a script that changes NAME"),
+    "yes": ("", "draw more than 100 pages"),
     "wrt": ("NAME", "the tensor whose gradient is derived"),
 }
 """For each of them an example of its value, and its line; "" for the words that it takes."""

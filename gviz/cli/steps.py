@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,14 @@ from gviz.pictures.options import EVERY, RenderOptions
 from gviz.pictures.theme import THEMES
 
 if TYPE_CHECKING:
+    from gviz.pictures.series import Slide
     from gviz.sources import Source, SourceOptions
+
+MOST_PAGES = 100
+"""Pages that are drawn without a question."""
+
+PER_LAYOUT, PER_PAGE, PER_BOX = 0.0005, 0.01, 0.0008
+"""Seconds that a graph takes, about, on an ordinary machine: its layout for each pair of boxes; a page; each box on it."""
 
 FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
 SAVED = "gviz render SOURCE --view dataflow -o graph.json saves them with the graph"
@@ -40,6 +47,7 @@ class Series(NamedTuple):
         first: number of the first step.
         last: number of the last step; None for the last that there is.
         seconds: how long each is shown, where it plays.
+        is_sure: whether they are wanted however many there are.
     """
 
     files: tuple[str, ...]
@@ -48,6 +56,7 @@ class Series(NamedTuple):
     first: int
     last: int | None
     seconds: float
+    is_sure: bool
 
     def check(self, source: Source) -> None:
         """Refuse a format that is unknown, before a script runs."""
@@ -94,7 +103,26 @@ class Series(NamedTuple):
         if not wanted:
             what = f"--from {self.first}" if self.first > len(steps) else "none of them is asked for"
             raise click.UsageError(f"{what}: there are {len(steps)} steps; see --only, --from and --to.")
+        self.ask(shown, wanted)
         return wanted
+
+    def ask(self, shown: Graph, wanted: Sequence[int]) -> None:
+        """Refuse very many pages unless they are asked for; say how many there are, and how long they take."""
+        from gviz.pictures.steps import steps_of
+
+        boxes, pages = len(shown.nodes), len(wanted)
+        about = duration(PER_LAYOUT * boxes**2 + len(self.files) * pages * (PER_PAGE + PER_BOX * boxes))
+        if pages <= MOST_PAGES:
+            return
+        if self.is_sure:
+            streams.complain(f"{pages} pages take about {about}", "note")
+            return
+        ways = ["--from 1 --to 40 or --only backward draws a part; --yes draws all of them"]
+        if self.options.every != "line" and any(node.place for node in shown.nodes):
+            lines = len(steps_of(shown, replace(self.options, every="line")))
+            ways.insert(0, f"--every line has a page for each line forward: {lines} pages in all")
+        ways.insert(0, "gviz render SOURCE --path NAME shows the way of one gradient on one page")
+        raise SourceError(f"these are {pages} pages, which take about {about}", hint="\n".join(ways))
 
     def write(self, graph: Graph) -> None:
         """Draw the steps, and write them; FileError if ROOT-steps.pdf would replace a file that gviz did not make."""
@@ -105,14 +133,36 @@ class Series(NamedTuple):
             for name in self.files:
                 if name == "-":
                     suffix = series.check(self.options.format or "pdf")
-                    streams.write_product(series.render(graph, suffix, self.options, wanted, self.seconds))
+                    streams.write_product(
+                        series.render(graph, suffix, self.options, wanted, self.seconds, watch=watched)
+                    )
                     continue
                 file = name or unnamed_file(f"{default_stem(graph)}-steps", self.options.format or "pdf")
                 with for_file(file):
-                    written = series.save(graph, file, self.options, wanted, self.seconds)
+                    written = series.save(graph, file, self.options, wanted, self.seconds, watch=watched)
                 if (not name or written != [file]) and "-" not in self.files:
                     streams.write_product("".join(f"{one}\n" for one in written))
                 warnings.simplefilter("ignore", RenderWarning)  # it would be said of each file
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> duration(3.4), duration(38), duration(170)
+    ('3 seconds', '40 seconds', '3 minutes')
+    """
+    rounded = round(seconds, -1) if seconds > 10 else max(seconds, 1)
+    unit, count = ("minute", round(seconds / 60)) if rounded >= 60 else ("second", round(rounded))
+    return f"{count} {unit}{'s' * (count > 1)}"
+
+
+def watched(slides: Sequence[Slide]) -> Iterator[Slide]:
+    """Yield the slides as they are drawn, with a bar on a terminal that tells how far it is."""
+    if not streams.is_terminal(sys.stderr):
+        yield from slides
+        return
+    with click.progressbar(slides, label="drawing", file=sys.stderr, show_pos=True) as bar:
+        yield from bar
 
 
 def makes_series(command: Command) -> Command:
@@ -144,6 +194,7 @@ def makes_series(command: Command) -> Command:
             metavar="S",
             help="How long each step is shown, where it plays (html, gif, webp).",
         ),
+        click.option("--yes", "is_sure", is_flag=True, help=f"Draw more than {MOST_PAGES} pages."),
         look("theme", THEME, THEMES, default="light"),
         click.option(
             "--title", default="", metavar="TEXT", help="The text above. [default: the formula, or the root's name]"
@@ -167,6 +218,7 @@ def makes_series(command: Command) -> Command:
         first: int,
         last: int | None,
         seconds: float,
+        is_sure: bool,
         **given: Any,
     ) -> int:
         if last is not None and last < first:
@@ -174,7 +226,7 @@ def makes_series(command: Command) -> Command:
         if files.count("-") > 1:
             raise click.UsageError("-o - is given twice.")
         options = RenderOptions(view="dataflow", format=suffix.lower(), **look_of(given))
-        return command(series=Series(files or ("",), options, only or "", first, last, seconds), **given)
+        return command(series=Series(files or ("",), options, only or "", first, last, seconds, is_sure), **given)
 
     return with_options(with_series, options)
 

@@ -11,11 +11,11 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 from gviz.errors import RenderError
 from gviz.files import write
@@ -42,6 +42,12 @@ WHOLE = {
 
 EACH = tuple(suffix for suffix in image.FORMATS if suffix not in WHOLE)
 """Formats with a file for each step."""
+
+MOVING = ("gif", "webp")
+"""Animations, which are made of images."""
+
+Watch: TypeAlias = Callable[[Sequence[Slide]], Iterable[Slide]]
+"""Yields the slides as they are drawn."""
 
 DESCRIPTIONS = {**WHOLE, **dict.fromkeys(EACH, "an image for each step")}
 
@@ -90,7 +96,13 @@ def is_folder(path: str) -> bool:
 
 
 def render(
-    graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS
+    graph: Graph,
+    suffix: str,
+    options: RenderOptions,
+    wanted: Sequence[int] = (),
+    seconds: float = SECONDS,
+    *,
+    watch: Watch = iter,
 ) -> bytes:
     """Return the steps in one file.
 
@@ -100,21 +112,33 @@ def render(
         options: how to draw.
         wanted: numbers of the steps, counted from 1; all if there is none.
         seconds: how long each step is shown, where it plays.
+        watch: yields the slides as they are drawn, and may tell of it.
 
     Raises:
         RenderError: a picture cannot be made, or Pillow is needed and not installed.
     """
-    with _said_once():
-        slides = _slides(graph, suffix, options, wanted)
-        if suffix == "pdf":
-            return pdf(slides, options, graph.title)
-        if suffix == "html":
-            return html(slides, options, graph.title, seconds)
-        return animation(slides, suffix, options, seconds)
+    if suffix in MOVING:
+        try:
+            import PIL.Image  # noqa: F401 - before anything is drawn
+        except ImportError:
+            hint = "pip install pillow; or -o steps.html, which plays in a browser and needs nothing else"
+            raise RenderError(f"an animated {suffix} needs Pillow, which is not installed", hint=hint) from None
+    drawn = _drawn(graph, suffix, options, wanted, watch)
+    if suffix == "pdf":
+        return pdf(drawn, options, graph.title)
+    if suffix == "html":
+        return html(drawn, options, graph.title, seconds)
+    return animation(drawn, suffix, seconds)
 
 
 def save(
-    graph: Graph, path: str, options: RenderOptions, wanted: Sequence[int] = (), seconds: float = SECONDS
+    graph: Graph,
+    path: str,
+    options: RenderOptions,
+    wanted: Sequence[int] = (),
+    seconds: float = SECONDS,
+    *,
+    watch: Watch = iter,
 ) -> list[str]:
     """Write the steps to a file, or to a file for each; return the names.
 
@@ -127,6 +151,7 @@ def save(
         options: how to draw.
         wanted: numbers of the steps, counted from 1; all if there is none.
         seconds: how long each step is shown, where it plays.
+        watch: yields the slides as they are drawn, and may tell of it.
 
     Raises:
         RenderError: an unknown format, or a picture that cannot be made.
@@ -137,10 +162,9 @@ def save(
     suffix = check(options.format or ("png" if in_folder else ending[1:]))
     if suffix in WHOLE:
         name = os.path.join(path, f"steps.{suffix}") if in_folder else path
-        data = render(graph, suffix, options, wanted, seconds)
+        data = render(graph, suffix, options, wanted, seconds, watch=watch)
         return [write(name, data)]
-    with _said_once():
-        drawn = [(slide, drawing(slide, suffix, options)) for slide in _slides(graph, suffix, options, wanted)]
+    drawn = _drawn(graph, suffix, options, wanted, watch)
     digits = max(2, len(str(drawn[0][0].of)))
     names = []
     for slide, data in drawn:
@@ -166,6 +190,15 @@ def _slides(graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[
     return series(graph, replace(options, scale=scale), PAGES["slide"], dot.dot_text, wanted, bare=suffix == "html")
 
 
+def _drawn(
+    graph: Graph, suffix: str, options: RenderOptions, wanted: Sequence[int], watch: Watch
+) -> list[tuple[Slide, bytes]]:
+    """Return the slides, each with its drawing."""
+    output = {"html": "svg", **dict.fromkeys(MOVING, "png")}.get(suffix, suffix) if suffix in WHOLE else suffix
+    with _said_once():
+        return [(slide, drawing(slide, output, options)) for slide in watch(_slides(graph, suffix, options, wanted))]
+
+
 def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
     """Return a slide in one of Graphviz's formats."""
     return image.finish(
@@ -174,13 +207,13 @@ def drawing(slide: Slide, suffix: str, options: RenderOptions) -> bytes:
 
 
 # ------------------------------------------------------------------ PDF
-def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
+def pdf(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: str) -> bytes:
     """Return a PDF file with a page for each slide; its outline names them."""
     from pypdf import PdfReader, PdfWriter
 
     writer = PdfWriter()
-    for number, slide in enumerate(slides):
-        writer.append(PdfReader(io.BytesIO(drawing(slide, "pdf", options))), import_outline=False)
+    for number, (slide, drawn) in enumerate(slides):
+        writer.append(PdfReader(io.BytesIO(drawn)), import_outline=False)
         title_of_page = shorten(text_of(slide.step.caption[0]), 60, mark=" …")
         writer.add_outline_item(title_of_page, page_number=number)  # type: ignore[call-arg]
     writer.metadata = None
@@ -191,14 +224,11 @@ def pdf(slides: Sequence[Slide], options: RenderOptions, title: str) -> bytes:
 
 
 # ------------------------------------------------------------------ animations
-def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seconds: float) -> bytes:
+def animation(slides: Sequence[tuple[Slide, bytes]], suffix: str, seconds: float) -> bytes:
     """Return an animated image, repeated for ever."""
-    try:
-        from PIL import Image
-    except ImportError:
-        hint = "pip install pillow; or -o steps.html, which plays in a browser and needs nothing else"
-        raise RenderError(f"an animated {suffix} needs Pillow, which is not installed", hint=hint) from None
-    frames: list[Any] = [Image.open(io.BytesIO(drawing(slide, "png", options))).convert("RGB") for slide in slides]
+    from PIL import Image
+
+    frames: list[Any] = [Image.open(io.BytesIO(drawn)).convert("RGB") for _, drawn in slides]
     if suffix == "gif":
         frames = [frame.quantize(colors=128, dither=Image.Dither.NONE) for frame in frames]
     lasting = [round(seconds * 1000)] * len(frames)
@@ -212,7 +242,7 @@ def animation(slides: Sequence[Slide], suffix: str, options: RenderOptions, seco
 
 
 # ------------------------------------------------------------------ HTML
-def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: float) -> bytes:
+def html(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: str, seconds: float) -> bytes:
     """Return a page that plays the steps, all in one file.
 
     What is the same in several drawings is written once: a drawing is a list of numbers of its parts.
@@ -220,8 +250,8 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
     parts: dict[str, int] = {}
     frames = []
     box = "0 0 960 540"
-    for slide in slides:
-        drawn = drawing(slide, "svg", options).decode()
+    for slide, data_of_it in slides:
+        drawn = data_of_it.decode()
         box = cropped(drawn) or box
         numbers = [parts.setdefault(part, len(parts)) for part in _parts_of(drawn)]
         caption = [spans(line) for line in slide.step.caption]
@@ -229,7 +259,7 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
     theme = THEMES[options.theme]
     texts = list(parts)
     first = "".join(texts[number] for number in frames[0]["parts"])  # type: ignore[attr-defined]
-    data = {"parts": texts, "frames": frames, "of": slides[0].of, "milliseconds": round(seconds * 1000)}
+    data = {"parts": texts, "frames": frames, "of": slides[0][0].of, "milliseconds": round(seconds * 1000)}
     fields = {
         "title": escape(options.title or title or "steps"),
         "box": box,
@@ -241,7 +271,7 @@ def html(slides: Sequence[Slide], options: RenderOptions, title: str, seconds: f
         "ink": theme.ink,
         "line": theme.line,
         "lit": theme.boxes["lit"].pen,
-        "lines": str(max(len(slide.step.caption) for slide in slides)),
+        "lines": str(max(len(slide.step.caption) for slide, _ in slides)),
         "scheme": "dark" if options.theme == "dark" else "light",
         "inks": "".join(f".{name} {{ color: {colour}; }} " for name, colour in inks(theme).items()),
     }

@@ -191,3 +191,39 @@ def test_a_static_graph_is_refused(gviz: Program) -> None:
 def test_the_source_is_not_replaced(gviz: Program) -> None:
     gviz("render", *Y, "--view", "dataflow", "-o", "y.json")
     gviz("steps", "y.json", "-o", "y.json").assert_refused(files=("y.json",))
+
+
+MANY = f"y={'+'.join(f'x{number}*x{number}' for number in range(24))}"
+"""An expression of more than 100 steps, which are soon drawn."""
+
+
+def test_very_many_pages_are_estimated_and_not_drawn(gviz: Program) -> None:
+    done = gviz("steps", MANY, "-o", "new/y.html")
+    done.assert_refused(
+        "pages, which take about ", " second", "gviz render SOURCE --path NAME", "--yes draws all of them"
+    )
+    assert "--every line" not in done.err  # an expression that is read so has no lines
+
+
+def test_very_many_pages_of_a_script_may_be_fewer_by_line(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x\n"
+        "for _ in range(60):\n    y = y * x\ny.backward()\n"
+    )
+    done = gviz("steps", "net.py")
+    done.assert_refused("--every line has a page for each line forward: ", files=("net.py",))
+
+
+def test_very_many_pages_are_drawn_for_somebody_who_is_sure_and_a_part_of_them_for_anybody(gviz: Program) -> None:
+    done = gviz("steps", MANY, "--yes", "--to", 101, "-o", "y.html")
+    assert done.status == 0
+    assert "101 pages take about " in done.err
+    assert gviz("steps", MANY, "--to", 3, "-o", "z.html").err.count("pages") == 0
+    assert sorted(path.name for path in gviz.folder.iterdir()) == ["y.html", "z.html"]
+
+
+def test_a_terminal_has_a_bar_that_tells_how_far_it_is(gviz: Program) -> None:
+    shown = gviz.on_terminal("steps", "y=x*w", "x=2", "w=3", "-o", "y.html").out
+    assert "drawing" in shown
+    assert "5/5" in shown
+    assert "drawing" not in gviz("steps", "y=x*w", "x=2", "w=3", "-o", "y.html").err
