@@ -28,7 +28,7 @@ TYPE_CHECKING = False  # known to type checkers by its name: the typing module i
 if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.answers import explain
-    from gviz.drawing import Drawing as Graph, Reading, graph, inspect, read
+    from gviz.drawing import Drawing as Graph, Reading, graph, list_tensors as inspect, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.graphs import Edge, Node, TensorRow
     from gviz.render import RenderOptions, save
@@ -70,7 +70,7 @@ _HOMES = {
     "TensorRow": "gviz.graphs",
     "explain": "gviz.answers",
     "graph": "gviz.drawing",
-    "inspect": "gviz.drawing",
+    "inspect": "gviz.drawing:list_tensors",
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.drawing",
     "save": "gviz.render",

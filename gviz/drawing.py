@@ -64,7 +64,7 @@ class Drawing(Graph):
         from gviz.render import save
 
         own = {"view": self.view} if self.view and options is None else {}
-        return save(self, path, options_of(options, {**own, **look}))
+        return save(self, path, look_with(options, {**own, **look}))
 
     def _repr_svg_(self) -> str | None:
         """Return the picture as SVG, as notebooks show it.
@@ -73,7 +73,7 @@ class Drawing(Graph):
         """
         from gviz.render import render
 
-        options = options_of(None, {"view": self.view} if self.view else {})
+        options = look_with(None, {"view": self.view} if self.view else {})
         return str(render(self, "svg", options)) if len(self.nodes) <= MOST_IN_NOTEBOOK else None
 
 
@@ -83,8 +83,8 @@ class Reading(sources.Reading):
     graph: Drawing
 
     def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None, **look: Any) -> str:
-        """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows; return the path."""
-        wanted = options_of(options, look)
+        """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
+        wanted = look_with(options, look)
         return self.with_facts(flow=wanted.needs_flow).save(path, wanted)
 
     def steps(self, path: str | os.PathLike[str] = "", seconds: float = 2.0, **look: Any) -> list[str] | Player:
@@ -104,7 +104,7 @@ class Reading(sources.Reading):
         """
         from gviz.render import series
 
-        options = options_of(None, {"view": "dataflow", "theme": "light", **look})
+        options = look_with(None, {"view": "dataflow", "theme": "light", **look})
         graph = self.with_facts(flow=True, lines=options.every == "line")
         if path:
             return series.save(graph, os.fspath(path), options, (), seconds)
@@ -199,7 +199,7 @@ class Table:
         return html_table(self.columns()) + "".join(f"<p>{escape(line)}</p>" for line in totals(self.reading.graph))
 
 
-def options_of(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderOptions:
+def look_with(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderOptions:
     """Return how to draw, with some fields other than in the options."""
     from gviz.pictures.options import RenderOptions
 
@@ -231,10 +231,10 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
     return Reading(**{**facts, "graph": drawn(reading.graph)})
 
 
-def inspect(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
+def list_tensors(source: Any, options: sources.SourceOptions | None = None, **words: Any) -> Table:
     """Return the tensors of a source as a table: leaf or not, grad_fn, value, gradient before and after.
 
-    >>> print(inspect("y=x*w", x=2, w=3))
+    >>> print(list_tensors("y=x*w", x=2, w=3))
     name  is_leaf  requires_grad  grad_fn       retains_grad  shape  dtype    value  grad_before  grad_after  column
     x     True     True           None          False         ()     float32  2      None         3
     w     True     True           None          False         ()     float32  3      None         2
@@ -296,7 +296,7 @@ def graph(
         from gviz.static.out import static_picture  # TensorFlow's face is loaded if the program has used it
 
         return drawn(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
-    flow = flow or (bool(view) and options_of(None, {"view": view}).needs_flow)
+    flow = flow or (bool(view) and look_with(None, {"view": view}).needs_flow)
     given = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
     named = {id(tensor) for tensor in given.values()}
     names = {**given, **{name: one for name, one in notebook_names(tensors).items() if id(one) not in named}}

@@ -208,7 +208,7 @@ def write(path: str | os.PathLike[str], data: str | bytes) -> str:
 
 @contextmanager
 def made(folder: str) -> Iterator[None]:
-    """Make a folder for a block, with those that it is in; those that are new go if the block fails, as far as they are empty."""
+    """Make a folder for a block, with those that it is in; new ones that are empty go if the block fails."""
     new = []
     while not os.path.isdir(folder):
         new.append(folder)

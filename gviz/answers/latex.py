@@ -70,7 +70,7 @@ LONGEST = 300
 
 
 def render(explanation: Explanation, page: Page) -> str:
-    """Return the document; or a part of one, with nothing that a slide refuses: sections, and lines as they are typed."""
+    """Return the document; or a part of one, without what a slide refuses: sections and lines as they are typed."""
     body = "\n\n".join((PartWriter if page.fragment else LatexWriter)().blocks(explanation.content))
     return f"{NEEDS}\n{body}\n" if page.fragment else f"{HEAD}\n{body}\n\n{FOOT}"
 

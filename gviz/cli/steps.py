@@ -31,7 +31,7 @@ MOST_PAGES = 100
 """Pages that are drawn without a question."""
 
 PER_LAYOUT, PER_PAGE, PER_BOX = 0.0005, 0.01, 0.0008
-"""Seconds that a graph takes, about, on an ordinary machine: its layout for each pair of boxes; a page; each box on it."""
+"""Seconds that a graph takes, about: its layout for each pair of boxes; a page; each box on it."""
 
 FORWARD = "no gradient is on its way in this graph: backward did not run, or its steps were not saved"
 SAVED = "gviz render SOURCE --view dataflow -o graph.json saves them with the graph"

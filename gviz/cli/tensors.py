@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gviz.cli import streams
 from gviz.cli.table import console, fit, heading, print_rows, ruled
 from gviz.graphs import TensorRow
-from gviz.pictures.table import columns_of, short_value, totals
+from gviz.pictures.table import cell_text, columns_of, totals
 from gviz.text import aligned_text, joined
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def print_changes(reading: Reading) -> None:
     rows = [
         (
             place.number,
-            short_value(row.value),
-            short_value(row.grad.value),
+            cell_text(row.value),
+            cell_text(row.grad.value),
             str(row.requires_grad),
             str(row.grad_fn),
             reading.graph.code_at(place),

@@ -28,9 +28,9 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         **{key: [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
-        "value": [short_value(row.value) for row in rows],
-        **({"grad_before": [short_value(row.grad.before) for row in rows]} if before else {}),
-        "grad_after" if before else "grad": [short_value(row.grad.value) for row in rows],
+        "value": [cell_text(row.value) for row in rows],
+        **({"grad_before": [cell_text(row.grad.before) for row in rows]} if before else {}),
+        "grad_after" if before else "grad": [cell_text(row.grad.value) for row in rows],
         "line": [row.place.number if row.place is not None else "" for row in rows],
         "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
@@ -44,7 +44,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
 
 
-def short_value(value: Numbers | None) -> str:
+def cell_text(value: Numbers | None) -> str:
     """Return a value as a cell has it."""
     return cut(value_text(value), LONGEST_CELL)
 

@@ -36,9 +36,10 @@ class Word(NamedTuple):
 WORDS = (
     Word(
         ("leaf", "leaves", "leaf tensor", "leaf node", "leaf variable"),
-        "A leaf is a tensor that you made yourself, and that no recorded operation has computed: a weight, a bias, an input. "
-        "A graph begins at its leaves. backward() goes from the root to the leaves, and leaves the gradient of each one that "
-        "requires it in its .grad. A tensor that requires no gradient counts as a leaf, too, but gets none.",
+        "A leaf is a tensor that you made yourself, and that no recorded operation has computed: a weight, a bias, "
+        "an input. A graph begins at its leaves. backward() goes from the root to the leaves, and leaves the "
+        "gradient of each one that requires it in its .grad. A tensor that requires no gradient counts as a leaf, "
+        "too, but gets none.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "y = w * 2\n"
@@ -50,10 +51,10 @@ WORDS = (
     ),
     Word(
         ("is_leaf", "isleaf"),
-        "tensor.is_leaf says whether a tensor is a leaf. It is True for a tensor that requires no gradient, and for one that "
-        "requires it and that no operation has made (its grad_fn is None). It is False for the result of an operation on tensors "
-        "that require a gradient. A common surprise is a weight that is moved or scaled after it was made: w is the result of "
-        "an operation then, no leaf, and its .grad stays None.",
+        "tensor.is_leaf says whether a tensor is a leaf. It is True for a tensor that requires no gradient, and for"
+        " one that requires it and that no operation has made (its grad_fn is None). It is False for the result of "
+        "an operation on tensors that require a gradient. A common surprise is a weight that is moved or scaled "
+        "after it was made: w is the result of an operation then, no leaf, and its .grad stays None.",
         "import torch\n\n"
         "x = torch.ones(2)\n"
         "w = torch.ones(2, requires_grad=True)\n"
@@ -63,9 +64,9 @@ WORDS = (
     ),
     Word(
         ("non-leaf", "nonleaf", "intermediate", "intermediate tensor", "non-leaf tensor"),
-        "A non-leaf is the result of a recorded operation: its grad_fn is the node of that operation. Its gradient is computed "
-        "on the way to the leaves, passed on, and not kept: its .grad is None, and PyTorch warns if you read it. "
-        "retain_grad() keeps it.",
+        "A non-leaf is the result of a recorded operation: its grad_fn is the node of that operation. Its gradient "
+        "is computed on the way to the leaves, passed on, and not kept: its .grad is None, and PyTorch warns if you"
+        " read it. retain_grad() keeps it.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "h = w * 2\n"
@@ -76,9 +77,9 @@ WORDS = (
     ),
     Word(
         ("retain_grad", "retains_grad", "retaingrad"),
-        "h.retain_grad() asks backward() to keep the gradient of a non-leaf h in h.grad. Without it, only leaves keep theirs: "
-        "that of an intermediate result is needed for a moment and then thrown away. Call it after h is computed and before "
-        "backward(). h.retains_grad says whether it was called. It changes no gradient.",
+        "h.retain_grad() asks backward() to keep the gradient of a non-leaf h in h.grad. Without it, only leaves "
+        "keep theirs: that of an intermediate result is needed for a moment and then thrown away. Call it after h "
+        "is computed and before backward(). h.retains_grad says whether it was called. It changes no gradient.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "h = w * 2\n"
@@ -91,9 +92,10 @@ WORDS = (
     ),
     Word(
         ("detach", "detached"),
-        "x.detach() is a tensor with the same numbers, in the same memory, and no graph: it requires no gradient, and no gradient "
-        "flows through it to x. For autograd it is a constant. It is right for a target, a logged value, or the state of a "
-        "recurrent net between two pieces of text; it is a mistake where a weight behind it is to learn.",
+        "x.detach() is a tensor with the same numbers, in the same memory, and no graph: it requires no gradient, "
+        "and no gradient flows through it to x. For autograd it is a constant. It is right for a target, a logged "
+        "value, or the state of a recurrent net between two pieces of text; it is a mistake where a weight behind "
+        "it is to learn.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "d = (w * w).detach()\n"
@@ -105,9 +107,10 @@ WORDS = (
     ),
     Word(
         ("requires_grad", "requires_grad_", "requiresgrad"),
-        "requires_grad=True asks autograd to record what is computed from a tensor, so that backward() can find its gradient. "
-        "It is set where a leaf is made, or by requires_grad_(); an nn.Parameter has it by itself. The result of an operation "
-        "requires a gradient if one of its inputs does. Only tensors of floating point or complex numbers can.",
+        "requires_grad=True asks autograd to record what is computed from a tensor, so that backward() can find its"
+        " gradient. It is set where a leaf is made, or by requires_grad_(); an nn.Parameter has it by itself. The "
+        "result of an operation requires a gradient if one of its inputs does. Only tensors of floating point or "
+        "complex numbers can.",
         "import torch\n\n"
         "x = torch.tensor(2.0)\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
@@ -119,9 +122,10 @@ WORDS = (
     ),
     Word(
         ("no_grad", "nograd", "set_grad_enabled", "enable_grad"),
-        "In a block `with torch.no_grad():` nothing is recorded: what is computed there requires no gradient, even from "
-        "tensors that do. It is for evaluation, which needs no graph and saves the memory, and for the update of a weight, "
-        "which must not be a part of the graph. requires_grad of the weights themselves stays as it is.",
+        "In a block `with torch.no_grad():` nothing is recorded: what is computed there requires no gradient, even "
+        "from tensors that do. It is for evaluation, which needs no graph and saves the memory, and for the update "
+        "of a weight, which must not be a part of the graph. requires_grad of the weights themselves stays as it "
+        "is.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "(w * w).backward()\n"
@@ -133,10 +137,10 @@ WORDS = (
     ),
     Word(
         ("AccumulateGrad",),
-        "AccumulateGrad is the last node on the way back to a leaf: it takes the gradient that arrives and adds it to the "
-        "leaf's .grad. Each leaf that requires a gradient has one, however often it is used; it is in the graph because "
-        "something has to stand where the arrows end. Its attribute .variable is the leaf. It computes no derivative and saves "
-        "nothing.",
+        "AccumulateGrad is the last node on the way back to a leaf: it takes the gradient that arrives and adds it "
+        "to the leaf's .grad. Each leaf that requires a gradient has one, however often it is used; it is in the "
+        "graph because something has to stand where the arrows end. Its attribute .variable is the leaf. It "
+        "computes no derivative and saves nothing.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "y = w * 2\n"
@@ -147,10 +151,10 @@ WORDS = (
     ),
     Word(
         ("grad", "gradient"),
-        "w.grad is the gradient that backward() has left in a leaf: the derivative of the root by w, with the shape of w. "
-        "It is None until a backward() comes to w. Each further backward() adds to it. It stays None where no path of the graph "
-        "leads from the root to w, and where w requires no gradient. torch.autograd.grad(y, w) returns the gradient, and leaves "
-        ".grad as it is.",
+        "w.grad is the gradient that backward() has left in a leaf: the derivative of the root by w, with the shape"
+        " of w. It is None until a backward() comes to w. Each further backward() adds to it. It stays None where "
+        "no path of the graph leads from the root to w, and where w requires no gradient. torch.autograd.grad(y, w)"
+        " returns the gradient, and leaves .grad as it is.",
         "import torch\n\n"
         "w = torch.tensor([1.0, 2.0], requires_grad=True)\n"
         "print(w.grad)  # None\n"
@@ -160,9 +164,9 @@ WORDS = (
     ),
     Word(
         ("grad_fn", "gradfn", "grad function"),
-        "y.grad_fn is the node of the operation that made y, such as MulBackward0: it knows how to turn the gradient of y into "
-        "those of the operation's inputs. It is None for a leaf. Its next_functions lead on, to the nodes of the inputs: "
-        "they are the graph. The digit at the end tells overloads of one function apart.",
+        "y.grad_fn is the node of the operation that made y, such as MulBackward0: it knows how to turn the "
+        "gradient of y into those of the operation's inputs. It is None for a leaf. Its next_functions lead on, to "
+        "the nodes of the inputs: they are the graph. The digit at the end tells overloads of one function apart.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "y = w * 2\n"
@@ -172,10 +176,10 @@ WORDS = (
     ),
     Word(
         ("backward", "backward pass", "backpropagation", "backprop"),
-        "y.backward() goes through the graph from y back to the leaves. At each node it multiplies the gradient that arrives "
-        "by the local derivative (the chain rule), where several arrows meet it adds, and at the leaves it adds to .grad. "
-        "y has to be one number, or backward() is given its gradient. What the operations saved is freed on the way, so a second "
-        "backward() through the same graph needs retain_graph=True.",
+        "y.backward() goes through the graph from y back to the leaves. At each node it multiplies the gradient "
+        "that arrives by the local derivative (the chain rule), where several arrows meet it adds, and at the "
+        "leaves it adds to .grad. y has to be one number, or backward() is given its gradient. What the operations "
+        "saved is freed on the way, so a second backward() through the same graph needs retain_graph=True.",
         "import torch\n\n"
         "x = torch.tensor(2.0, requires_grad=True)\n"
         "w = torch.tensor(1.0, requires_grad=True)\n"
@@ -186,10 +190,10 @@ WORDS = (
     ),
     Word(
         ("accumulate", "accumulation", "gradient accumulation", "accumulated", "zero_grad"),
-        "Gradients accumulate: backward() adds to .grad and never replaces it. That is what a leaf needs that is used twice, and "
-        "what makes several small batches count as a large one. In a training loop it means that the gradients of the "
-        "last step have to go first: optimizer.zero_grad(), or w.grad = None, before each backward(). zero_grad() sets .grad to "
-        "None, not to 0, unless set_to_none=False.",
+        "Gradients accumulate: backward() adds to .grad and never replaces it. That is what a leaf needs that is "
+        "used twice, and what makes several small batches count as a large one. In a training loop it means that "
+        "the gradients of the last step have to go first: optimizer.zero_grad(), or w.grad = None, before each "
+        "backward(). zero_grad() sets .grad to None, not to 0, unless set_to_none=False.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "optimizer = torch.optim.SGD([w], lr=0.1)\n"
@@ -202,9 +206,10 @@ WORDS = (
     ),
     Word(
         ("in-place", "inplace", "in-place operation", "version counter", "_version"),
-        "An in-place operation (x += 1, x.add_(1), x[0] = 1) writes into a tensor that is there already. Each write counts up "
-        "x._version. An operation that has saved x for its derivative compares: if x was written since, backward() refuses, for "
-        "the gradient would be wrong. A leaf that requires a gradient is not written in place but under no_grad().",
+        "An in-place operation (x += 1, x.add_(1), x[0] = 1) writes into a tensor that is there already. Each write"
+        " counts up x._version. An operation that has saved x for its derivative compares: if x was written since, "
+        "backward() refuses, for the gradient would be wrong. A leaf that requires a gradient is not written in "
+        "place but under no_grad().",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "h = w * 2\n"
@@ -219,9 +224,10 @@ WORDS = (
     ),
     Word(
         ("saved tensors", "saved tensor", "saved_tensors", "save_for_backward", "saved for backward"),
-        "Saved tensors are what an operation keeps from the forward pass because its derivative needs it: x * w keeps both, for "
-        "the derivative by one is the other; x + w keeps nothing; exp keeps its result. They are most of the memory that "
-        "training takes. They are attributes of the node, such as grad_fn._saved_self, and are freed by backward().",
+        "Saved tensors are what an operation keeps from the forward pass because its derivative needs it: x * w "
+        "keeps both, for the derivative by one is the other; x + w keeps nothing; exp keeps its result. They are "
+        "most of the memory that training takes. They are attributes of the node, such as grad_fn._saved_self, and "
+        "are freed by backward().",
         "import torch\n\n"
         "x = torch.tensor(2.0, requires_grad=True)\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
@@ -231,9 +237,9 @@ WORDS = (
     ),
     Word(
         ("frozen", "freeze", "constant"),
-        "A frozen tensor requires no gradient (requires_grad=False): for autograd it is a constant. It takes part in the "
-        "computation and gets no .grad, and TorchViz's graph does not show it. Layers are frozen so that only the "
-        "others learn; a gradient still flows through their operations to what stands before them.",
+        "A frozen tensor requires no gradient (requires_grad=False): for autograd it is a constant. It takes part "
+        "in the computation and gets no .grad, and TorchViz's graph does not show it. Layers are frozen so that "
+        "only the others learn; a gradient still flows through their operations to what stands before them.",
         "import torch\n\n"
         "w1 = torch.tensor(3.0, requires_grad=True)\n"
         "w2 = torch.tensor(5.0)\n"
@@ -244,9 +250,10 @@ WORDS = (
     ),
     Word(
         ("freed", "retain_graph", "retaingraph"),
-        "backward() frees the graph as it goes: the saved tensors of each operation are given back at once. The nodes are still "
-        "there, and a second backward() through one that has saved something is an error. retain_graph=True keeps them. "
-        "Most often the mend is another: one backward() of the sum of two losses, or detach() between two iterations.",
+        "backward() frees the graph as it goes: the saved tensors of each operation are given back at once. The "
+        "nodes are still there, and a second backward() through one that has saved something is an error. "
+        "retain_graph=True keeps them. Most often the mend is another: one backward() of the sum of two losses, or "
+        "detach() between two iterations.",
         "import torch\n\n"
         "w = torch.tensor(3.0, requires_grad=True)\n"
         "y = w * w\n"
@@ -261,8 +268,8 @@ WORDS = (
     ),
     Word(
         ("create_graph", "creategraph", "higher derivative", "second derivative"),
-        "create_graph=True makes the backward pass record what it computes, so that the gradient has a graph of its own and can "
-        "be differentiated again: for a second derivative, or a penalty on the gradient.",
+        "create_graph=True makes the backward pass record what it computes, so that the gradient has a graph of its"
+        " own and can be differentiated again: for a second derivative, or a penalty on the gradient.",
         "import torch\n\n"
         "x = torch.tensor(2.0, requires_grad=True)\n"
         "y = x * x * x\n"

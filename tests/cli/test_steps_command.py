@@ -193,7 +193,7 @@ def test_the_source_is_not_replaced(gviz: Program) -> None:
     gviz("steps", "y.json", "-o", "y.json").assert_refused(files=("y.json",))
 
 
-MANY = f"y={'+'.join(f'x{number}*x{number}' for number in range(24))}"
+MANY = f"y={'*'.join(60 * 'x')}"
 """An expression of more than 100 steps, which are soon drawn."""
 
 
