@@ -19,7 +19,7 @@ PAGES = {
         "The source": f"root values {SCRIPT}",
     },
     "steps": {
-        "The steps": "every only from to seconds yes",
+        "The steps": "every only from to yes",
         "The file": "output theme title",
         "The source": f"{COMPUTATION} {SCRIPT}",
     },
@@ -66,7 +66,6 @@ WORDS = {
     "retain": ("NAME", "keep the gradient of an intermediate"),
     "root": ("NAME", "the tensor whose graph it is; repeatable"),
     "runs": ("N", "how many runs are timed"),
-    "seconds": ("S", "how long each step is shown, where it plays"),
     "show": ("WORD,...", "lines in the boxes: value, grad, shape ... or none"),
     "sort": ("WORD", ""),
     "stop-at": ("backward:N", "end it after its N-th backward"),

@@ -108,8 +108,8 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
     takers = (module for module in _modules() if wanted not in getattr(module, "NEVER", (wanted,)))
     if any_word and meant is None and (taker := next(takers, None)):
         return taker
-    meant = ELSEWHERE.get(wanted) or (f"Did you mean {meant}?" if meant else "")
-    hint = "\n".join(filter(None, [meant, f"The formats are {', '.join(known)}."]))
+    advice = f"{ELSEWHERE[wanted]}\n" if wanted in ELSEWHERE else f"Did you mean {meant}? " if meant else ""
+    hint = f"{advice}The formats are {', '.join(known)}."
     raise RenderError(f"there is no format {suffix!r}", hint=hint)
 
 

@@ -85,9 +85,9 @@ def check(suffix: str) -> str:
         raise RenderError(
             "the file's name has no suffix that tells the format", hint=f"{ways}\nfor a folder of images: -o frames/"
         )
-    meant = ELSEWHERE.get(known) or (f"Did you mean {near}?" if (near := closest(known, DESCRIPTIONS)) else "")
-    hint = "\n".join(filter(None, [meant, ways]))
-    raise RenderError(f"{suffix!r} is not a format for steps", hint=hint)
+    meant = closest(known, DESCRIPTIONS)
+    advice = f"{ELSEWHERE[known]}\n" if known in ELSEWHERE else f"Did you mean {meant}? " if meant else ""
+    raise RenderError(f"{suffix!r} is not a format for steps", hint=advice + ways)
 
 
 def is_folder(path: str) -> bool:
