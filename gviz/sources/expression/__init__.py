@@ -6,8 +6,10 @@ run. A tensor without a name is called a, b, c ... in the order of computing.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -27,7 +29,7 @@ from gviz.sources.expression.values import make_leaves, make_value, normalize_na
 from gviz.sources.options import Note, SourceOptions, short_text
 from gviz.sources.order import derivatives
 from gviz.sources.run import Pass, Run
-from gviz.text import did_you_mean, excerpt, joined
+from gviz.text import did_you_mean, excerpt, joined, shorten
 from gviz.walk import NodeFlow, NodeLike
 
 if TYPE_CHECKING:
@@ -35,6 +37,18 @@ if TYPE_CHECKING:
 
 SCALARS = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words for backward from a tensor with more elements than one."""
+
+TARGETS = {
+    "cross_entropy": (1, "target"),
+    "nll_loss": (1, "target"),
+    "multi_margin_loss": (1, "target"),
+    "embedding": (0, "input"),
+    "one_hot": (0, "input"),
+}
+"""Functions that want integers -> where they take them, and by which name."""
+
+MAX_READ = 300
+"""Characters of a note that says what was read."""
 
 MOST_WARNINGS = 3
 """More values that are not used have one warning together: they come from a file of them."""
@@ -63,15 +77,16 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     options = _normalized(options or SourceOptions())
     program = read_program(ExpressionText(text), options.values)
     _check_frozen(program, options)
-    notes, lines = notes_on_names(program, options), _lines(program, options)
-    budget = Budget()
-    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join([text, *map(str, options.values.values())]))):
-        engine.manual_seed(0)
-    leaves = make_leaves(program.free, options, budget)
-    names = Names(program, leaves, options.values)
-    with lines.trace if lines else nullcontext():
-        last = names.root(run_program(program, leaves.values(), budget, names))
-    tensors = names.tensors
+    notes = notes_on_names(program, options)
+    try:
+        names, last, lines = _run(program, options)
+    except SourceError as error:
+        classes = _class_numbers(program, options, error)
+        if not classes:
+            raise
+        program = read_program(ExpressionText(text), options.values)  # as it was before it ran
+        names, last, lines = _run(program, options, classes)
+    tensors, notes = names.tensors, notes_on_reading(program) + notes
     roots = _find_roots(program, options, tensors, last)
     notes += _retain(options.retain, tensors)
     if options.order:
@@ -81,6 +96,42 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     if options.backward:
         notes += _run_backward(program, options, roots)
     return Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
+
+
+def _run(program: Program, options: SourceOptions, classes: Collection[str] = ()) -> tuple[Names, str, Lines | None]:
+    """Return the named tensors of a program, the name of its root, and what is told of places.
+
+    Args:
+        program: the expression.
+        options: the values of its names.
+        classes: names whose values are the numbers of classes: integers, without a gradient.
+    """
+    lines, budget = _lines(program, options), Budget()
+    typed = [program.source.code, *map(str, options.values.values())]
+    if not RANDOM.isdisjoint(re.findall(r"\w+", " ".join(typed))):
+        engine.manual_seed(0)
+    leaves = make_leaves(program, options, budget, classes)
+    names = Names(program, leaves, options.values)
+    with lines.trace if lines else nullcontext():
+        return names, names.root(run_program(program, leaves.values(), budget, names)), lines
+
+
+def _class_numbers(program: Program, options: SourceOptions, error: SourceError) -> list[str]:
+    """Return the names that are nothing but targets of losses which want integers, if that is what an error says."""
+    if not re.search(r"\bLong\b|int64", error.what):
+        return []
+    uses = Counter(node.id for parts in program.parts.values() for node in parts if isinstance(node, ast.Name))
+    targets: Counter[str] = Counter()
+    for piece, word in program.words.items():
+        if isinstance(piece, ast.Call) and word in TARGETS:
+            at, key = TARGETS[word]
+            given = [*piece.args[at : at + 1], *(one.value for one in piece.keywords if one.arg == key)]
+            targets.update(node.id for node in given if isinstance(node, ast.Name))
+    names = [
+        name for name in targets if name in program.free and name in options.values and targets[name] == uses[name]
+    ]
+    values = {name: make_value(name, options.values[name], engine.float32, requires_grad=False) for name in names}
+    return [name for name, value in values.items() if bool((value == value.floor()).all())]
 
 
 def _lines(program: Program, options: SourceOptions) -> Lines | None:
@@ -146,14 +197,16 @@ def _check_frozen(program: Program, options: SourceOptions) -> None:
         )
 
 
+def notes_on_reading(program: Program) -> list[Note]:
+    """Return notes on what was read as another thing than what was typed: the expression, once it has run, and values."""
+    texts = [program.reading(), *program.readings]
+    return [Note(f"read as {shorten(text, MAX_READ, middle=True, mark=' … ')}") for text in texts if text]
+
+
 def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
     """Return notes on values that are missing, not used, or known without being given."""
     notes: list[Note] = []
     missing = [name for name in program.free if name not in options.values]
-    if any(len(name) > 1 for name in missing):
-        from gviz.sources.expression.advice import refuse_glued  # only such a name needs it
-
-        refuse_glued(program)
     if missing:
         called = [name for name in missing if len(name) > 1 and is_function(name)]
         more = f" (to call the function, write {called[0]}(...))" if called else ""

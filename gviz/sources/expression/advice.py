@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import os
 import re
 from dataclasses import replace
 from keyword import iskeyword
@@ -16,11 +17,11 @@ from gviz import engine
 from gviz.errors import SourceError
 from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, tensor_methods
 from gviz.sources.expression.latex import not_read
+from gviz.sources.expression.mathematics import SUM
 from gviz.sources.expression.notation import (
+    GROUP,
     JOINING,
     Token,
-    as_calls,
-    as_product,
     foreign_characters,
     is_right,
     replacement,
@@ -32,7 +33,6 @@ from gviz.text import did_you_mean, printable
 
 FILE = "gviz render file.py"
 INDEX = "a sum has no index in an expression"
-SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
 
 # ------------------------------------------------------------------ what cannot be read
 MARKS = {
@@ -72,6 +72,7 @@ def answer_to(error: Exception, source: ExpressionText) -> SourceError:
         error: a RefusedError of the check; a SyntaxError of Python's parser, or the error of what is too deep for it.
         source: what was typed.
     """
+    refuse_characters(source)
     if isinstance(error, RefusedError):
         return _refused(error.node, error.program)
     if not isinstance(error, SyntaxError) or "too many nested" in str(error):
@@ -79,20 +80,55 @@ def answer_to(error: Exception, source: ExpressionText) -> SourceError:
     return _unreadable(source, error)
 
 
-def refuse_glued(program: Program) -> None:
-    """Refuse a name without a value that consists of names with one, or of a function and one: ``wx``, ``sinx``."""
-    known = dict.fromkeys(program.assigned) | dict(program.source.given)
-    for free, node in program.free.items():
-        parts = as_product(free, known)
-        ways = [parts] if parts else as_calls(free, known | {name: None for name in program.free if name != free})
-        if ways or re.search(r"Σ\w", free):
-            letters = [name[-1] for name in program.free if as_calls(name, name[-1])]
-            written = suggestion(program.source, names=letters) or (f"write {' or '.join(ways)}" if ways else SUM)
-            raise SourceError(
-                f"{free} is one name, and it has no value",
-                place=program.source.place(node),
-                hint=f"{written}; or give it a value, if it is a name: {free}=1",
-            )
+PATH = re.compile(r"[\w./~\\:-]+")
+SUFFIXES = (".py", ".ipynb", ".json", ".txt")
+"""What a file of a source is called, if its suffix was left out."""
+
+DERIVATIVE = re.compile(
+    rf"(?<![\w.])(?P<sign>∂|d) *(?P<order>\^? *\d|[²³])? *(?P<of>{GROUP}|[^\W\d]\w*)?"
+    rf" */ *\(? *(?P=sign) *(?P<by>[^\W\d](?:(?![²³])\w)*)"
+    rf"[²³]?(?:\^\d|\*\*\d)?\)? *(?P<then>{GROUP})?"
+)
+"""A derivative as mathematics writes it: ``dy/dx``, ``∂L/∂w``, ``d(x**2)/dx``, ``d/dx (x**2)``."""
+
+
+PROSE = re.compile(r"(?:[^\W\d]\w+[,.]?[ \n]+){4}[^\W\d]\w*")
+"""Words, one behind the other."""
+
+
+def refuse_other(source: ExpressionText) -> None:
+    """Refuse what may be read as an expression and is none: a file without its suffix, prose, and a derivative.
+
+    ``dy`` and ``dx`` are no new names, and a derivative is no part of an expression.
+    """
+    word = source.code.strip()
+    files = [word + suffix for suffix in SUFFIXES if PATH.fullmatch(word) and os.path.isfile(word + suffix)]
+    if files and word not in source.given and not source.prefix:
+        raise SourceError(f"there is no file {word}", hint=f"did you mean {files[0]}?")
+    prose = PROSE.search(source.code)
+    if prose is not None and functions().isdisjoint(re.findall(r"\w+", prose[0])):
+        raise SourceError(
+            "this is prose, and no expression",
+            place=replace(source.place_of(prose.start()), length=len(prose[0].partition("\n")[0])),
+            hint="an expression is a line such as y = w*x + b; a file has one in each line, and # before a comment",
+        )
+    names = {*source.given, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}
+    for match in DERIVATIVE.finditer(source.code):
+        of, by = match["of"] or match["then"] or "", match["by"]
+        if f"d{by}" in names or f"d{of}" in names or not of:
+            continue
+        assigned = re.search(rf"(?:^|[;\n]) *{re.escape(of)} *=(?!=)", source.code)
+        formula = f"y={of[1:-1]}" if of[0] == "(" else f"{of}=..." if assigned is None else "..."
+        order = (match["order"] or "").strip(" ^").translate({ord("²"): "2", ord("³"): "3"})
+        raise SourceError(
+            "a derivative is not part of an expression: gviz finds it",
+            place=replace(source.place_of(match.start()), length=len(match[0].rstrip())),
+            hint=(
+                f'write gviz render "{formula}" --order {order} --wrt {by}'
+                if order
+                else f'write gviz explain "{formula}" --wrt {by}'
+            ),
+        )
 
 
 def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:

@@ -25,12 +25,16 @@ MAX_SUGGESTED = 200
 MAX_GLUED = 40
 """Characters of a name that may be several."""
 
+NO_LETTER = "[²³¹⁰⁴-⁹ⁿ½⅓⅔¼¾]"
+"""A raised sign or a fraction, which a pattern would take for a part of a name."""
+
 _PATTERN = re.compile(
-    r"""(?P<space>[ \t]+|\\\n)
+    rf"""(?P<space>[ \t]+|\\\n)
       | (?P<comment>\#[^\n]*)
       | (?P<newline>\n)
       | (?P<number>0[xXoObB][0-9a-fA-F_]+ | (?:[0-9][0-9_]*\.?[0-9]* | \.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-      | (?P<name>[^\W\d]\w*)
+      | (?P<power>[⁺⁻]?[²³¹⁰⁴-⁹]+|ⁿ)
+      | (?P<name>(?!{NO_LETTER})[^\W\d](?:(?!{NO_LETTER})\w)*)
       | (?P<string>'[^'\n]*' | "[^"\n]*")
       | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|\*\*|//|<<|>>|<=|>=|==|!=|->|=>|:=|<>|[-+*/%@&|^]=|.)""",
     re.VERBOSE,
@@ -74,7 +78,7 @@ class Token:
     """A piece of a source.
 
     Args:
-        kind: number, name, string, operator or newline; function for a name that is known to be one.
+        kind: number, name, power, string, operator or newline; function for a name that is known to be one.
         text: as typed.
         line: 1-based.
         column: 0-based.
@@ -305,6 +309,7 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
+    code = re.sub(r"⟨([^⟨⟩,|]+)[,|]([^⟨⟩,|]+)⟩", r"(\1 @ \2)", code)
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")

@@ -39,20 +39,41 @@ def read_program(
     _check_characters(source, limit)
     source.given = given = given or {}
     try:
-        if not source.code.isascii():
-            from gviz.sources.expression.advice import refuse_characters
-
-            refuse_characters(source)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
-            statements = ast.parse(source.code).body
-        if not statements:
-            raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
-        return Program(source, statements, given)
+        program = _parsed(source, given)
     except (RefusedError, SyntaxError, RecursionError, MemoryError) as error:
         from gviz.sources.expression.advice import answer_to  # only an error needs it
 
-        raise answer_to(error, source) from None
+        read = _mathematics(source)
+        if read is None:
+            raise answer_to(error, source) from None
+        return read
+    if source.prefix or all(len(name) == 1 or name in given for name in program.free):
+        return program
+    return _mathematics(source, is_python=True) or program  # wx is w*x
+
+
+def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
+    """Return a source's statements as Python reads them."""
+    if not source.code.isascii():
+        from gviz.sources.expression.notation import foreign_characters
+
+        if next(foreign_characters(source.code), None):
+            raise SyntaxError
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser's remarks on style, such as "invalid decimal literal"
+        statements = ast.parse(source.code).body
+    if not statements:
+        raise SourceError("the expression is empty", hint='write one, as in gviz render "y=(x+w)*(w+1)" x=2 w=1')
+    return Program(source, statements, given)
+
+
+def _mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | None:
+    """Return a source as the mathematics that it may be; None if it is none that has one reading."""
+    from gviz.sources.expression.advice import refuse_other
+    from gviz.sources.expression.mathematics import read_mathematics
+
+    refuse_other(source)
+    return read_mathematics(source, is_python=is_python)
 
 
 def _check_characters(source: ExpressionText, limit: int) -> None:

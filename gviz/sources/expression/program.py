@@ -9,10 +9,14 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from keyword import iskeyword
 from types import EllipsisType
+from typing import TYPE_CHECKING
 
 from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression import allowed
 from gviz.text import printable
+
+if TYPE_CHECKING:
+    from gviz.sources.expression.mathematics import Piece
 
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
@@ -90,6 +94,8 @@ class Program:
         source: its text.
         statements: as the parser gives them.
         given: names that have a value, which win over functions and constants.
+        marks: operations of mathematics whose sign is chosen by their operands -> what was typed (``·`` or ``^``).
+        written: what a text was read as, if it is not what was typed.
 
     Attributes:
         statements: assignments and bare expressions, in order.
@@ -98,22 +104,32 @@ class Program:
         constants: names that stand for a number such as pi, in order.
         bound: names that are not functions, because they are given or assigned a value.
         names: every name that it mentions, functions included.
+        readings: what else was read as another thing than what was typed, as a value ``W=[[1, 2], [3, 4]]``.
         parts: piece of syntax -> the pieces that its value is made from, in the order of computing.
         pieces: the value of a statement -> everything that it is made from, in the order of computing, itself last.
         words: piece -> the word for what it calls: ``log`` for a function, ``.sum`` for a method or an attribute, ``+``
-            for an operator of one value or of two, ``[]`` for an index, ``,`` for names that take the parts of a value;
+            for an operator of one value or of two, ``·`` and ``^`` for one that is chosen by its operands, ``[]`` for an
+            index, ``,`` for names that take the parts of a value;
             or the constant that it is, ``pi`` for ``torch.pi`` too.
 
     Raises:
         RefusedError: something that is not on the allow-list.
     """
 
-    def __init__(self, source: ExpressionText, statements: Sequence[ast.stmt], given: Collection[str] = ()) -> None:
-        self.source, self.given = source, given
+    def __init__(
+        self,
+        source: ExpressionText,
+        statements: Sequence[ast.stmt],
+        given: Collection[str] = (),
+        marks: Mapping[ast.AST, str] | None = None,
+        written: Sequence[Piece] = (),
+    ) -> None:
+        self.source, self.given, self.marks, self.written = source, given, marks or {}, written
         self.free: dict[str, ast.Name] = {}
         self.assigned: dict[str, ast.stmt] = {}
         self.constants: dict[str, None] = {}
         self.names: set[str] = set()
+        self.readings: list[str] = []
         self.parts: dict[ast.expr, list[ast.expr]] = {}
         self.pieces: dict[ast.expr, list[ast.expr]] = {}
         self.words: dict[ast.expr, str] = {}
@@ -131,6 +147,14 @@ class Program:
             self._look_through(statement.value)
             self.assigned.update(dict.fromkeys(self._targets(statement), statement))
         self.names.update(self.assigned)
+
+    def reading(self) -> str:
+        """Return what a text that is no Python was read as, its signs as they were chosen; "" for one that is."""
+        text = ""
+        for piece in self.written:
+            is_matrices = piece.node is not None and isinstance(piece.node.op, ast.MatMult) and piece.text == "*"
+            text += " " * piece.is_apart + (" @ " if is_matrices else piece.text)
+        return " ".join(text.split())
 
     def _targets(self, statement: ast.Assign | ast.Expr) -> list[str]:
         """Return the names that a statement binds: one, or those of ``values, indices = ...``."""
@@ -171,7 +195,7 @@ class Program:
             case ast.Attribute(attr=word) if word in allowed.ATTRIBUTES | allowed.FIELDS:
                 self.words[node] = f".{word}"
             case ast.BinOp() | ast.UnaryOp() | ast.Compare(ops=[_]) if sign(node):
-                self.words[node] = sign(node)
+                self.words[node] = self.marks.get(node) or sign(node)
             case ast.Subscript():
                 self.words[node] = "[]"
             case ast.List() | ast.Tuple() | ast.Slice() | ast.Constant(value=int() | float() | None | EllipsisType()):

@@ -18,7 +18,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -59,6 +59,8 @@ OF_NUMBERS: dict[str, Callable[[float], float]] = {"abs": abs} | {
 """Functions that people write of a number, as in ``x * sqrt(2)``; PyTorch has them for tensors only, Python in
 ``math``."""
 
+SEVERAL = "max, sort and the like give values and indices with dim: write max(x, dim=0).values, or amax(x, dim=0)"
+
 HINTS: list[tuple[type[Exception], str, str]] = [
     (MemoryError, "", "take smaller tensors"),
     (OverflowError, "", "the largest number is about 1.8e308"),
@@ -75,6 +77,14 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         r"^maximum.*Tensor, not|^max\(.*got \((int|float), T",
         "for max(0, x) write relu(x), or clamp(x, min=0)",
     ),
+    (
+        TypeError,
+        r"matmul\(\).*Tensor, not (int|float)",
+        "@ is for vectors and matrices: write * to multiply by a number",
+    ),
+    (TypeError, r"Tensor, not (max|min|sort|topk|median|mode|kthvalue|cummax|cummin)\b", SEVERAL),
+    (IndexError, "0-dim tensor", "a number has no parts: give it a value with several, as in x=[1,2]"),
+    (RuntimeError, "^.bitwise_or_cpu", "| is for true and false: write abs(x) for |x|"),
     (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
     (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
@@ -261,14 +271,15 @@ def find_callee(word: str, piece: ast.expr) -> Any:
     """
     name = word.lstrip(".")
     match piece:
-        case ast.Call() if word.startswith("."):
-            return lambda one, *args, **kwargs: getattr(one, name)(*args, **kwargs)
         case ast.Call():
-            return takes_number(word, find_function(word))
+            called = _method(name) if word.startswith(".") else takes_number(word, find_function(word))
+            return called if name not in NEEDS_DIM else lambda *args, **kwargs: called(*args, **with_dim(name, args, kwargs))
         case ast.Attribute() if word.startswith("."):
             return operator.attrgetter(name)
         case ast.UnaryOp():
             return UNARY[word]
+    if word in CHOSEN:
+        return lambda one, other: OPERATORS[chosen_sign(word, one, other)](one, other)
     return OPERATORS.get(word) or CONSTANTS.get(word) or getattr(engine, word)
 
 
@@ -294,15 +305,25 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     function, name = find_callee(word, piece), "unbind" if word == "," else word.lstrip(".")
 
     def call(*args: object, **kwargs: object) -> object:
+        if with_dim(name, args, kwargs) != kwargs and isinstance(piece, ast.Call):
+            kwargs = with_dim(name, args, kwargs)
+            piece.keywords.append(ast.keyword("dim", ast.Constant(-1)))
+            program.readings.append(f"{name}(..., dim=-1), of a vector")
         budget.check(name, args, kwargs)
         return budget.counted(function(*args, **kwargs))
 
     def compute(*args: object) -> object:
+        nonlocal function, name
         refuse_lists(args, program.parts[piece], program.source)
+        if word in CHOSEN:
+            name = chosen_sign(word, *args)
+            function = OPERATORS[name]
+            if name == "@":
+                set_matrices(piece, program)
         if any(isinstance(value, Tensor) for value in args):
             return call(*args)
-        if word in ("**", "<<"):
-            check_power(word, *args)
+        if name in ("**", "<<"):
+            check_power(name, *args)
         result = budget.counted(function(*args))
         if isinstance(result, complex):
             raise SourceError("this is not a real number", hint="a root of a negative number is not computed")
@@ -321,6 +342,56 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     return function if isinstance(piece, ast.Attribute | ast.Name) else takes_number(word, call)
 
 
+CHOSEN = ("·", "^")
+"""Signs of mathematics that mean another thing of matrices."""
+
+NEEDS_DIM = ("softmax", "log_softmax", "softmin")
+"""Functions that need a dimension, which is certain for a vector."""
+
+
+def with_dim(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of a call, with the dimension that the softmax of a vector has."""
+    is_vector = name in NEEDS_DIM and len(args) == 1 and not kwargs and len(getattr(args[0], "shape", ())) == 1
+    return {"dim": -1} if is_vector else kwargs
+
+
+def chosen_sign(sign: str, left: Any, right: Any) -> str:
+    """Return the operator that a sign of mathematics is between two values: ``*``, ``@`` or ``**``.
+
+    Args:
+        sign: ``·`` for a product, also one without a sign; ``^`` for a power.
+        left: a number, or a tensor of the engine or of a static graph.
+        right: likewise.
+
+    Raises:
+        SourceError: it may be one or the other.
+
+    >>> W, x = engine.ones(2, 2), engine.ones(2)
+    >>> chosen_sign("·", 2, W), chosen_sign("·", W, x), chosen_sign("^", x, 2)
+    ('*', '@', '**')
+    """
+    one, other = (tuple(getattr(value, "shape", ())) for value in (left, right))
+    if sign == "^" and (len(one) < 2 or one[-1] != one[-2]):
+        return "**"
+    if sign == "·" and (not one or not other):
+        return "*"
+    if sign == "·" and len(one) + len(other) > 2:
+        return "@"
+    if sign == "·":
+        raise SourceError("a product of vectors has two readings", hint="write x*w for each element or x @ w")
+    of_matrices = "inverse(A)" if right == -1 else f"matrix_power(A, {right})"
+    hint = f"write A**{right} for each element or {of_matrices}"
+    raise SourceError("a power of matrices has two readings", hint=hint)
+
+
+def set_matrices(piece: ast.expr, program: Program) -> None:
+    """Note that a product is one of matrices; SourceError behind ``*``, since ``A*B x`` has two readings then."""
+    left = getattr(piece, "left", None)
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) and left not in program.marks:
+        raise SourceError("a product of matrices behind * has two readings", hint="write A*(B @ x) or (A*B) @ x")
+    piece.op = ast.MatMult()  # type: ignore[attr-defined]
+
+
 LISTS = {
     list: "square brackets make a list: write round ones, (x + w)*2, or give the list a name, as in W=[[1,2],[3,4]]",
     tuple: "a comma makes a tuple: take one part of it, as in p[0], or write a decimal point as . (1.5)",
@@ -334,6 +405,6 @@ def refuse_lists(values: Iterable[object], parts: Iterable[ast.expr], source: Ex
         if isinstance(value, list | tuple):
             what, hint = (
                 f"a {type(value).__name__} takes no part in arithmetic",
-                LISTS[list if isinstance(value, list) else tuple],
+                SEVERAL if hasattr(value, "indices") else LISTS[list if isinstance(value, list) else tuple],
             )
             raise SourceError(what, place=source.place(part), hint=hint)

@@ -20,18 +20,22 @@ from gviz.engine import Tensor as Value
 from gviz.errors import SourceError
 from gviz.numbers.shapes import wrap_dim
 from gviz.signatures.names import NAMES
-from gviz.sources.expression import notes_on_names
+from gviz.sources.expression import notes_on_names, notes_on_reading
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES
 from gviz.sources.expression.limits import Budget, check_power
 from gviz.sources.expression.parse import read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import (
+    CHOSEN,
     ENGINE_ERRORS,
+    OPERATORS,
+    chosen_sign,
     compile_program,
     engine_error,
     find_callee,
     refuse_lists,
     takes_number,
+    with_dim,
 )
 from gviz.sources.expression.values import make_leaves
 from gviz.sources.options import Note, SourceOptions, unused
@@ -79,7 +83,8 @@ def build(text: str, options: SourceOptions) -> StaticSource:
     ]
     if len(options.roots) > 1:
         notes.append(Note(f"--root {','.join(options.roots[1:])} not used: a static graph is drawn whole", "warning"))
-    return replace(StaticForm(program, options.roots).define(values), notes=tuple(notes))
+    source = StaticForm(program, options.roots).define(values)
+    return replace(source, notes=(*notes_on_reading(program), *notes))
 
 
 def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, Value]]:
@@ -89,7 +94,7 @@ def look_through(text: str, options: SourceOptions) -> tuple[Program, dict[str, 
         SourceError: it cannot be read.
     """
     program = read_program(ExpressionText(text), options.values)
-    return program, {name: value.detach() for name, value in make_leaves(program.free, options, Budget()).items()}
+    return program, {name: value.detach() for name, value in make_leaves(program, options, Budget()).items()}
 
 
 class StaticForm:
@@ -174,7 +179,8 @@ class StaticForm:
                 raise self.refusal(piece, f"{name} is not there in gviz's static graphs")
             return takes_number(word, partial(self._call, name, named))
         if isinstance(piece, ast.UnaryOp | ast.BinOp | ast.Compare) and word not in ("~", "&", "|", "<<", ">>"):
-            return partial(self._operator, find_callee(word, piece), named, self.program.parts[piece])
+            compute = word if word in CHOSEN else find_callee(word, piece)
+            return partial(self._operator, compute, named, self.program.parts[piece])
         if word in (".T", ".mT"):
             return partial(tf.transpose, **named)
         if word in CONSTANTS:
@@ -187,10 +193,12 @@ class StaticForm:
         return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
     def _operator(
-        self, compute: Callable[..., Any], named: dict[str, str], parts: Sequence[ast.expr], *values: Any
+        self, compute: Callable[..., Any] | str, named: dict[str, str], parts: Sequence[ast.expr], *values: Any
     ) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
         refuse_lists(values, parts, self.source)
+        if isinstance(compute, str):
+            compute = OPERATORS[chosen_sign(compute, *values)]
         is_tensor = [isinstance(value, Tensor) for value in values]
         if compute is operator.pow and not any(is_tensor):
             check_power("**", *values)
@@ -208,6 +216,7 @@ class StaticForm:
 
     def _call(self, name: str, named: dict[str, str], /, *args: Any, **kwargs: object) -> object:
         """Return the result of a function, or of a method as a function of its tensor."""
+        kwargs = with_dim(name, args, kwargs)
         check_call(name, args, kwargs)
         called, options = name, {OPTIONS.get(key, key): value for key, value in kwargs.items()}
         if name == "clamp" and len(args) + len(options) == 2:  # one bound

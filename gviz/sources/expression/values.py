@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from keyword import iskeyword
 from typing import Any
 
@@ -18,18 +18,21 @@ from gviz.errors import SourceError
 from gviz.sources.expression.limits import Budget, flat_values
 from gviz.sources.expression.naming import tensors_of
 from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, read_program
-from gviz.sources.expression.program import ExpressionText
+from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
-from gviz.sources.options import SourceOptions
+from gviz.sources.options import SourceOptions, short_text
 from gviz.text import did_you_mean, excerpt
 
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
 """A value that need not be read as an expression."""
 
+CELL = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf|nan)")
+"""A number in a table of numbers."""
+
 INTEGERS = re.compile(r"(dtype *= *(torch\.)?(u?int\d+|long|int|short|bool) *\)|\.(long|int|short|bool)\(\)) *$")
 """The end of a value that asks for whole numbers, as those of classes are; without it arange(3) is one of real ones."""
 
-FLOATING = ("float32", "float64", "float16", "bfloat16")
+FLOATING = ("float32", "float64", "float16")
 """Dtypes that have gradients."""
 
 OTHER_DTYPES = {
@@ -73,25 +76,47 @@ def find_dtype(name: str | None) -> Any:
     if plain in FLOATING:
         return getattr(engine, plain)
     there = f"there are {', '.join(FLOATING)}"
+    if plain in ("bfloat16", "bf16"):
+        hint = f"{there}; the real PyTorch has it, for scripts: --engine torch"
+        raise SourceError("gviz's engine has no dtype bfloat16", hint=hint)
     if plain.startswith(("int", "uint", "bool", "complex")):
         raise SourceError(f"values of dtype {plain} have no gradients", hint=there)
     raise SourceError(f"there is no dtype {excerpt(name or '')}", hint=did_you_mean(plain, FLOATING, there))
 
 
-def make_leaves(free: Iterable[str], options: SourceOptions, budget: Budget) -> dict[str, Tensor]:
-    """Return the value of each name that needs one, 1.0 if none is given; values that are not needed are read too."""
+def make_leaves(
+    program: Program, options: SourceOptions, budget: Budget, classes: Collection[str] = ()
+) -> dict[str, Tensor]:
+    """Return the value of each name that needs one, 1.0 if none is given; values that are not needed are read too.
+
+    Those of ``classes`` are integers. What is read as another thing than what was typed is added to the program's
+    ``readings``.
+    """
     dtype = find_dtype(options.dtype)
+    of_class = "the number of a class: an integer, which has no gradient"
+    program.readings += [f"{name}={short_text(options.values[name])}, {of_class}" for name in classes]
     leaves = {
         name: make_value(
-            name, options.values.get(name, "1.0"), dtype, requires_grad=name not in options.frozen, budget=budget
+            name,
+            options.values.get(name, "1.0"),
+            engine.int64 if name in classes else dtype,
+            requires_grad=name not in options.frozen,
+            budget=budget,
+            read=program.readings,
         )
-        for name in dict.fromkeys([*free, *options.values])
+        for name in dict.fromkeys([*program.free, *options.values])
     }
-    return {name: leaves[name] for name in free}
+    return {name: leaves[name] for name in program.free}
 
 
 def make_value(
-    name: str, text: Any, dtype: object, *, requires_grad: bool = True, budget: Budget | None = None
+    name: str,
+    text: Any,
+    dtype: object,
+    *,
+    requires_grad: bool = True,
+    budget: Budget | None = None,
+    read: list[str] | None = None,
 ) -> Tensor:
     """Return the leaf tensor for a value.
 
@@ -101,6 +126,7 @@ def make_value(
         dtype: of the tensor.
         requires_grad: whether gradients are to flow to it.
         budget: how much may be computed.
+        read: what a value is added to that is read as another text.
 
     Raises:
         SourceError: no value, or one that is too large.
@@ -110,18 +136,53 @@ def make_value(
     elif NUMBER.fullmatch(text):
         leaf = engine.tensor(float(text), dtype=dtype)
     else:
-        leaf = _computed(
-            ExpressionText(text, prefix=name if name.endswith(" ") else f"{name}="), dtype, budget or Budget()
-        )
+        prefix = name if name.endswith(" ") else f"{name}="
+        leaf = _computed(ExpressionText(text, prefix), dtype, budget or Budget(), [] if read is None else read)
     leaf.requires_grad_(requires_grad and leaf.is_floating_point())
     return leaf
 
 
-def _computed(source: ExpressionText, dtype: object, budget: Budget) -> Any:
+def as_rows(text: str) -> str | None:
+    r"""Return numbers that spaces and semicolons separate, as numpy and MATLAB write them, as lists; None for no such.
+
+    >>> as_rows("[1 2]"), as_rows("1 2; 3 4"), as_rows("[[1. 2.]\\n [3. 4.]]"), as_rows("2.0f"), as_rows("x y")
+    ('[1, 2]', '[[1, 2], [3, 4]]', '[[1., 2.], [3., 4.]]', '2.0', None)
+    """
+    plain = re.sub(r"(?<=\d)f\b|(?<=\d\.)f\b", "", " ".join(text.split()))
+    is_flat = plain.count("[") == plain.count("]") < 2
+    rows = [row.strip() for row in (plain.strip("[] ") if is_flat else plain).strip("; ").split(";")]
+    rows = [re.sub(r"(?<=[\d.\]nf]) +(?=[-+.\d\[ni])", ", ", row) for row in rows]
+    cells = [cell.strip() for cell in re.split(r"[\[\],]+", ",".join(rows))]
+    if not any(cells) or not all(CELL.fullmatch(cell) for cell in cells if cell):
+        return None
+    if len(rows) > 1:
+        return f"[{', '.join(f'[{row}]' for row in rows)}]" if is_flat else None
+    return f"[{rows[0]}]" if is_flat and ("[" in plain or len(cells) > 1) else rows[0]
+
+
+def _read_value(source: ExpressionText) -> tuple[ExpressionText, Program, str]:
+    """Return the program of a value, its source, and what was read if that is not what was typed."""
+    rows = None
+    try:
+        program = read_program(source, limit=MAX_VALUE_CHARACTERS)
+    except SourceError:
+        rows = as_rows(source.code)
+        if rows is None:
+            raise
+    else:
+        rows = as_rows(source.code) if len(program.statements) > 1 else None
+        if rows is None:
+            return source, program, program.reading()
+    source = ExpressionText(rows, source.prefix)
+    return source, read_program(source, limit=MAX_VALUE_CHARACTERS), rows
+
+
+def _computed(source: ExpressionText, dtype: object, budget: Budget, read: list[str]) -> Any:
     """Return the tensor for a value that is an expression."""
     if not source.code.partition("#")[0].strip():
         raise SourceError("there is no value", place=source.place_at(1, 0), hint="write a number, as in x=2")
-    program = read_program(source, limit=MAX_VALUE_CHARACTERS)
+    source, program, written = _read_value(source)
+    read += [f"{source.prefix}{written}"] if written else []
     first, *rest = program.statements
     if rest or not isinstance(first, ast.Expr):
         raise SourceError(

@@ -1,0 +1,596 @@
+"""Mathematics that has one reading, read as it is meant: ``2x``, ``x²``, ``|x|``, ``√x``, ``f(x)=wx+b``.
+
+Read only where Python's parser or the allow-list refuses an expression, and where a name without a value may be a
+product. Each piece that is written keeps the place of what was typed, so that errors and tables point there. What has
+two readings is refused; :mod:`gviz.sources.expression.notation` writes the suggestions.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from keyword import iskeyword
+from typing import Any
+
+from gviz.errors import SourceError
+from gviz.sources.expression.allowed import CONSTANTS, DTYPES, MODULES, OTHER_NAMES, functions, is_function, word_set
+from gviz.sources.expression.notation import (
+    CLOSING,
+    Token,
+    as_calls,
+    as_product,
+    dimensions,
+    replacement,
+    suggestion,
+    tokens,
+)
+from gviz.sources.expression.program import ExpressionText, Program, RefusedError
+
+USUAL = word_set(
+    """
+    bn bs ce db df dh dl dt dw dx dy dz eq fc fn fp gt id id1 id2 kl lm lr mu nn nu ok pi tn tp ts us vs xi xs ys ws zs hs ps
+    cfg ckp css dst fwd grd ips lhs nll num ptr rhs rms rnn src std tmp wgt xyz
+    """
+)
+"""Short words that are names, in small or in capital letters, although they may be cut into letters."""
+
+FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
+"""Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
+
+LETTER = re.compile(r"[^\W\d_](?:_?\d+)?")
+"""A name of one letter, with the number of it."""
+
+SUBSCRIPT = re.compile("[₀-₉]+")
+SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
+MANY = 3
+"""More letters are a word, unless each of them is known."""
+
+UNCERTAIN = {"cot", "ctg", "sqr"}
+"""Names in OTHER_NAMES whose other name is no function's, or one of two."""
+
+PRODUCTS = ("×", "·", "⋅", "∙", "•", "\N{GREEK ANO TELEIA}", "\N{INVISIBLE TIMES}")
+"""Signs of products that are ``*`` of numbers, and another thing of matrices."""
+
+SIGNS = ("−", "÷", "∕", "⊙", "∗", "≤", "≥", "≠")
+"""Signs that have one meaning."""
+
+FRACTIONS = ("½", "⅓", "⅔", "¼", "¾")
+BARS = {"|": "abs", "||": "norm", "‖": "norm", "∥": "norm"}
+BINDS = (".", "[", "(", "^", "**")
+"""What behind an operand binds it more closely than a sign before it."""
+
+BEFORE_TERM = ("", "+", "-", ")", "]", ",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=")
+_END = Token("newline", "", 0, 0)
+
+
+@dataclass(eq=False)
+class Piece:
+    """A piece of what is written.
+
+    Args:
+        text: as Python has it.
+        first: the token that it comes from.
+        last: the last token that it comes from.
+        is_apart: if a space is before it.
+        mark: ``·`` for a product whose sign depends on its operands, ``^`` for a power that may be one of matrices.
+        node: the operation of such a sign; the program changes it when it runs.
+    """
+
+    text: str
+    first: Token
+    last: Token
+    is_apart: bool = False
+    mark: str = ""
+    node: ast.BinOp | None = None
+
+
+def read_mathematics(source: ExpressionText, *, is_python: bool = False) -> Program | None:
+    """Return the program that a source is if its mathematics has one reading; None if it has none.
+
+    Args:
+        source: what was typed, and the values of names; its places stay those of the program.
+        is_python: whether Python reads it too, so that names alone may be products.
+
+    Raises:
+        SourceError: it has two readings.
+
+    >>> program = read_mathematics(ExpressionText("y = 2x² + |w|"))
+    >>> program.reading(), list(program.free)
+    ('y = 2*x**2 + abs(w)', ['x', 'w'])
+    """
+    reader = _Reader(source, is_python=is_python)
+    program = _program(source, reader.pieces) if reader.read() else None
+    if program is None or (source.prefix and program.free):
+        return None
+    if reader.doubts:
+        raise reader.doubts[0]
+    return program
+
+
+def _program(source: ExpressionText, pieces: Sequence[Piece]) -> Program | None:
+    """Return the program of pieces, with the places that were typed; None if they are none."""
+    starts: dict[tuple[int, int], Piece] = {}
+    ends: dict[tuple[int, int], int] = {}
+    text, line, column = "", 1, 0
+    for at, piece in enumerate(pieces):
+        starts[line, column + piece.is_apart] = piece
+        text, column = text + " " * piece.is_apart + piece.text, column + piece.is_apart + len(piece.text.encode())
+        ends[line, column] = at
+        if piece.text == "\n":
+            line, column = line + 1, 0
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+        marks = {node: mark for node in ast.walk(tree) if (mark := _mark(node, pieces, ends))}
+        lines = source.code.split("\n")
+        for node in ast.walk(tree):
+            _place(node, lines, pieces, starts, ends)
+        return Program(source, tree.body, source.given, marks, pieces)
+    except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _mark(node: ast.AST, pieces: Sequence[Piece], ends: Mapping[tuple[int, int], int]) -> str:
+    """Return the mark of an operation's sign, and note the operation with it."""
+    if not isinstance(node, ast.BinOp):
+        return ""
+    at = ends[node.left.end_lineno or 0, node.left.end_col_offset or 0] + 1
+    while pieces[at].text == ")":
+        at += 1
+    pieces[at].node = node
+    return pieces[at].mark
+
+
+def _place(
+    node: Any,
+    lines: Sequence[str],
+    pieces: Sequence[Piece],
+    starts: Mapping[tuple[int, int], Piece],
+    ends: Mapping[tuple[int, int], int],
+) -> None:
+    """Give a node the place of what was typed, which Python counts in bytes."""
+    start = starts.get((getattr(node, "lineno", 0), getattr(node, "col_offset", -1)))
+    end = ends.get((getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", -1)))
+    if start is not None and end is not None:
+        first, last = start.first, pieces[end].last
+        node.lineno, node.col_offset = first.line, len(lines[first.line - 1][: first.column].encode())
+        stop = last.column + len(last.text)
+        node.end_lineno, node.end_col_offset = last.line, len(lines[last.line - 1][:stop].encode())
+
+
+class _Reader:
+    """Writes the pieces of a source, token by token.
+
+    Args:
+        source: what was typed.
+        is_python: whether Python reads it too.
+    """
+
+    def __init__(self, source: ExpressionText, *, is_python: bool) -> None:
+        self.source, self.given = source, source.given
+        self.typed = tokens("".join(map(_plain, source.code)))
+        self.pieces: list[Piece] = []
+        self.pairs = dict(_bracket_pairs(self.typed))
+        self.doubts: list[SourceError] = []  # what has two readings
+        self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
+        self.closing: dict[int, int] = {}  # at a token: how many brackets close behind it
+        self.skipped: set[int] = set()
+        self.bars = {} if is_python else dict(self._bars())
+        self.operators = [""]  # for each open bracket, the sign before the factors that are read
+        self.assigned = set(self._assigned())
+        self.used = self._used()
+
+    def read(self) -> bool:
+        """Write all pieces; return whether that came out, and is another thing than what was typed."""
+        for at, token in enumerate(self.typed):
+            if at in self.skipped:
+                continue
+            if self._is_product(at) and not self._multiply(at, self.typed[at - 1], token):
+                return False
+            if not self._token(at, token):
+                return False
+            for _ in range(self.closing.pop(at, 0)):
+                self._write(")", token)
+        is_other = [piece.text for piece in self.pieces] != [token.text for token in tokens(self.source.code)]
+        return is_other or bool(self.doubts)
+
+    def _write(self, text: str, first: Token, last: Token | None = None, mark: str = "") -> bool:
+        before = self.pieces[-1] if self.pieces else None
+        is_joined = before is not None and (before.last is first or (before.text == "(" and before.first.text != "("))
+        self.pieces.append(Piece(text, first, last or first, first.is_apart and not is_joined, mark))
+        return True
+
+    def _next(self, at: int, by: int = 1) -> Token:
+        return self.typed[at + by] if 0 <= at + by < len(self.typed) else _END
+
+    # -------------------------------------------------------------- signs
+    def _token(self, at: int, token: Token) -> bool:  # noqa: PLR0911 - one answer for each kind
+        """Write a token; return False if it has no reading."""
+        text = token.text
+        if token.kind == "name":
+            return self._name(at, token)
+        if token.kind == "power":
+            return self._power(at, token, text)
+        if at in self.bars:
+            return self._bar(at, token)
+        if text == "√":
+            return self._function(at, token, "sqrt")
+        if text in FRACTIONS:
+            return all(self._write(part, token) for part in replacement(text) or "")
+        if token.kind == "number" and self._next(at).text in FRACTIONS and not self._next(at).is_apart:
+            self.skipped.add(at + 1)
+            parts = ("(", text, "+", *(replacement(self._next(at).text) or "")[1:])
+            return all(self._write(part, token, self._next(at)) for part in parts)
+        if text in ("(", "["):
+            self.operators.append("")
+        elif text in (")", "]") and len(self.operators) > 1:
+            self.operators.pop()
+        elif token.kind in ("operator", "newline") and text != "." and not self._is_unary(at):
+            self.operators[-1] = text if text not in ("^", "**") else self.operators[-1]
+        if text == "^":
+            return self._write("**", token, mark="^")
+        if text in PRODUCTS:
+            return self._write("*", token, mark="·")
+        written = replacement(text) if text in SIGNS or text == "∞" else text
+        return (written or "").isascii() and self._write(written or "", token)
+
+    def _is_unary(self, at: int) -> bool:
+        """Return whether a token is the sign of one operand."""
+        return self.typed[at].text in ("+", "-", "~", "−") and not self._ends(at - 1)
+
+    def _ends(self, at: int) -> bool:
+        """Return whether an operand ends with a token."""
+        token = self._next(at, 0)
+        return (
+            self.bars.get(at, "") == ")"
+            or token.ends_operand
+            or token.kind == "power"
+            or token.text in (*FRACTIONS, "∞")
+        )
+
+    def _starts(self, at: int) -> bool:
+        """Return whether an operand starts with a token."""
+        token = self._next(at, 0)
+        return self.bars.get(at, ")") != ")" or token.starts_operand or token.text in (*FRACTIONS, "√", "∞")
+
+    def _is_product(self, at: int) -> bool:
+        """Return whether a token and the one before it are factors of a product."""
+        before, token = self._next(at, -1), self.typed[at]
+        if at == 0 or at - 1 in self.skipped or not (self._ends(at - 1) and self._starts(at)):
+            return False
+        if token.text == "(" and before.kind == "name":
+            return not self._is_function(at - 1)
+        return not (before.kind == "name" and self._is_function(at - 1, bare=True))
+
+    def _multiply(self, at: int, before: Token, token: Token) -> bool:
+        """Write the sign of a product that has none; return False if it is not certain what its factors are."""
+        end = self._atom(at)
+        is_number = token.kind == "number" or token.text in FRACTIONS
+        is_called = token.text == "(" and before.kind == "name" and not self._is_value(before.text)
+        is_float = before.kind == "number" and "." in before.text and token.text == "f"
+        is_e = token.text == "e" and not self._is_known("e") and self._next(at).text != "^"
+        is_next = self._next(at).text in ("=", "==") and len(self.operators) == 1
+        binds = self._next(at if end is None else end).text in (".", "[") and token.kind == "name"
+        if (is_number and before.text not in CLOSING) or is_called or is_float or is_e or is_next or binds:
+            return False
+        words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
+        if any(len(word) > 2 and not (self._is_known(word) or SUBSCRIPT.search(word)) for word in words):
+            return False  # print x
+        if before.text == "]" or before.kind == "string" or token.kind == "string":
+            return False
+        self._refuse_doubt(at, before, token)
+        return self._write("*", before, token, mark="·")
+
+    def _refuse_doubt(self, at: int, before: Token, token: Token) -> None:
+        """Note a product without a sign behind a division or a power, which has two readings."""
+        operator = self.operators[-1]
+        is_power = self._next(at, -2).text in ("^", "**") and before.text not in CLOSING and not token.is_apart
+        if operator not in ("/", "//", "%", "@", "÷", "∕") and not is_power:
+            return
+        one, other = before.text, token.text
+        if not one.isalnum():
+            one = "b"
+        if not other.isalnum():
+            end = self.pairs.get(at, at)
+            other = "".join(part.text for part in self.typed[at : end + 1]) if end > at else "c"
+        base = self._next(at, -3).text if is_power or self._next(at, -2).text == operator else "a"
+        base, sign = base if base.isalnum() else "a", "**" if is_power else operator
+        self._doubt(
+            token,
+            f"{self._next(at, -2).text if is_power else operator} before a product without a sign has two readings",
+            f"write {base}{sign}({one}*{other}) or ({base}{sign}{one})*{other}",
+        )
+
+    def _power(self, at: int, token: Token, exponent: str) -> bool:
+        """Write a superscript."""
+        written = (replacement(exponent[0]) or "")[2:] + "".join((replacement(c) or "")[2:] for c in exponent[1:])
+        before = self._next(at, -1)
+        is_inverse = exponent == "⁻¹" and dimensions(self.given.get(before.text, 0)) != 0
+        if not self._ends(at - 1) or before.kind == "power" or is_inverse:
+            return False
+        self._write("**", token, mark="^")
+        return self._write(written.lstrip("+"), token)
+
+    def _bar(self, at: int, token: Token) -> bool:
+        """Write a bar, or two, as a function with its bracket."""
+        name = self.bars[at]
+        self.operators[:] = self.operators[:-1] if name == ")" else [*self.operators, ""]
+        if name != ")":
+            self._write(name, token)
+        last = self.typed[at + 1] if at + 1 in self.skipped else token
+        return self._write("(" if name != ")" else ")", token, last)
+
+    # -------------------------------------------------------------- names
+    def _name(self, at: int, token: Token) -> bool:
+        """Write a name: a function, a factor, or several."""
+        text, before, after = token.text, self._next(at, -1), self._next(at)
+        is_keyword = after.text == "=" and len(self.operators) > 1
+        if iskeyword(text) or before.text == "." or is_keyword or (after.text == "." and text in MODULES):
+            return self._write(text, token)
+        if after.text == "(" and (text in self.defined or self._defines(at)):
+            return self._defined(at, token)
+        if text == "e" and not self._is_known(text) and (after.text == "^" or after.kind == "power"):
+            return self._exponential(at, token, after)
+        if self._is_function(at) or self._is_function(at, bare=True):
+            return self._function(at, token, self._function_name(text))
+        is_new = not self._is_known(text)
+        is_transposed = any(replacement(c) is not None for c in SUBSCRIPT.sub("", text) if not c.isascii())
+        is_root = is_function(text) and len(text) > 1 and (after.kind == "power" or after.text == "^")  # sin²(x)
+        if is_transposed or (is_new and (is_root or (text == "T" and before.text == "^"))):
+            return False
+        if is_new and text[0] == "Σ" and len(text) > 1:
+            return self._glued(text, [], token) and self._write(text, token)
+        plain = self._subscripted(text)
+        parts = self._parts(plain, token)
+        is_bound = before.text in ("^", "**", "√") or self.operators[-1] in ("/", "//", "%", "@", "÷", "∕")
+        if len(parts) > 1 and (is_bound or after.text in (".", "[", "(")):
+            return self._glued(plain, [parts], token) and self._write(text, token)
+        for number, part in enumerate(parts):
+            start = token.column + sum(len(self._typed_part(text, one)) for one in parts[:number])
+            typed = Token("name", self._typed_part(text, part), token.line, start) if len(parts) > 1 else token
+            if number:
+                self._write("*", typed, mark="·")
+            self._write(part, typed)
+        return True
+
+    @staticmethod
+    def _typed_part(text: str, part: str) -> str:
+        """Return a part of a name as it was typed: without the line that a subscript is written with."""
+        return part.replace("_", "") if SUBSCRIPT.search(text) else part
+
+    def _subscripted(self, text: str) -> str:
+        """Return a name with its subscripts as numbers: x_1, or x1 if that has a value."""
+
+        def numbered(match: re.Match[str]) -> str:
+            number = _digits(match[2])
+            is_short = self._is_known(match[1] + number) and not self._is_known(f"{match[1]}_{number}")
+            return match[1] + ("" if is_short else "_") + number
+
+        return re.sub(r"([^\W\d₀-₉])([₀-₉]+)", numbered, text)
+
+    def _parts(self, name: str, token: Token) -> list[str]:
+        """Return the factors that a name is, itself if it is a name, or may be one."""
+        if len(name) == 1 or self._is_known(name) or name in CONSTANTS or name in DTYPES:
+            return [name]
+        letters = LETTER.findall(name) if LETTER.sub("", name) == "" else [name]
+        known = [letter for letter in letters if self._is_known(letter) or letter == "π"]
+        plain = re.sub(r"[_\d]", "", name)
+        is_indexed = all(len(letter) > 1 for letter in letters) and SUBSCRIPT.search(token.text) is not None
+        is_usual = plain.lower() in USUAL or (is_function(name) and not FORMULA.fullmatch(plain))
+        if len(letters) > 1 and (all(letter in self.given for letter in letters) or is_indexed):
+            return letters
+        if is_usual:
+            return [name]
+        values = dict.fromkeys(chain(self.given, self.assigned))
+        product = as_product(name, values)
+        if product is not None and "π" not in name:
+            return product.split("*")
+        used = [letter for letter in letters if letter in known or letter in self.used]
+        is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
+        if len(letters) > 1 and (
+            len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))
+        ):
+            return letters
+        calls = as_calls(name, (values.keys() | self.used) - {name})
+        is_word = len(letters) > MANY or (len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None)
+        if calls or (len(letters) > 1 and not is_word):
+            self._glued(name, [[call] for call in calls] or [letters], token)
+        return [name]
+
+    def _glued(self, name: str, ways: Sequence[Sequence[str]], token: Token) -> bool:
+        """Note that a name without a value may be a product, a sum, or a function with its argument."""
+        ways = [*ways] if name[0] != "Σ" else []
+        written = f"write {' or '.join('*'.join(parts) for parts in ways)}" if ways else SUM
+        last = [other[-1] for other in self.used if as_calls(other, other[-1])]
+        return self._doubt(
+            token,
+            f"{name} is one name, and it has no value",
+            f"{suggestion(self.source, names=last) or written}; or give it a value, if it is a name: {name}=1",
+        )
+
+    def _doubt(self, token: Token, what: str, hint: str) -> bool:
+        """Note that something has two readings; what cannot be read at all gets the answer to that."""
+        place = self.source.place_at(token.line, token.column, len(token.text))
+        self.doubts.append(SourceError(what, place=place, hint=hint))
+        return True
+
+    # -------------------------------------------------------------- functions
+    def _function_name(self, name: str) -> str:
+        return name if name in functions() else OTHER_NAMES.get(name, name)
+
+    def _is_function(self, at: int, *, bare: bool = False) -> bool:
+        """Return whether a token is a function before its argument: in brackets, or without them."""
+        token, after = self.typed[at], self._next(at)
+        name, is_member = token.text, self._next(at, -1).text == "."
+        if token.kind != "name" or (self._is_known(name) and not is_member):
+            return False
+        if bare:
+            takes = after.kind in ("name", "number") and not iskeyword(after.text) and not is_member and len(name) > 1
+            return takes and name not in UNCERTAIN and is_function(self._function_name(name))
+        is_there = is_member or (name not in UNCERTAIN and is_function(self._function_name(name)))
+        return after.text == "(" and (is_there or name in self.defined or self._defines(at))
+
+    def _function(self, at: int, token: Token, name: str) -> bool:
+        """Write a function; brackets around an argument that has none, which must be one factor."""
+        self._write(name, token)
+        if self._next(at).text == "(":
+            return True
+        end = self._atom(at + 1)
+        is_multiple = self._next(at + 1).kind == "name" and self._next(at).kind == "number" and name != "sqrt"
+        end = self._atom(at + 2) if is_multiple else end
+        if end is None or self._starts(end + 1) or (name != "sqrt" and self._next(end).text not in BEFORE_TERM):
+            return False
+        self._open(end, token)
+        return True
+
+    def _open(self, end: int, token: Token) -> None:
+        """Write a bracket that closes behind a later token."""
+        self._write("(", token)
+        self.closing[end] = self.closing.get(end, 0) + 1
+
+    def _atom(self, at: int) -> int | None:
+        """Return where the operand that starts at a token ends; None for none, or for one that goes on."""
+        token = self._next(at, 0)
+        end = self.pairs.get(at) if token.text == "(" else at if token.kind == "number" or token.is_word else None
+        after = self._next(-1 if end is None else end)
+        return None if end is None or after.text in BINDS or after.kind == "power" else end
+
+    def _exponential(self, at: int, token: Token, after: Token) -> bool:
+        """Write a power of e as the exponential function."""
+        self._write("exp", token)
+        if after.kind == "power":
+            written = "".join((replacement(c) or "")[2:] for c in after.text)
+            self.skipped.add(at + 1)
+            self._write("(", after)
+            self._write(written, after)
+            return self._write(")", after)
+        is_signed = self._next(at, 2).text in ("-", "+")
+        first = at + 2 + is_signed
+        end = self._atom(first)
+        if end is None:
+            return False
+        if self._starts(end + 1) and not self._next(end).is_apart:
+            one, other = self._next(end, 0).text, self._next(end).text
+            self._doubt(
+                self._next(end),
+                "^ before a product without a sign has two readings",
+                f"write exp({one}*{other}) or exp({one})*{other}"
+                if one.isalnum() and other.isalnum()
+                else "write exp(...) with all of the exponent in the brackets",
+            )
+        self.skipped.add(at + 1)
+        if is_signed or self._next(at, 2).text != "(":
+            self._open(end, after)
+        return True
+
+    def _defines(self, at: int) -> bool:
+        """Return whether a statement begins with ``f(x) =`` at a token."""
+        end = self.pairs.get(at + 1, 0)
+        if self._next(at, -1).text not in ("", ";", "\n"):
+            return False
+        inside = [one.text for one in self.typed[at + 2 : end]]
+        is_list = bool(inside) and all(text.isidentifier() == (i % 2 == 0) for i, text in enumerate(inside))
+        return is_list and set(inside[1::2]) <= {","} and self._next(end).text == "="
+
+    def _defined(self, at: int, token: Token) -> bool:
+        """Write the name of a value that is written as a function, ``f(x) = ...``."""
+        end = self.pairs.get(at + 1, 0)
+        inside = [one.text for one in self.typed[at + 2 : end]]
+        if self._defines(at):
+            self.defined[token.text] = inside
+        elif inside != self.defined[token.text]:
+            called = f"{token.text}({''.join(self.defined[token.text])})"
+            self._doubt(
+                token,
+                f"{called} = ... names one value, and has no other arguments",
+                "write the formula again with what is to stand there, or give the argument a value, as in x=2",
+            )
+        self.skipped.update(range(at + 1, end + 1))
+        return self._write(token.text, token, self.typed[end])
+
+    # -------------------------------------------------------------- what is known
+    def _is_known(self, name: str) -> bool:
+        return name in self.given or name in self.assigned
+
+    def _is_value(self, name: str) -> bool:
+        """Return whether a name before a bracket is a factor: it has a value, or stands elsewhere without a bracket."""
+        return name in self.given or name in ("π", "pi") or (name in self.used and name not in self.assigned)
+
+    def _assigned(self) -> Iterator[str]:
+        """Yield the names before a ``=`` outside brackets."""
+        depth, names = 0, list[str]()
+        for at, token in enumerate(self.typed):
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+            if token.kind == "newline" or token.text == ";":
+                names = []
+            elif token.text == "=" and depth == 0:
+                yield from names
+            elif token.kind == "name" and depth == 0 and not (self._next(at).text == "(" and not self._defines(at)):
+                names.append(token.text)
+
+    def _used(self) -> set[str]:
+        """Return the names that stand for values."""
+        names = (
+            token.text
+            for before, token, after in zip([_END, *self.typed], self.typed, [*self.typed[1:], _END], strict=False)
+            if token.is_word and before.text != "." and after.text not in ("(", "=")
+        )
+        return {*map(self._subscripted, names)}
+
+    def _bars(self) -> Iterator[tuple[int, str]]:
+        """Yield the tokens that are bars around a value, each with the function that it opens, or ``)``."""
+        units: list[tuple[int, str]] = []
+        for at, token in enumerate([*self.typed, Token("newline", "\n", 0, 0)]):
+            if token.kind == "newline" or token.text == ";":
+                yield from self._paired(units)
+                units = []
+            elif token.text in BARS:
+                before = self._next(at, -1)
+                if units and units[-1] == (at - 1, "|") and before.text == "|" and not token.is_apart:
+                    units[-1] = (at - 1, "||")
+                else:
+                    units.append((at, token.text))
+
+    def _paired(self, units: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield the bars of one statement, none if it is not certain which of them belong together."""
+        pairs = [*zip(units[::2], units[1::2], strict=False)]
+        for (one, bars), (other, others) in pairs:
+            before, after = self._next(one, -1), self._next(other, len(others))
+            is_free = one == 0 or not (before.ends_operand or before.kind == "power")
+            opens = is_free or (before.kind == "number" and len(pairs) == 1)
+            closes = len(pairs) == 1 or not (after.starts_operand or after.text in FRACTIONS)
+            inside = [token.text for token in self.typed[one + len(bars) : other]]
+            is_whole = (
+                bool(inside) and inside.count("(") == inside.count(")") and inside.count("[") == inside.count("]")
+            )
+            if bars != others or not (opens and closes and is_whole) or len(units) % 2:
+                return
+        for (one, bars), (other, _) in pairs:
+            self.skipped.update([*range(one + 1, one + len(bars)), *range(other + 1, other + len(bars))])
+            yield from ((one, BARS[bars]), (other, ")"))
+
+
+def _digits(subscript: str) -> str:
+    return "".join(str(ord(digit) - ord("₀")) for digit in subscript)
+
+
+def _bracket_pairs(typed: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield where each round bracket opens and closes."""
+    opened: list[int] = []
+    for at, token in enumerate(typed):
+        if token.text == "(":
+            opened.append(at)
+        elif token.text == ")" and opened:
+            yield opened.pop(), at
+
+
+def _plain(character: str) -> str:
+    """Return a character of another width as the one that Python has."""
+    if not "\uff01" <= character <= "\uff5e":
+        return character
+    return replacement(character) or character
