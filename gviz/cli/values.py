@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,8 @@ def read_words(
         raise click.UsageError("help is no source: gviz help COMMAND shows the help.")
     from gviz.sources.source import Source
 
+    if len(words) == 1:
+        _refuse_word(words[0])
     values = {} if values_file is None else read_values(values_file)
     pairs = words[1:]
     typed = {name.strip(): text for name, _, text in (pair.partition("=") for pair in (*pairs, *after))}
@@ -50,6 +53,20 @@ def read_words(
     if source.kind != "script":
         pairs, after = (*pairs, *after), ()
     return source, {**values, **_read_pairs(words[0], pairs, source.kind)}, tuple(after)
+
+
+def _refuse_word(word: str) -> None:
+    """Refuse a word alone that is a command's or an option's name, such as ``gviz render help``."""
+    context = click.get_current_context(silent=True)
+    if context is None or os.path.lexists(word):
+        return
+    main, options = context.find_root().command, [name for one in context.command.params for name in one.opts]
+    if word in ("help", "version"):
+        raise click.UsageError(f'"{word}" is no expression. Write {context.command_path} --help, or gviz --version.')
+    if isinstance(main, click.Group) and word in main.list_commands(context):
+        raise click.UsageError(f'"{word}" is a command. gviz {word} --help has an example.')
+    if f"--{word}" in options:
+        raise click.UsageError(f'"{word}" is an option. Write --{word}; {context.command_path} --help explains it.')
 
 
 def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:

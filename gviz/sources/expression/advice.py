@@ -92,8 +92,11 @@ DERIVATIVE = re.compile(
 """A derivative as mathematics writes it: ``dy/dx``, ``∂L/∂w``, ``d(x**2)/dx``, ``d/dx (x**2)``."""
 
 
-PROSE = re.compile(r"(?:[^\W\d]\w+[,.]?[ \n]+){4}[^\W\d]\w*")
+PROSE = re.compile(r"(?:[^\W\d]\w*[,.:]? +){4,}[^\W\d]\w*")
 """Words, one behind the other."""
+
+FEW = 3
+"""More long words than that are prose."""
 
 
 def refuse_other(source: ExpressionText) -> None:
@@ -106,10 +109,11 @@ def refuse_other(source: ExpressionText) -> None:
     if files and word not in source.given and not source.prefix:
         raise SourceError(f"there is no file {word}", hint=f"did you mean {files[0]}?")
     prose = PROSE.search(source.code)
-    if prose is not None and functions().isdisjoint(re.findall(r"\w+", prose[0])):
+    words = {word for word in re.findall(r"\w+", prose[0] if prose else "") if len(word) >= FEW}
+    if prose is not None and len(words) >= FEW and functions().isdisjoint(words) and "else" not in words:
         raise SourceError(
             "this is prose, and no expression",
-            place=replace(source.place_of(prose.start()), length=len(prose[0].partition("\n")[0])),
+            place=replace(source.place_of(prose.start()), length=len(prose[0])),
             hint="an expression is a line such as y = w*x + b; a file has one in each line, and # before a comment",
         )
     names = {*source.given, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}

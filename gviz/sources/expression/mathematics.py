@@ -11,7 +11,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from keyword import iskeyword
 from typing import Any
@@ -261,7 +261,7 @@ class _Reader:
     def _is_product(self, at: int) -> bool:
         """Return whether a token and the one before it are factors of a product."""
         before, token = self._next(at, -1), self.typed[at]
-        if at == 0 or at - 1 in self.skipped or not (self._ends(at - 1) and self._starts(at)):
+        if at == 0 or not (self._ends(at - 1) and self._starts(at)):
             return False
         if token.text == "(" and before.kind == "name":
             return not self._is_function(at - 1)
@@ -338,12 +338,18 @@ class _Reader:
             return self._exponential(at, token, after)
         if self._is_function(at) or self._is_function(at, bare=True):
             return self._function(at, token, self._function_name(text))
-        is_new = not self._is_known(text)
+        return self._factors(at, token)
+
+    def _factors(self, at: int, token: Token) -> bool:
+        """Write a name that is no function: one, or the factors of a product."""
+        text, before, after = token.text, self._next(at, -1), self._next(at)
+        is_new, is_sum = not self._is_known(text), "Σ" in text
         is_transposed = any(replacement(c) is not None for c in SUBSCRIPT.sub("", text) if not c.isascii())
         is_root = is_function(text) and len(text) > 1 and (after.kind == "power" or after.text == "^")  # sin²(x)
-        if is_transposed or (is_new and (is_root or (text == "T" and before.text == "^"))):
+        is_power_t = text == "T" and before.text == "^"
+        if is_transposed or (is_new and (is_root or is_power_t or text == "Σ")):
             return False
-        if is_new and text[0] == "Σ" and len(text) > 1:
+        if is_new and is_sum:
             return self._glued(text, [], token) and self._write(text, token)
         plain = self._subscripted(text)
         parts = self._parts(plain, token)
@@ -352,7 +358,10 @@ class _Reader:
             return self._glued(plain, [parts], token) and self._write(text, token)
         for number, part in enumerate(parts):
             start = token.column + sum(len(self._typed_part(text, one)) for one in parts[:number])
-            typed = Token("name", self._typed_part(text, part), token.line, start) if len(parts) > 1 else token
+            here = replace(
+                token, text=self._typed_part(text, part), column=start, is_apart=token.is_apart and not number
+            )
+            typed = here if len(parts) > 1 else token
             if number:
                 self._write("*", typed, mark="·")
             self._write(part, typed)
@@ -392,11 +401,10 @@ class _Reader:
             return product.split("*")
         used = [letter for letter in letters if letter in known or letter in self.used]
         is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
-        if len(letters) > 1 and (
-            len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))
-        ):
-            return letters
         calls = as_calls(name, (values.keys() | self.used) - {name})
+        is_one = not calls and len(letters) > 1
+        if is_one and (len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
+            return letters
         is_word = len(letters) > MANY or (len(letters) == MANY and re.search("[aeiouy]", plain.lower()) is not None)
         if calls or (len(letters) > 1 and not is_word):
             self._glued(name, [[call] for call in calls] or [letters], token)
@@ -404,7 +412,6 @@ class _Reader:
 
     def _glued(self, name: str, ways: Sequence[Sequence[str]], token: Token) -> bool:
         """Note that a name without a value may be a product, a sum, or a function with its argument."""
-        ways = [*ways] if name[0] != "Σ" else []
         written = f"write {' or '.join('*'.join(parts) for parts in ways)}" if ways else SUM
         last = [other[-1] for other in self.used if as_calls(other, other[-1])]
         return self._doubt(
@@ -519,7 +526,8 @@ class _Reader:
 
     def _is_value(self, name: str) -> bool:
         """Return whether a name before a bracket is a factor: it has a value, or stands elsewhere without a bracket."""
-        return name in self.given or name in ("π", "pi") or (name in self.used and name not in self.assigned)
+        is_given = name in self.given and (len(name) == 1 or not is_function(name))
+        return is_given or name in ("π", "pi") or (name in self.used and not self._is_known(name) and len(name) == 1)
 
     def _assigned(self) -> Iterator[str]:
         """Yield the names before a ``=`` outside brackets."""
@@ -572,7 +580,7 @@ class _Reader:
                 return
         for (one, bars), (other, _) in pairs:
             self.skipped.update([*range(one + 1, one + len(bars)), *range(other + 1, other + len(bars))])
-            yield from ((one, BARS[bars]), (other, ")"))
+            yield from ((one, BARS[bars]), (other, ")"), (other + len(bars) - 1, ")"))
 
 
 def _digits(subscript: str) -> str:

@@ -283,6 +283,11 @@ def find_callee(word: str, piece: ast.expr) -> Any:
     return OPERATORS.get(word) or CONSTANTS.get(word) or getattr(engine, word)
 
 
+def _method(name: str) -> Any:
+    """Return the method of that name as a function of its tensor."""
+    return lambda one, *args, **kwargs: getattr(one, name)(*args, **kwargs)
+
+
 def takes_number(word: str, function: Callable[..., object]) -> Any:
     """Return a function that leaves a number to Python, if people write it of numbers.
 
@@ -305,10 +310,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
     function, name = find_callee(word, piece), "unbind" if word == "," else word.lstrip(".")
 
     def call(*args: object, **kwargs: object) -> object:
-        if with_dim(name, args, kwargs) != kwargs and isinstance(piece, ast.Call):
-            kwargs = with_dim(name, args, kwargs)
-            piece.keywords.append(ast.keyword("dim", ast.Constant(-1)))
-            program.readings.append(f"{name}(..., dim=-1), of a vector")
+        kwargs = _noted_dim(name, args, kwargs, piece, program)
         budget.check(name, args, kwargs)
         return budget.counted(function(*args, **kwargs))
 
@@ -316,10 +318,8 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
         nonlocal function, name
         refuse_lists(args, program.parts[piece], program.source)
         if word in CHOSEN:
-            name = chosen_sign(word, *args)
+            name = choose_sign(piece, program, *args)
             function = OPERATORS[name]
-            if name == "@":
-                set_matrices(piece, program)
         if any(isinstance(value, Tensor) for value in args):
             return call(*args)
         if name in ("**", "<<"):
@@ -345,7 +345,7 @@ def _guarded(word: str, piece: ast.expr, program: Program, budget: Budget) -> An
 CHOSEN = ("·", "^")
 """Signs of mathematics that mean another thing of matrices."""
 
-NEEDS_DIM = ("softmax", "log_softmax", "softmin")
+NEEDS_DIM = ("softmax", "log_softmax")
 """Functions that need a dimension, which is certain for a vector."""
 
 
@@ -353,6 +353,17 @@ def with_dim(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str
     """Return the keyword arguments of a call, with the dimension that the softmax of a vector has."""
     is_vector = name in NEEDS_DIM and len(args) == 1 and not kwargs and len(getattr(args[0], "shape", ())) == 1
     return {"dim": -1} if is_vector else kwargs
+
+
+def _noted_dim(
+    name: str, args: Sequence[Any], kwargs: dict[str, Any], piece: ast.expr, program: Program
+) -> dict[str, Any]:
+    """Return the keyword arguments of a call as :func:`with_dim` does, and note it where the dimension is left out."""
+    given = with_dim(name, args, kwargs)
+    if given is not kwargs and isinstance(piece, ast.Call):
+        piece.keywords.append(ast.keyword("dim", ast.Constant(-1)))
+        program.readings.append(f"{name}(..., dim=-1), of a vector")
+    return given
 
 
 def chosen_sign(sign: str, left: Any, right: Any) -> str:
@@ -384,12 +395,19 @@ def chosen_sign(sign: str, left: Any, right: Any) -> str:
     raise SourceError("a power of matrices has two readings", hint=hint)
 
 
-def set_matrices(piece: ast.expr, program: Program) -> None:
-    """Note that a product is one of matrices; SourceError behind ``*``, since ``A*B x`` has two readings then."""
-    left = getattr(piece, "left", None)
-    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult) and left not in program.marks:
-        raise SourceError("a product of matrices behind * has two readings", hint="write A*(B @ x) or (A*B) @ x")
-    piece.op = ast.MatMult()  # type: ignore[attr-defined]
+def choose_sign(piece: Any, program: Program, left: object, right: object) -> str:
+    """Return the operator of a piece whose sign depends on its values, and note it in the piece's syntax.
+
+    Raises:
+        SourceError: it may be one or the other; so may a product of matrices behind ``*``, as in ``A*B x``.
+    """
+    name = chosen_sign(program.words[piece], left, right)
+    if name == "@":
+        before = piece.left
+        if isinstance(before, ast.BinOp) and isinstance(before.op, ast.Mult) and before not in program.marks:
+            raise SourceError("a product of matrices behind * has two readings", hint="write A*(B @ x) or (A*B) @ x")
+        piece.op = ast.MatMult()
+    return name
 
 
 LISTS = {

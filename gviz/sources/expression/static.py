@@ -29,7 +29,7 @@ from gviz.sources.expression.run import (
     CHOSEN,
     ENGINE_ERRORS,
     OPERATORS,
-    chosen_sign,
+    choose_sign,
     compile_program,
     engine_error,
     find_callee,
@@ -180,7 +180,7 @@ class StaticForm:
             return takes_number(word, partial(self._call, name, named))
         if isinstance(piece, ast.UnaryOp | ast.BinOp | ast.Compare) and word not in ("~", "&", "|", "<<", ">>"):
             compute = word if word in CHOSEN else find_callee(word, piece)
-            return partial(self._operator, compute, named, self.program.parts[piece])
+            return partial(self._operator, compute, named, piece)
         if word in (".T", ".mT"):
             return partial(tf.transpose, **named)
         if word in CONSTANTS:
@@ -193,12 +193,12 @@ class StaticForm:
         return SourceError(what, place=self.source.place(node), hint="gviz render draws it as autograd records it")
 
     def _operator(
-        self, compute: Callable[..., Any] | str, named: dict[str, str], parts: Sequence[ast.expr], *values: Any
+        self, compute: Callable[..., Any] | str, named: dict[str, str], piece: ast.expr, *values: Any
     ) -> object:
         """Return the result of a sign: of numbers a number, else an operation; a number takes the tensor's dtype."""
-        refuse_lists(values, parts, self.source)
+        refuse_lists(values, self.program.parts[piece], self.source)
         if isinstance(compute, str):
-            compute = OPERATORS[chosen_sign(compute, *values)]
+            compute = OPERATORS[choose_sign(piece, self.program, *values)]
         is_tensor = [isinstance(value, Tensor) for value in values]
         if compute is operator.pow and not any(is_tensor):
             check_power("**", *values)

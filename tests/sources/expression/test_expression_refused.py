@@ -133,7 +133,7 @@ def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
         ("y=(x+w)*lgo(w)", ["there is no function lgo", "did you mean log?"]),
         ("y=Sigmoid(x)", ["there is no function Sigmoid", "did you mean sigmoid?"]),
         ("y=x.T.foo", ["there is no attribute foo"]),
-        ("y=log(x)(x)", ["what a function returns cannot be called"]),
+        ("y=log(x)[0](x)", ["what a function returns cannot be called"]),
     ],
 )
 def test_names_outside_the_table_are_refused(text: str, phrases: list[str]) -> None:

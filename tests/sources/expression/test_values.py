@@ -112,12 +112,12 @@ def test_a_value_of_many_numbers_is_read() -> None:
         ("[ones(2), 2]", "several tensors are not one value", "[ones(2), 2]"),
         ("max(ones(2), dim=0)", "several tensors are not one value", "max(ones(2), dim=0)"),
         ("y=2", "a value is one expression", "y=2"),
-        ("1; 2", "a value is one expression", "2"),
+        ("1; ones(2)", "a value is one expression", "ones(2)"),
         ("2x", "there is no operator between 2 and x", "x"),
-        ("1 2", "there is no operator between 1 and 2", "2"),
+        ("1 x", "there is no operator between 1 and x", "x"),
         ("1.2.3", "there is no operator between 1.2 and .3", ".3"),
         ("[1,2", "'[' was never closed", "["),
-        ("−1", "− (minus sign) is written - in an expression", "−"),
+        ("–1", "– (en dash) is written - in an expression", "–"),
         ("ones(1000000,1000000)", None, "ones(1000000,1000000)"),
         ("9**9**9", None, "9**9**9"),
         ("10**400", "int too large to convert to float", "10**400"),
@@ -146,8 +146,8 @@ def test_a_decimal_comma_is_recognised() -> None:
 
 def test_a_corrected_value_is_suggested_with_its_name() -> None:
     with pytest.raises(SourceError) as error:
-        value("（1）")
-    assert error.value.hint == "write x=(1)"
+        value("2–1")
+    assert error.value.hint == "write x=2-1"
 
 
 def test_what_a_terminal_cannot_show_is_not_shown() -> None:

@@ -1,0 +1,322 @@
+"""Mathematics that has one reading is read as it is meant, with a note; what has two is refused with both."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from fuzzing import MORE
+
+from gviz.errors import SourceError
+from gviz.sources import SourceOptions, read
+from gviz.sources.expression import evaluate
+
+
+def notes(text: str, **values: object) -> list[str]:
+    run = evaluate(text, SourceOptions(values=values))
+    return [note.text.removeprefix("read as ") for note in run.notes if note.text.startswith("read as ")]
+
+
+def number(text: str, **values: object) -> object:
+    return next(iter(evaluate(text, SourceOptions(values=values)).roots.values())).tolist()
+
+
+def refusal(text: str, **values: object) -> str:
+    with pytest.raises(SourceError) as error:
+        evaluate(text, SourceOptions(values=values))
+    assert error.value.place is not None
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "written"),
+    [
+        ("2x", {}, "2*x"),
+        ("y=2x+3w", {}, "y=2*x+3*w"),
+        ("y = 3x**2 + 2x + 1", {}, "y = 3*x**2 + 2*x + 1"),
+        ("x w", {}, "x*w"),
+        ("2 x", {}, "2*x"),
+        ("2(x+1)", {}, "2*(x+1)"),
+        ("(x+1)(w+1)", {}, "(x+1)*(w+1)"),
+        ("y=(x+1)2", {}, "y=(x+1)*2"),
+        ("2j*x", {}, "2*j*x"),
+        ("sin x", {}, "sin(x)"),
+        ("y = 3*sin x + 1", {}, "y = 3*sin(x) + 1"),
+        ("2sin x", {}, "2*sin(x)"),
+        ("sin 2x", {}, "sin(2*x)"),
+        ("ln(x)", {}, "log(x)"),
+        ("ln x", {}, "log(x)"),
+        ("σ(x)", {}, "sigmoid(x)"),
+        ("x^2", {}, "x**2"),
+        ("y=(x+1)^2*w^3", {}, "y=(x+1)**2*w**3"),
+        ("e^x", {}, "exp(x)"),
+        ("|x|", {}, "abs(x)"),
+        ("||x||", {}, "norm(x)"),
+        ("2*|x-1|+1", {}, "2*abs(x-1)+1"),
+        ("（x＋w）＊２", {}, "(x+w)*2"),
+        ("y＝x", {}, "y=x"),
+        ("x×w", {}, "x*w"),
+        ("x·w", {}, "x*w"),
+        ("x⋅w", {}, "x*w"),
+        ("x÷w", {}, "x/w"),
+        ("x−w", {}, "x-w"),
+        ("x²+1", {}, "x**2+1"),
+        ("x⁻¹", {}, "x**-1"),
+        ("xⁿ", {}, "x**n"),
+        ("x²³", {}, "x**23"),
+        ("√x", {}, "sqrt(x)"),
+        ("2√(x+1)", {}, "2*sqrt(x+1)"),
+        ("½x", {}, "(1/2)*x"),
+        ("A⊙B", {}, "A*B"),
+        ("x₁+x₂", {}, "x_1+x_2"),
+        ("y=‖x‖", {}, "y=norm(x)"),
+        ("f(x)=2*x", {}, "f=2*x"),
+        ("y=wx+b", {"w": 2, "x": 3}, "y=w*x+b"),
+        ("y=Wx+b", {"W": "[[1,2]]", "x": "[3,4]"}, "y=W @ x+b"),
+        ("y=Wx+b", {"W": 2, "x": 3}, "y=W*x+b"),
+        ("y=w1x1+w2x2+b", {"w1": 1, "x1": 2, "w2": 3, "x2": 4}, "y=w1*x1+w2*x2+b"),
+        ("y=2πr", {"r": 2}, "y=2*π*r"),
+        ("y=πr*2", {}, "y=π*r*2"),
+        ("a=x*2; y=ax", {"x": 2}, "a=x*2; y=a*x"),
+        ("y=e^(-x)", {"x": 1}, "y=exp(-x)"),
+        ("y=πr²", {"r": 2}, "y=π*r**2"),
+        ("y=W⁻¹x", {"x": "3", "W": "2"}, "y=W**-1*x"),
+        ("y=2 W x", {"x": "[1,2]", "W": "[[1,2],[3,4]]"}, "y=2*W @ x"),
+        ("y=wx+b", {}, "y=w*x+b"),
+        ("y=Wx+b", {}, "y=W*x+b"),
+        ("y = wx + b", {}, "y = w*x + b"),
+        ("E=mc²", {}, "E=m*c**2"),
+        ("y=kx", {"x": 2}, "y=k*x"),
+        ("z=xy", {"x": 2, "y": 3}, "z=x*y"),
+        ("y=2|x-1|", {}, "y=2*abs(x-1)"),
+        ("y=|x|+|w|", {}, "y=abs(x)+abs(w)"),
+        ("y=‖x‖²", {"x": [3, 4]}, "y=norm(x)**2"),
+        ("y=2½x", {}, "y=(2+1/2)*x"),
+        ("y=x₁w₁", {}, "y=x_1*w_1"),
+        ("y=x₁w₁", {"x1": 2, "w1": 3}, "y=x1*w1"),
+        ("f(x)=x²+1; y=f(x)+2", {}, "f=x**2+1; y=f+2"),
+        ("y=x(w+1)", {"x": 2}, "y=x*(w+1)"),
+        ("y=x(x+1)", {}, "y=x*(x+1)"),
+        ("y=2sin(x)cos(x)", {}, "y=2*sin(x)*cos(x)"),
+        ("y=(x+1)^-2", {}, "y=(x+1)**-2"),
+        ("y=x² y", {}, "y=x**2*y"),
+        ("y=αx+β", {}, "y=α*x+β"),
+        ("h=relu(Wx+b); y=Vh", {"W": [[1, 2], [3, 4]], "x": [1, 2], "V": [[1, 2]]}, "h=relu(W @ x+b); y=V @ h"),
+        ("y=W·x", {"W": [[1, 2], [3, 4]], "x": [1, 2]}, "y=W @ x"),
+        ("y=(Wx-t)²", {"W": [[1, 2], [3, 4]], "x": [1, 2], "t": [1, 1]}, "y=(W @ x-t)**2"),
+    ],
+)
+def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dict[str, object], written: str) -> None:
+    assert notes(text, **values) == [written]
+    assert number(text, **values) == number(written, **values)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "phrases"),
+    [
+        ("y=1/2x", {}, ["y=1/2x\n       ^\n", "write 1/(2*x) or (1/2)*x"]),
+        ("y=1/2(x+1)", {}, ["write 1/(2*(x+1)) or (1/2)*(x+1)"]),
+        ("y=x^2y", {}, ["write x**(2*y) or (x**2)*y"]),
+        ("y=e^2x", {}, ["write exp(2*x) or exp(2)*x"]),
+        ("y=wx", {"w": [1, 2], "x": [3, 4]}, ["y=wx\n    ^^\n", "write x*w for each element or x @ w"]),
+        ("y=x·w", {"w": [1, 2], "x": [3, 4]}, ["write x*w for each element or x @ w"]),
+        ("y=A^2", {"A": [[1, 2], [3, 4]]}, ["write A**2 for each element or matrix_power(A, 2)"]),
+        ("y=A*Bx", {"A": [[1]], "B": [[1]], "x": [1]}, ["write A*(B @ x) or (A*B) @ x"]),
+        ("y=ab+c", {}, ["ab is one name, and it has no value", "write a*b; or give it a value", "ab=1"]),
+        ("y=wx.sum()", {}, ["write w*x; or give it a value"]),
+        ("y=cost", {"t": 2}, ["write y=cos(t); or give it a value, if it is a name: cost=1"]),
+        ("f(x)=x²; y=f(2)", {}, ["f(x) = ... names one value, and has no other arguments"]),
+        ("y=|x|w|z|", {}, ["write y=abs(x)*w*abs(z)"]),
+        ("y=sin x * w", {}, ["sin needs brackets"]),
+        ("y=√xw", {}, ["√"]),
+        ("print x", {}, ["print"]),
+        ("dy/dx", {}, ["a derivative is not part of an expression", 'gviz explain "y=..." --wrt x']),
+        ("d(x**2)/dx", {}, ['gviz explain "y=x**2" --wrt x']),
+        ("d/dx (x**2)", {}, ['gviz explain "y=x**2" --wrt x']),
+        ("∂y/∂x", {}, ['gviz explain "y=..." --wrt x']),
+        ("d²y/dx²", {}, ['gviz render "y=..." --order 2 --wrt x']),
+        ("w - lr*dL/dw", {}, ['gviz explain "L=..." --wrt w']),
+        ("y=⟨x,w⟩", {}, ["write y=(x @ w)"]),
+        ("y=x – w", {}, ["write y=x - w"]),
+        ("This is a text about the net.", {}, ["this is prose", "y = w*x + b"]),
+        ("y=w @ 0.5", {}, ["write * to multiply by a number"]),
+        ("y=0.5 @ w", {}, ["write * to multiply by a number"]),
+        ("y=relu(max(x,dim=0))", {"x": [1, 2]}, ["max(x, dim=0).values, or amax(x, dim=0)"]),
+        ("y=2*max(x,dim=0)", {"x": [1, 2]}, ["max(x, dim=0).values, or amax(x, dim=0)"]),
+        ("y=x[-1]", {}, ["a number has no parts"]),
+        ("y=2|x|+1", {}, ["write abs(x) for |x|"]),
+    ],
+)
+def test_what_is_uncertain_or_no_expression_is_refused_with_what_to_write(
+    text: str, values: dict[str, object], phrases: list[str]
+) -> None:
+    said = refusal(text, **values)
+    assert [phrase for phrase in phrases if phrase not in said] == []
+
+
+@pytest.mark.parametrize("name", ["lr", "loss", "bias", "theta", "mu", "dx", "xs", "out", "weight", "x1", "x_i", "σ_1"])
+def test_a_usual_word_is_a_name(name: str) -> None:
+    run = evaluate(f"y={name}*2")
+    assert name in run.names
+    assert [note.text for note in run.notes] == [f"{name} not given: 1.0 used"]
+
+
+def test_a_name_with_a_value_stays_a_name() -> None:
+    assert notes("y=wx+w+x", wx=2, w=1, x=1) == []
+    assert notes("a|bb|c".replace("|", "*"), bb=1) == []
+
+
+def test_places_point_into_what_was_typed() -> None:
+    graph = read("α = 2x² + 3(w + x)", SourceOptions(lines=True), x=2, w=1).graph
+    places = {node.place.column for node in graph.nodes if node.place is not None}
+    assert places == {6, 5, 13, 11}
+    assert refusal("α = 2x; y = |α[5]|").splitlines()[1:3] == ["  α = 2x; y = |α[5]|", "               ^^^^"]
+
+
+def test_labels_are_code() -> None:
+    run = evaluate("y = 2x² + |w|")
+    assert run.expressions == {"a": "x ** 2", "b": "2 * a", "c": "abs(w)"}
+    assert run.statements["y"] == "b + c"
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("[1 2]", "[1, 2]"),
+        ("1 2", "[1, 2]"),
+        ("1 2; 3 4", "[[1, 2], [3, 4]]"),
+        ("[1, 2; 3, 4]", "[[1, 2], [3, 4]]"),
+        ("[[1. 2.]\n [3. 4.]]", "[[1., 2.], [3., 4.]]"),
+        ("[1 -2 3]", "[1, -2, 3]"),
+        ("1; 2", "[[1], [2]]"),
+        ("2.0f", "2.0"),
+        ("√2", "sqrt(2)"),
+        ("2π", "2*π"),
+        ("−1", "-1"),
+        ("½", "(1/2)"),
+    ],
+)
+def test_a_value_is_read_as_it_is_meant(typed: str, written: str) -> None:
+    assert notes("y=x*1", x=typed) == [f"x={written}"]
+    assert number("y=x*1", x=typed) == number("y=x*1", x=written)
+
+
+@pytest.mark.parametrize("text", ["softmax(x)", "log_softmax(x)", "x.softmax()"])
+def test_the_softmax_of_a_vector_needs_no_dimension(text: str) -> None:
+    called = text.replace("(x)", "(x, dim=-1)").replace("()", "(dim=-1)")
+    assert number(f"y={text}", x=[1, 2]) == number(f"y={called}", x=[1, 2])
+    assert "dim=-1" in notes(f"y={text}", x=[1, 2])[0]
+    run = evaluate(f"y=2*{text}", SourceOptions(values={"x": [1, 2]}))
+    assert "dim=-1" in "".join(run.expressions.values())
+    assert "name the dimension" in refusal(f"y={text}", x=[[1, 2], [3, 4]])
+
+
+def test_a_whole_target_is_the_number_of_a_class() -> None:
+    run = evaluate("y=cross_entropy(x,t)", SourceOptions(values={"x": [1, 2, 3], "t": 2}))
+    assert (str(run.names["t"].dtype), run.names["t"].requires_grad) == ("torch.int64", False)
+    assert run.names["y"].item() == number("y=cross_entropy(x,t.long())", x=[1, 2, 3], t=2)
+    assert notes("y=nll_loss(log_softmax(x),target=t)", x=[1, 2, 3], t=2)[0].startswith("t=2, the number of a class")
+    assert notes("y=cross_entropy(x,t)", x=[1, 2, 3], t=[0, 0, 1]) == []  # probabilities
+    for text, value in (("y=cross_entropy(x,t)", 2.5), ("y=cross_entropy(x,t)+t", 2)):
+        assert "write t.long()" in refusal(text, x=[1, 2, 3], t=value)
+
+
+def test_gvizs_engine_has_no_bfloat16() -> None:
+    with pytest.raises(SourceError, match="gviz's engine has no dtype bfloat16"):
+        evaluate("y=x", SourceOptions(dtype="bfloat16"))
+
+
+def test_a_file_without_its_suffix_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "net.py").touch()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    with pytest.raises(SourceError) as error:
+        read("../net")
+    assert error.value.hint == "did you mean ../net.py?"
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SourceError, match="there is no file net"):
+        read("net")
+    assert read("net", net=2).graph.nodes
+
+
+def test_a_static_graph_reads_mathematics_too() -> None:
+    reading = read("y=2Wx", SourceOptions(static=True), W=[[1, 2], [3, 4]], x=[[1], [2]])
+    assert "MatMul" in [node.label for node in reading.graph.nodes]
+    assert reading.notes[0].text == "read as y=2*W @ x"
+
+
+# ------------------------------------------------------------------ both notations come to the same
+WRAPPED = (
+    ("abs({})", "|{}|"),
+    ("sqrt({})", "√({})"),
+    ("log({})", "ln({})"),
+    ("sigmoid({})", "σ({})"),
+    ("({})", "({})"),
+)
+POWERS = (("", ""), ("", ""), ("**2", "²"), ("**3", "^3"), ("**-1", "⁻¹"), ("**2", "**2"))
+
+
+class Chance:
+    """Expressions of chance, each in Python and as mathematics has it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)  # noqa: S311 - nothing is kept secret
+
+    def atom(self, depth: int) -> tuple[str, str]:
+        kind = self.random.randrange(9 if depth else 3)
+        if kind < 3:
+            return (self.random.choice(("x", "w", "b", "z", "2", "3", "0.5")),) * 2
+        code, typed = self.total(depth - 1)
+        wrapped = WRAPPED[min(kind - 3, 4)] if kind != 3 or "|" not in typed else ("abs({})", "abs({})")
+        return wrapped[0].format(code), wrapped[1].format(typed)
+
+    def power(self, depth: int) -> tuple[str, str]:
+        pairs = zip(self.atom(depth), self.random.choice(POWERS), strict=True)
+        code, typed = (base + exponent for base, exponent in pairs)
+        return code, typed
+
+    def product(self, depth: int) -> tuple[str, str]:
+        code, typed = self.power(depth)
+        for _ in range(self.random.randrange(3)):
+            other, others = self.power(depth)
+            without = " " if typed.endswith(("^3", "**2")) else ""
+            is_glued = typed[-1:].isalnum() and (typed[-1] in "xwbz" or others[:2] in ("ab", "ln"))
+            needs_sign = others[0].isdecimal() or is_glued or "|" in typed + others
+            sign = self.random.choice(["*", "·", "×", " * "] + [without] * (0 if needs_sign else 4))
+            code, typed = f"{code}*{other}", f"{typed}{sign}{others}"
+        return code, typed
+
+    def total(self, depth: int) -> tuple[str, str]:
+        code, typed = self.product(depth)
+        for _ in range(self.random.randrange(3)):
+            sign, written = self.random.choice([("+", "+"), ("-", "−"), ("-", "-"), ("/", "÷")])
+            bracket = "({})" if sign == "/" else "{}"
+            other, others = (bracket.format(text) for text in self.product(depth))
+            code, typed = f"{code} {sign} {other}", f"{typed} {written} {others}"
+        return code, typed
+
+
+VALUES = {"x": "1.25", "w": "2", "b": "0.75", "z": "3"}
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # a logarithm of a negative number
+def test_both_notations_come_to_the_same_numbers() -> None:
+    options = SourceOptions(values=VALUES, dtype="float64")
+    is_read = 0
+    for seed in range(200 * MORE):
+        code, typed = Chance(seed).total(2)
+        try:
+            expected = evaluate(f"y = {code}", options)
+        except SourceError:
+            continue  # numbers alone
+        runs = [expected, evaluate(f"f(x) = {typed}" if seed % 2 else f"y = {typed}", options)]
+        is_read += any(note.text.startswith("read as") for note in runs[1].notes)
+        roots = [next(iter(run.roots.values())).item() for run in runs]
+        assert roots[0] == pytest.approx(roots[1], rel=1e-9, nan_ok=True), (code, typed)
+        for name in VALUES.keys() & expected.names.keys():
+            grads = [run.names[name].grad.item() for run in runs if run.names[name].grad is not None]
+            assert len(grads) == 2, (code, typed)
+            assert grads[0] == pytest.approx(grads[1], rel=1e-9, nan_ok=True), (code, typed)
+    assert is_read > 100 * MORE
