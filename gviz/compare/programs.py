@@ -92,6 +92,7 @@ def of_expression(
     computed = evaluate(text, replace(options, grad_output="ones" if options.backward else None))
     form = StaticForm(program, options.roots)
     form.define(values)  # what has no static form is refused here
+    text = program.reading() or text
     if not feeds:
         engine.manual_seed(0)
         rows = [[jitter(value) if i else value for value in values.values()] for i in range(runs)]

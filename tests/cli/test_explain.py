@@ -163,7 +163,7 @@ def test_a_saved_graph_has_its_numbers_if_they_were_saved(gviz: Program) -> None
         (["ValueError: something else entirely"], "gviz does not know this error"),
         ([ARTICLE, "-o", "y.pdf"], "gviz explain writes no .pdf files"),
         (["missing.py"], "missing.py"),
-        (["y=2x"], "write y=2*x"),
+        (["y=1/2x"], "write 1/(2*x)"),
     ],
 )
 def test_a_mistake_is_refused_with_what_to_do(gviz: Program, words: list[str], told: str) -> None:

@@ -17,7 +17,7 @@ from program import Program, clean_environment
     [
         (["y=(x+w)*lg(w)"], ["lg", "did you mean", "log", "^"]),
         (["y=(x+w"], ["y=(x+w", "^"]),
-        (["y=2x"], ["2*x", "^"]),
+        (["y=1/2x"], ["2*x", "^"]),
         (["y=A@B", "A=ones(2,3)", "B=ones(2,3)"], ["mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)", "^"]),
         (["y=x+w", "x=[1,[2]]"], ["[1,[2]]"]),
         (["y=x", "x=ones(1000000,1000000)"], ["1000000"]),
@@ -181,3 +181,17 @@ def test_gviz_s_own_bug_is_owned_up_to(gviz: Program) -> None:
     assert "gviz has a bug: ZeroDivisionError: division by zero" in done.err
     assert "Traceback" not in done.err
     assert "Traceback" in gviz("render", "y=x", env={**path, "GVIZ_DEBUG": "1"}).err
+
+
+@pytest.mark.parametrize(
+    ("words", "phrase"),
+    [
+        (["render", "help"], "Write gviz render --help"),
+        (["inspect", "steps"], '"steps" is a command. gviz steps --help has an example.'),
+        (["render", "format"], '"format" is an option. Write --format'),
+    ],
+)
+def test_a_word_alone_that_is_a_command_or_an_option_is_no_expression(
+    gviz: Program, words: list[str], phrase: str
+) -> None:
+    gviz(*words).assert_refused(phrase)

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from keyword import iskeyword
 from typing import Any
@@ -130,9 +131,18 @@ def _program(source: ExpressionText, pieces: Sequence[Piece]) -> Program | None:
         lines = source.code.split("\n")
         for node in ast.walk(tree):
             _place(node, lines, pieces, starts, ends)
-        return Program(source, tree.body, source.given, marks, pieces)
+        return Program(source, tree.body, source.given, marks, partial(_text, pieces))
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _text(pieces: Sequence[Piece]) -> str:
+    """Return what was written, with the signs that were chosen."""
+    text = ""
+    for piece in pieces:
+        is_matrices = piece.mark == "·" and piece.node is not None and isinstance(piece.node.op, ast.MatMult)
+        text += " " * piece.is_apart + (" @ " if is_matrices else piece.text)
+    return "; ".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
 
 
 def _mark(node: ast.AST, pieces: Sequence[Piece], ends: Mapping[tuple[int, int], int]) -> str:
@@ -355,7 +365,8 @@ class _Reader:
         parts = self._parts(plain, token)
         is_bound = before.text in ("^", "**", "√") or self.operators[-1] in ("/", "//", "%", "@", "÷", "∕")
         if len(parts) > 1 and (is_bound or after.text in (".", "[", "(")):
-            return self._glued(plain, [parts], token) and self._write(text, token)
+            ways = [f"({'*'.join(parts)})"] if is_bound else parts
+            return self._glued(plain, [ways], token) and self._write(text, token)
         for number, part in enumerate(parts):
             start = token.column + sum(len(self._typed_part(text, one)) for one in parts[:number])
             here = replace(

@@ -6,17 +6,13 @@ The walk has a stack of its own, so that whatever the parser accepts can be chec
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from keyword import iskeyword
 from types import EllipsisType
-from typing import TYPE_CHECKING
 
 from gviz.errors import Excerpt, SourceError
 from gviz.sources.expression import allowed
 from gviz.text import printable
-
-if TYPE_CHECKING:
-    from gviz.sources.expression.mathematics import Piece
 
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
@@ -95,7 +91,7 @@ class Program:
         statements: as the parser gives them.
         given: names that have a value, which win over functions and constants.
         marks: operations of mathematics whose sign is chosen by their operands -> what was typed (``·`` or ``^``).
-        written: what a text was read as, if it is not what was typed.
+        reading: returns what a text that is no Python was read as, its signs as they were chosen; "" for one that is.
 
     Attributes:
         statements: assignments and bare expressions, in order.
@@ -122,9 +118,9 @@ class Program:
         statements: Sequence[ast.stmt],
         given: Collection[str] = (),
         marks: Mapping[ast.AST, str] | None = None,
-        written: Sequence[Piece] = (),
+        reading: Callable[[], str] = str,
     ) -> None:
-        self.source, self.given, self.marks, self.written = source, given, marks or {}, written
+        self.source, self.given, self.marks, self.reading = source, given, marks or {}, reading
         self.free: dict[str, ast.Name] = {}
         self.assigned: dict[str, ast.stmt] = {}
         self.constants: dict[str, None] = {}
@@ -147,14 +143,6 @@ class Program:
             self._look_through(statement.value)
             self.assigned.update(dict.fromkeys(self._targets(statement), statement))
         self.names.update(self.assigned)
-
-    def reading(self) -> str:
-        """Return what a text that is no Python was read as, its signs as they were chosen; "" for one that is."""
-        text = ""
-        for piece in self.written:
-            is_matrices = piece.node is not None and isinstance(piece.node.op, ast.MatMult) and piece.text == "*"
-            text += " " * piece.is_apart + (" @ " if is_matrices else piece.text)
-        return " ".join(text.split())
 
     def _targets(self, statement: ast.Assign | ast.Expr) -> list[str]:
         """Return the names that a statement binds: one, or those of ``values, indices = ...``."""

@@ -273,7 +273,11 @@ def find_callee(word: str, piece: ast.expr) -> Any:
     match piece:
         case ast.Call():
             called = _method(name) if word.startswith(".") else takes_number(word, find_function(word))
-            return called if name not in NEEDS_DIM else lambda *args, **kwargs: called(*args, **with_dim(name, args, kwargs))
+            return (
+                called
+                if name not in NEEDS_DIM
+                else lambda *args, **kwargs: called(*args, **with_dim(name, args, kwargs))
+            )
         case ast.Attribute() if word.startswith("."):
             return operator.attrgetter(name)
         case ast.UnaryOp():

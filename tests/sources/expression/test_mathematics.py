@@ -86,6 +86,7 @@ def refusal(text: str, **values: object) -> str:
         ("y=wx+b", {}, "y=w*x+b"),
         ("y=Wx+b", {}, "y=W*x+b"),
         ("y = wx + b", {}, "y = w*x + b"),
+        ("h = 2x\n\ny = h²  # twice", {}, "h = 2*x; y = h**2"),
         ("E=mc²", {}, "E=m*c**2"),
         ("y=kx", {"x": 2}, "y=k*x"),
         ("z=xy", {"x": 2, "y": 3}, "z=x*y"),
