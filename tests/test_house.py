@@ -98,7 +98,7 @@ BUDGETS = {
     "reference": 360,
     "render": 840,
     "signatures": 350,
-    "sources": 3720,
+    "sources": 4280,
     "static": 1920,
     "trace": 550,
 }

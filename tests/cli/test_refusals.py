@@ -194,4 +194,4 @@ def test_gviz_s_own_bug_is_owned_up_to(gviz: Program) -> None:
 def test_a_word_alone_that_is_a_command_or_an_option_is_no_expression(
     gviz: Program, words: list[str], phrase: str
 ) -> None:
-    gviz(*words).assert_refused(phrase)
+    gviz(*words).assert_refused(phrase, status=2)

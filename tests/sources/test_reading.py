@@ -132,7 +132,7 @@ def test_an_expression_on_standard_input_is_read() -> None:
 def test_an_expression_in_a_file_is_read(folder: Folder) -> None:
     folder.write("formula.txt", "y = x * w\n")
     assert roots(read("formula.txt")) == ["y"]
-    folder.write("wrong.txt", "a = x * w\ny = 2 a\n")
+    folder.write("wrong.txt", "a = x * w\ny = 2 4\n")
     with pytest.raises(SourceError, match="there is no operator") as caught:
         read("wrong.txt")
     assert str(caught.value.place) == "wrong.txt:2"

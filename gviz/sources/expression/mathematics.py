@@ -279,13 +279,12 @@ class _Reader:
 
     def _multiply(self, at: int, before: Token, token: Token) -> bool:
         """Write the sign of a product that has none; return False if it is not certain what its factors are."""
-        end = self._atom(at)
         is_number = token.kind == "number" or token.text in FRACTIONS
         is_called = token.text == "(" and before.kind == "name" and not self._is_value(before.text)
         is_float = before.kind == "number" and "." in before.text and token.text == "f"
         is_e = token.text == "e" and not self._is_known("e") and self._next(at).text != "^"
         is_next = self._next(at).text in ("=", "==") and len(self.operators) == 1
-        binds = self._next(at if end is None else end).text in (".", "[") and token.kind == "name"
+        binds = self._next(self._operand_end(at)).text in (".", "[")
         if (is_number and before.text not in CLOSING) or is_called or is_float or is_e or is_next or binds:
             return False
         words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
@@ -321,7 +320,7 @@ class _Reader:
         written = (replacement(exponent[0]) or "")[2:] + "".join((replacement(c) or "")[2:] for c in exponent[1:])
         before = self._next(at, -1)
         is_inverse = exponent == "⁻¹" and dimensions(self.given.get(before.text, 0)) != 0
-        if not self._ends(at - 1) or before.kind == "power" or is_inverse:
+        if not self._ends(at - 1) or before.kind == "power" or is_inverse or self._next(at).text in (".", "["):
             return False
         self._write("**", token, mark="^")
         return self._write(written.lstrip("+"), token)
@@ -401,7 +400,7 @@ class _Reader:
         known = [letter for letter in letters if self._is_known(letter) or letter == "π"]
         plain = re.sub(r"[_\d]", "", name)
         is_indexed = all(len(letter) > 1 for letter in letters) and SUBSCRIPT.search(token.text) is not None
-        is_usual = plain.lower() in USUAL or (is_function(name) and not FORMULA.fullmatch(plain))
+        is_usual = plain.lower() in USUAL or name in OTHER_NAMES or (is_function(name) and not FORMULA.fullmatch(plain))
         if len(letters) > 1 and (all(letter in self.given for letter in letters) or is_indexed):
             return letters
         if is_usual:
@@ -477,6 +476,13 @@ class _Reader:
         end = self.pairs.get(at) if token.text == "(" else at if token.kind == "number" or token.is_word else None
         after = self._next(-1 if end is None else end)
         return None if end is None or after.text in BINDS or after.kind == "power" else end
+
+    def _operand_end(self, at: int) -> int:
+        """Return where the operand that starts at a token ends, with the brackets of a call, before what binds to it."""
+        if at in self.bars:
+            return next(end for end in range(at + 1, len(self.typed)) if self.bars.get(end) == ")")
+        start = at + 1 if self.typed[at].kind == "name" and self._next(at).text == "(" else at
+        return self.pairs.get(start, at)
 
     def _exponential(self, at: int, token: Token, after: Token) -> bool:
         """Write a power of e as the exponential function."""

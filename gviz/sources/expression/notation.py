@@ -309,6 +309,7 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
+    code = re.sub(r"([^\W\d][^\W²³¹⁰⁴-⁹]*[²³¹⁰⁴-⁹]+)(?=[.\[])", r"(\1)", code)  # x².sum()
     code = re.sub(r"⟨([^⟨⟩,|]+)[,|]([^⟨⟩,|]+)⟩", r"(\1 @ \2)", code)
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
