@@ -15,7 +15,7 @@ import numpy as np
 
 from gviz.numbers import random
 from gviz.ops.joining import length_along
-from gviz.ops.rows import ARRAYS, alike, brief, check_one_dtype, composite, dtypes, lacks, op, refuse, row
+from gviz.ops.rows import ARRAYS, alike, brief, check_one_dtype, composite, dtypes, formula, lacks, op, refuse, row
 
 ERF = np.frompyfunc(math.erf, 1, 1)
 ROOT = math.sqrt(2 / math.pi)
@@ -115,10 +115,9 @@ def prelu_double_backward(grad_self, grad_weight, self, weight):
     low = added(parts[::-1])  # the right one is made first, as in PyTorch
     return where(greater_equal(self, 0), 0.0 if grad_self is None else grad_self, low)
 
-@composite
-def prelu_cross(grad, grad_output, self):
-    """What both mixed second derivatives are: the gradient where the input is negative."""
-    return zeros_like(self) if grad is None else where(greater_equal(self, 0), 0.0, grad_output * grad)
+# what both mixed second derivatives are: the gradient where the input is negative
+formula("prelu_cross", lambda grad, grad_output, self:
+    zeros_like(self) if grad is None else where(greater_equal(self, 0), 0.0, grad_output * grad))
 
 RANDOM = "rrelu_with_noise_backward(grad, {}, noise, lower, upper, training, {})"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gviz.autograd.formulas import bind
 from gviz.autograd.tensor import Tensor
 from gviz.ops.rows import (
     NUMBERS,
@@ -16,7 +17,6 @@ from gviz.ops.rows import (
     check_one_dtype,
     composite,
     dtypes,
-    everywhere,
     fact,
     formula,
     function,
@@ -66,22 +66,17 @@ def signs(self):
 
 formula("maybe_multiply", lambda grad, number: grad if number == 1 else grad * number)
 
-@everywhere
-def in_formula(value):
-    """Return whether it is a number in a derivative that is recorded: PyTorch's C++ makes a tensor of it first."""
-    return mode.formula and isinstance(value, NUMBERS)
+# whether it is a number in a derivative that is recorded: PyTorch's C++ makes a tensor of it first
+fact("in_formula", lambda value: mode.formula and isinstance(value, NUMBERS))
 
 # ------------------------------------------------------------------ sums and differences
-@op("AddBackward0", "add .add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
-def add(self, other, *, alpha: Number = 1):
-    return self + scaled(other, alpha) if alpha != 1 else self + other
-@op("SubBackward0", "sub subtract .sub_ .subtract_ - -=", numbers=True, scalar="sub_scalar", check=check_sub,
+row("add", "AddBackward0", lambda self, other, *, alpha=1: self + scaled(other, alpha) if alpha != 1 else self + other,
+    "add .add_ + r+ +=", numbers=True, scalar="add_scalar", self="grad", other="maybe_multiply(grad, alpha)")
+row("sub", "SubBackward0", lambda self, other, *, alpha=1: self - scaled(other, alpha) if alpha != 1 else self - other,
+    "sub subtract .sub_ .subtract_ - -=", numbers=True, scalar="sub_scalar", check=check_sub,
     self="grad", other="maybe_multiply(neg(grad), alpha)")
-def sub(self, other, *, alpha: Number = 1):
-    return self - scaled(other, alpha) if alpha != 1 else self - other
-@op("RsubBackward0", "torch.rsub", self="maybe_multiply(neg(grad), alpha)", other="grad", check=check_sub)
-def rsub(self, other, *, alpha: Number = 1):
-    return other - scaled(self, alpha)
+row("rsub", "RsubBackward0", lambda self, other, *, alpha=1: other - scaled(self, alpha), "torch.rsub", check=check_sub,
+    self="maybe_multiply(neg(grad), alpha)", other="grad")
 @op("RsubBackward1", "torch.rsub", self="maybe_multiply(neg(grad), alpha)")
 def rsub_scalar(self, other, *, alpha: Number = 1):
     check_sub(self, other)
@@ -115,19 +110,18 @@ def div_backward_other(grad, self, other):
     return neg(grad) * ratio
 brief("r/", lambda self, other: div(full_as(self, other), self) if in_formula(other) else mul(reciprocal(self), other),
     other="Operand")
-@op("AddcmulBackward0", "addcmul .addcmul_", check=lacks("addcmul_cpu_out", "b"), self="grad",
+row("addcmul", "AddcmulBackward0", lambda self, tensor1, tensor2, *, value=1:
+    self + self.dtype.type(value) * tensor1 * tensor2,
+    "addcmul .addcmul_", check=lacks("addcmul_cpu_out", "b"), self="grad",
     tensor1="grad * (tensor2 * value)", tensor2="grad * (tensor1 * value)")
-def addcmul(self, tensor1, tensor2, *, value: Number = 1):
-    return self + self.dtype.type(value) * tensor1 * tensor2
-@op("AddcdivBackward0", "addcdiv .addcdiv_", self="grad",
+row("addcdiv", "AddcdivBackward0", lambda self, tensor1, tensor2, *, value=1: self + value * tensor1 / tensor2,
+    "addcdiv .addcdiv_", self="grad",
     check=lambda self, *pair: lacks("addcdiv", message="Integer division with addcdiv is no longer supported.")(*pair),
     tensor1="grad * (value / tensor2)",
     tensor2="neg(grad) * (value * tensor1 / (tensor2 * tensor2))")
-def addcdiv(self, tensor1, tensor2, *, value: Number = 1):
-    return self + value * tensor1 / tensor2
 def old(key, function):
     """Register the form of a name that PyTorch calls deprecated: the scale stands before what it scales."""
-    form = called(f"old_{key}", function)
+    form = bind(called(f"old_{key}", function), TENSORS)
     form.__annotations__ = {"value": "Number", "alpha": "Number", "other": "Operand"}
     named(f"{key} .{key}_")(form)
 

@@ -12,11 +12,6 @@ from gviz.ops.rows import alike, lacks, op, refuse, row
 
 NONE = "zeros_like(grad)"
 
-def drawn(key, node, names, forward, kinds=(), **declared):
-    """Store a row that draws numbers, by a generator if one is given; the kinds are those of its other options."""
-    forward.__annotations__ = dict(kinds, generator="Generator")
-    row(key, node, forward, names, **declared)
-
 def in_memory(self):
     """Return the dims in the order in which a tensor lies in memory: PyTorch fills it so."""
     return sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
@@ -26,28 +21,31 @@ def over(self, draw):
     order = in_memory(self)
     return draw([self.shape[dim] for dim in order]).transpose(np.argsort(order))
 
-drawn("uniform_fill", "UniformBackward0", ".uniform_", lambda self, low=0.0, high=1.0, *, generator=None:
-      over(self, lambda size: random.uniform(size, low, high, self.dtype, generator)), self=NONE)
-drawn("normal_fill", "NormalBackward0", ".normal_", lambda self, mean=0.0, std=1.0, *, generator=None:
-      over(self, lambda size: random.normal(size, mean, std, self.dtype, generator, not self.flags.c_contiguous)), self=NONE)
-drawn("exponential_fill", "ExponentialBackward0", ".exponential_", lambda self, lambd=1.0, *, generator=None:
-      exponential(self, lambd, generator), check=lacks("", message="Exponential distribution: dtype must be floating point"),
-      self=NONE)
-drawn("bernoulli_each", "BernoulliBackward1", ".bernoulli_", lambda self, p, *, generator=None:
-      over(self, lambda _: random.bernoulli(
-          np.broadcast_to(p, self.shape).transpose(in_memory(self)), (), self.dtype, generator)),
-      promote="none", self=NONE, p=NONE)
-drawn("bernoulli_one", "BernoulliBackward2", ".bernoulli_", lambda self, p=0.5, *, generator=None:
-      over(self, lambda size: random.bernoulli(p, size, self.dtype, generator)), self=NONE)
-drawn("bernoulli", "BernoulliBackward0", "bernoulli", lambda self, *, generator=None:
-      random.bernoulli(self, generator=generator), check=lacks("bernoulli_tensor_cpu_p_"), self=NONE)
+row("uniform_fill", "UniformBackward0", lambda self, low=0.0, high=1.0, *, generator=None:
+    over(self, lambda size: random.uniform(size, low, high, self.dtype, generator)), ".uniform_", self=NONE)
+row("normal_fill", "NormalBackward0", lambda self, mean=0.0, std=1.0, *, generator=None:
+    over(self, lambda size: random.normal(size, mean, std, self.dtype, generator, not self.flags.c_contiguous)),
+    ".normal_", self=NONE)
+row("exponential_fill", "ExponentialBackward0", lambda self, lambd=1.0, *, generator=None:
+    exponential(self, lambd, generator), ".exponential_",
+    check=lacks("", message="Exponential distribution: dtype must be floating point"), self=NONE)
+row("bernoulli_each", "BernoulliBackward1", lambda self, p, *, generator=None:
+    over(self, lambda _: random.bernoulli(
+        np.broadcast_to(p, self.shape).transpose(in_memory(self)), (), self.dtype, generator)),
+    ".bernoulli_", promote="none", self=NONE, p=NONE)
+row("bernoulli_one", "BernoulliBackward2", lambda self, p=0.5, *, generator=None:
+    over(self, lambda size: random.bernoulli(p, size, self.dtype, generator)), ".bernoulli_", self=NONE)
+row("bernoulli", "BernoulliBackward0", lambda self, *, generator=None: random.bernoulli(self, generator=generator),
+    "bernoulli", check=lacks("bernoulli_tensor_cpu_p_"), self=NONE)
 alike("bernoulli_of", "NotImplemented", "bernoulli_one", "bernoulli", self='refuse_derivative("bernoulli")')
-drawn("random_all", "RandomBackward2", ".random_", lambda self, *, generator=None:
-      over(self, lambda size: random.integers(size, self.dtype, generator)), self=NONE)
-drawn("random_to", "RandomBackward1", ".random_", lambda self, high, *, generator=None:
-      over(self, lambda size: random.randint(0, high, size, self.dtype, generator)), {"high": "int"}, self=NONE)
-drawn("random_from", "RandomBackward0", ".random_", lambda self, low, high, *, generator=None:
-      over(self, lambda size: random.randint(low, high, size, self.dtype, generator)), {"low": "int", "high": "int"}, self=NONE)
+row("random_all", "RandomBackward2", lambda self, *, generator=None:
+    over(self, lambda size: random.integers(size, self.dtype, generator)), ".random_", self=NONE)
+@op("RandomBackward1", ".random_", self=NONE)
+def random_to(self, high: int, *, generator=None):
+    return over(self, lambda size: random.randint(0, high, size, self.dtype, generator))
+@op("RandomBackward0", ".random_", self=NONE)
+def random_from(self, low: int, high: int, *, generator=None):
+    return over(self, lambda size: random.randint(low, high, size, self.dtype, generator))
 
 def exponential(self, lambd, generator):
     refuse(lambd <= 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -58,13 +56,13 @@ def spread(shape, std, dtype, generator):
     refuse((std < 0).any(), "normal expects all elements of std >= 0.0")
     return random.normal(shape, 0.0, 1.0, dtype, generator) * std
 
-drawn("normal", "NormalBackward3", "torch.normal", lambda mean, std, *, generator=None:
-      spread(np.broadcast_shapes(mean.shape, std.shape), std, mean.dtype, generator) + mean,
-      mean="zeros_of(grad, mean_sym_sizes)", std="zeros_of(grad, std_sym_sizes)")
-drawn("normal_mean", "NormalBackward1", "torch.normal", lambda mean, std=1.0, *, generator=None:
-      random.normal(mean.shape, 0.0, std, mean.dtype, generator) + mean, mean="zeros_of(grad, mean_sym_sizes)")
-drawn("normal_std", "NormalBackward2", "torch.normal", lambda mean, std, *, generator=None:
-      spread(std.shape, std, std.dtype, generator) + std.dtype.type(mean), std="zeros_of(grad, std_sym_sizes)")
+row("normal", "NormalBackward3", lambda mean, std, *, generator=None:
+    spread(np.broadcast_shapes(mean.shape, std.shape), std, mean.dtype, generator) + mean, "torch.normal",
+    mean="zeros_of(grad, mean_sym_sizes)", std="zeros_of(grad, std_sym_sizes)")
+row("normal_mean", "NormalBackward1", lambda mean, std=1.0, *, generator=None:
+    random.normal(mean.shape, 0.0, std, mean.dtype, generator) + mean, "torch.normal", mean="zeros_of(grad, mean_sym_sizes)")
+row("normal_std", "NormalBackward2", lambda mean, std, *, generator=None:
+    spread(std.shape, std, std.dtype, generator) + std.dtype.type(mean), "torch.normal", std="zeros_of(grad, std_sym_sizes)")
 
 @op(None, "multinomial", nondiff=("self",), check=lacks("", message="multinomial only supports floating-point input"))
 def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Generator = None):

@@ -62,14 +62,10 @@ def clamp_scalar(self, min: Number | None = None, max: Number | None = None):
 def clamp_backward_self(grad, self, min, max):
     above, below = (None if min is None else greater_equal(self, min)), (None if max is None else less_equal(self, max))
     return where(above if below is None else below if above is None else logical_and(above, below), grad, 0.0)
-@composite
-def clamp_backward_min(grad, self, min, max):
-    taken = less(self, min)
-    return where(taken if max is None else logical_and(less(min, max), taken), grad, 0.0)
-@composite
-def clamp_backward_max(grad, self, min, max):
-    taken = greater(self, max)
-    return where(taken if min is None else logical_or(taken, less(max, min)), grad, 0.0)
+formula("clamp_backward_min", lambda grad, self, min, max:
+    where(less(self, min) if max is None else logical_and(less(min, max), less(self, min)), grad, 0.0))
+formula("clamp_backward_max", lambda grad, self, min, max:
+    where(greater(self, max) if min is None else logical_or(greater(self, max), less(max, min)), grad, 0.0))
 
 # ------------------------------------------------------------------ by a mask
 def check_condition(condition, self, other):

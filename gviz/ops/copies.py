@@ -34,9 +34,7 @@ def repeated(value, array):
 def fill_tensor(self, value):
     refuse(value.ndim, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return np.full_like(self, value)
-@op("FillBackward2", "fill_", self="zeros_like(grad)")
-def fill(self, value: Number):
-    return repeated(number(value, self.dtype), self)
+row("fill", "FillBackward2", lambda self, value: repeated(number(value, self.dtype), self), "fill_", self="zeros_like(grad)")
 @op("CopyBackwards", ".copy_", flows="fc?", promote="none", numbers="other", self="zeros_like(grad)", other="grad")
 def copy_into(self, other, non_blocking: bool = False):
     other = np.asarray(other)

@@ -144,9 +144,9 @@ def split_backward(grads, sizes, dim, full):
     dim = wrap_dim(dim, len(full))
     return cat(filled(grads, [(*full[:dim], n, *full[dim + 1 :]) for n in piece_sizes(sizes, full[dim])]), dim)
 brief("split", lambda self, split_size_or_sections, dim=0: split_size(self, split_size_or_sections, dim),
-    split_size_or_sections="int", dim="int")
+    split_size_or_sections="int")
 brief("split", lambda self, split_size_or_sections, dim=0: split_with_sizes(self, split_size_or_sections, dim),
-    key="split_several", split_size_or_sections="Size", dim="int")
+    key="split_several", split_size_or_sections="Size")
 @composite("chunk")
 def chunk(self, chunks: int, dim: int = 0):
     refuse(chunks <= 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")

@@ -76,10 +76,9 @@ def mv(self, vec):
     check_one_dtype(self, vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
     return self @ vec
 
-@op("AddmvBackward0", "addmv addmv_", promote="none", self="maybe_multiply(grad, beta)",
+row("addmv", "AddmvBackward0", lambda self, mat, vec, *, beta=1, alpha=1: sum_of(self, ARRAYS["mv"](mat, vec), beta, alpha),
+    "addmv addmv_", promote="none", self="maybe_multiply(grad, beta)",
     mat="maybe_multiply(outer(grad, vec), alpha)", vec="maybe_multiply(mv(t(mat), grad), alpha)")
-def addmv(self, mat, vec, *, beta: Number = 1, alpha: Number = 1):
-    return sum_of(self, ARRAYS["mv"](mat, vec), beta, alpha)
 
 @composite("outer ger")
 def outer(self, vec2):
@@ -107,19 +106,19 @@ def bmm(self, mat2):
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
     return self @ mat2
 
-@op("BaddbmmBackward0", "baddbmm .baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
+row("baddbmm", "BaddbmmBackward0", lambda self, batch1, batch2, *, beta=1, alpha=1:
+    sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha),
+    "baddbmm .baddbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1="maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
     batch2="maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)")
-def baddbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
-    return sum_of(self, ARRAYS["bmm"](batch1, batch2), beta, alpha)
 
 EACH = "expand(unsqueeze(grad, 0), (batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2))"
 
-@op("AddbmmBackward0", "addbmm .addbmm_", promote="none", self="maybe_multiply(grad, beta)",
+row("addbmm", "AddbmmBackward0", lambda self, batch1, batch2, *, beta=1, alpha=1:
+    sum_of(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha),
+    "addbmm .addbmm_", promote="none", self="maybe_multiply(grad, beta)",
     batch1=f"maybe_multiply(bmm({EACH}, transpose(batch2, 1, 2)), alpha)",
     batch2=f"maybe_multiply(bmm(transpose(batch1, 1, 2), {EACH}), alpha)")
-def addbmm(self, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
-    return sum_of(self, ARRAYS["bmm"](batch1, batch2).sum(axis=0, dtype=batch1.dtype), beta, alpha)
 
 # ------------------------------------------------------------------ any two tensors
 @composite("matmul linalg.matmul @")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.reduction import PLACES, SELECTED, SHARED, axes_of, refuse_nothing, searched
-from gviz.ops.rows import brief, composite, lacks, op, refuse, wrap_dim
+from gviz.ops.rows import ARRAYS, brief, composite, lacks, op, refuse, row, wrap_dim
 
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")
@@ -22,14 +22,12 @@ def count_along(array, dim):
     axis = wrap_dim(dim, array.ndim)
     return array.shape[axis] if array.ndim else 1
 
-@op("SortBackward0", "sort", outputs=PLACES, self=SORTED)
-def sort(self, dim: int = -1, descending: bool = False):
-    return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
+row("sort", "SortBackward0", lambda self, dim=-1, descending=False:
+    searched(self, dim, lambda lines, axis: ordered(lines, axis, descending)), "sort", outputs=PLACES, self=SORTED)
 @op("SortBackward1", "sort", outputs=PLACES, self=SORTED)
 def sort_stable(self, dim: int = -1, descending: bool = False, *, stable: bool | None):
-    return searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))
-brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1], dim="int",
-    descending="bool", stable="bool")
+    return ARRAYS["sort"](self, dim, descending)
+brief("argsort", lambda self, dim=-1, descending=False, *, stable=False: sort(self, dim, descending)[1])
 @op("TopkBackward0", "topk", check=lacks("topk", "b", "topk does not support bool dtypes on CPU"), outputs=PLACES, self=SORTED)
 def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     refuse(not count_along(self, dim) >= k >= 0, "selected index k out of range")

@@ -61,15 +61,12 @@ def check_filled(self, index, value=None):
     refuse(index.dtype != np.int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
     refuse(index.ndim > 1, "index_fill_(): Index has to be a vector/scalar")
 
-@op("IndexFillBackward0", "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
-    self="index_fill(grad, dim, index, 0)")
-def index_fill(self, dim: int, index, value: Number):
-    return written(self, dim, index, number(value, self.dtype))
-
-@op("IndexFillBackward1", "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
+row("index_fill", "IndexFillBackward0", lambda self, dim, index, value:
+    written(self, dim, index, number(value, self.dtype)),
+    "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled, self="index_fill(grad, dim, index, 0)")
+row("index_fill_tensor", "IndexFillBackward1", lambda self, dim, index, value: written(self, dim, index, value),
+    "index_fill .index_fill_", nondiff=("index",), promote="none", check=check_filled,
     self="index_fill(grad, dim, index, 0)", value="sum_all(index_select(grad, dim, distinct(index)))")
-def index_fill_tensor(self, dim: int, index, value):
-    return written(self, dim, index, value)
 
 def written(self, dim, index, value, join=setitem):
     """Return a copy with values written at an index, or joined to those that are there."""

@@ -33,9 +33,8 @@ def axes_of(array, dim):
 def summed(array, dtype=None):
     return array.astype(dtype if dtype is not None else np.int64 if array.dtype.kind in "biu" else array.dtype, copy=False)
 
-@op("SumBackward0", "sum", self="expand(grad, self_sym_sizes)")
-def sum_all(self, *, dtype: Dtype = None):
-    return add_up(summed(self, dtype), dtype=dtype)
+row("sum_all", "SumBackward0", lambda self, *, dtype=None: add_up(summed(self, dtype), dtype=dtype), "sum",
+    self="expand(grad, self_sym_sizes)")
 @op("SumBackward1", "sum", self="sum_backward(grad, self_sym_sizes, dim, keepdim)")
 def sum_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
     return add_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
@@ -50,9 +49,8 @@ def unsqueeze_reduced(value, dims, sizes, keepdim):
         value = unsqueeze(value, dim)
     return value
 
-@op("MeanBackward0", "mean", self="expand(grad, self_sym_sizes) / self_sym_numel")
-def mean_all(self, *, dtype: Dtype = None):
-    return average(averaged(self, dtype))
+row("mean_all", "MeanBackward0", lambda self, *, dtype=None: average(averaged(self, dtype)), "mean",
+    self="expand(grad, self_sym_sizes) / self_sym_numel")
 @op("MeanBackward1", "mean", saves=("self_sym_numel",),
     self="sum_backward(grad, self_sym_sizes, dim, keepdim) / reduced_count(self_sym_sizes, dim)")
 def mean_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = None):
@@ -118,9 +116,9 @@ def find_extremes(kind, title):
 
 find_extremes("max", "Max")
 find_extremes("min", "Min")
-@op("AminmaxBackward0", "aminmax", outputs=("min", "max"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
-def aminmax(self, *, dim: int | None = None, keepdim: bool = False):
-    return extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)
+row("aminmax", "AminmaxBackward0", lambda self, *, dim=None, keepdim=False:
+    (extreme("amin", self, dim, keepdim), extreme("amax", self, dim, keepdim)),
+    "aminmax", outputs=("min", "max"), self="aminmax_backward(grads, self, dim, keepdim, min, max)")
 
 def truth(find):
     def found(self, dim: Ints | None = None, keepdim: bool = False):
@@ -175,10 +173,9 @@ def log_softmax_row(self, dim: int):
     shifted = lowered(self, dim, "log_softmax")
     return shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
 brief("softmax special.softmax",
-    lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim), dim="int", dtype="Dtype")
+    lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim))
 brief("log_softmax special.log_softmax",
-    lambda self, dim, dtype=None: log_softmax_row(self if dtype is None else cast_like(self, dtype), dim), dim="int",
-    dtype="Dtype")
+    lambda self, dim, dtype=None: log_softmax_row(self if dtype is None else cast_like(self, dtype), dim))
 @op("SoftmaxBackwardDataBackward0", grad_output="softmax_backward_data(grad, output, dim)",
     output="softmax_double_backward(grad, grad_output, dim, output)")
 def softmax_backward_data(grad_output, output, dim):

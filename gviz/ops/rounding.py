@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.arithmetic import alike
-from gviz.ops.rows import ARRAYS, brief, composite, lacks, no_kernel, op, refuse, row
+from gviz.ops.rows import ARRAYS, brief, formula, lacks, no_kernel, op, refuse, row
 
 FLAT = "zeros_like(grad)"
 for key, names, forward in (
@@ -43,12 +43,9 @@ def check_divisor(kernel, self, other):
     if np.result_type(self, other).kind == "b":
         raise no_kernel(kernel, self.dtype)
     refuse(self.dtype.kind in "iu" and not np.all(other), "ZeroDivisionError")
-@composite
-def refuse_derivative(name):
-    raise RuntimeError(f"derivative for aten::{name} is not implemented")
-@composite
-def not_implemented(name):
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+formula("refuse_derivative", lambda name: refuse(True, f"derivative for aten::{name} is not implemented"))
+formula("not_implemented", lambda name:
+    refuse(True, f"the derivative for '{name}' is not implemented.", NotImplementedError))
 
 # ------------------------------------------------------------------ remainders
 def rest(self, other):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.reduction import PLACES, summed
-from gviz.ops.rows import composite, formula, lacks, op, row, wrap_dim
+from gviz.ops.rows import composite, formula, lacks, row, wrap_dim
 
 
 def running(accumulate, array, dim):
@@ -16,16 +16,14 @@ def running(accumulate, array, dim):
     lines = np.array(array, copy=None, order="C", ndmin=1)
     return accumulate(lines, wrap_dim(dim, array.ndim), array.dtype).reshape(array.shape)
 
-@op("CumsumBackward0", "cumsum .cumsum_", hidden=("self_sym_dtype",),
-    self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
-def cumsum(self, dim: int, *, dtype: Dtype = None):
-    return running(np.add.accumulate, summed(self, dtype), dim)
+row("cumsum", "CumsumBackward0", lambda self, dim, *, dtype=None: running(np.add.accumulate, summed(self, dtype), dim),
+    "cumsum .cumsum_", hidden=("self_sym_dtype",), self="cumsum_backward(cast_like(grad, self_sym_dtype), dim)")
 formula("cumsum_backward",
     lambda grad, dim: grad if numel_of(grad) <= 1 or grad.shape[dim] == 1 else reversed_cumsum(grad, dim))
 formula("reversed_cumsum", lambda value, dim: flip(cumsum(flip(value, (dim,)), dim), (dim,)))
-@op("CumprodBackward0", "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
-def cumprod(self, dim: int, *, dtype: Dtype = None):
-    return running(np.multiply.accumulate, summed(self, dtype), dim)
+row("cumprod", "CumprodBackward0", lambda self, dim, *, dtype=None:
+    running(np.multiply.accumulate, summed(self, dtype), dim),
+    "cumprod .cumprod_", self="cumprod_backward(cast_like(grad, self), self, dim, result)")
 @composite
 def cumprod_backward(grad, self, dim, result):
     dim = wrap_dim(dim, len(self.shape))
@@ -58,10 +56,8 @@ def best_so_far(better):
 
 row("cummax", "CummaxBackward0", best_so_far(np.maximum), "cummax", outputs=PLACES, self=LARGEST)
 row("cummin", "CumminBackward0", best_so_far(np.minimum), "cummin", outputs=PLACES, self=LARGEST)
-@op("LogcumsumexpBackward0", "logcumsumexp", check=lacks("logcumsumexp_out_cpu"),
-    self="logcumsumexp_backward(grad, self, result, dim)")
-def logcumsumexp(self, dim: int):
-    return running(np.logaddexp.accumulate, self, dim)
+row("logcumsumexp", "LogcumsumexpBackward0", lambda self, dim: running(np.logaddexp.accumulate, self, dim), "logcumsumexp",
+    check=lacks("logcumsumexp_out_cpu"), self="logcumsumexp_backward(grad, self, result, dim)")
 @composite
 def logcumsumexp_backward(grad, self, result, dim):
     """Return the gradient's positive and negative parts by their logarithms: sums of exponentials from the other end."""

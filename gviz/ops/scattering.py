@@ -10,7 +10,7 @@ from operator import setitem
 
 import numpy as np
 
-from gviz.ops.rows import composite, number, op, refuse, wrap_dim
+from gviz.ops.rows import composite, number, op, refuse, row, wrap_dim
 
 
 def places(self, dim, index, src=None, name="scatter"):
@@ -58,17 +58,13 @@ def gather(self, dim: int, index, *, sparse_grad: bool = False):
 
 TAKEN, EMPTIED = "gather(grad, dim, index)", "scatter_value(grad, dim, index, 0)"
 
-@op("ScatterBackward0", "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED, src=TAKEN)
-def scatter(self, dim: int, index, src):
-    return joined(self, dim, index, src, setitem)
-
-@op("ScatterBackward1", "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED)
-def scatter_value(self, dim: int, index, value: Number):
-    return joined(self, dim, index, number(value, self.dtype), setitem)
-
-@op("ScatterAddBackward0", "scatter_add .scatter_add_", nondiff=("index",), promote="none", self="grad", src=TAKEN)
-def scatter_add(self, dim: int, index, src):
-    return joined(self, dim, index, src, np.add.at)
+row("scatter", "ScatterBackward0", lambda self, dim, index, src: joined(self, dim, index, src, setitem),
+    "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED, src=TAKEN)
+row("scatter_value", "ScatterBackward1", lambda self, dim, index, value:
+    joined(self, dim, index, number(value, self.dtype), setitem),
+    "scatter .scatter_", nondiff=("index",), promote="none", self=EMPTIED)
+row("scatter_add", "ScatterAddBackward0", lambda self, dim, index, src: joined(self, dim, index, src, np.add.at),
+    "scatter_add .scatter_add_", nondiff=("index",), promote="none", self="grad", src=TAKEN)
 
 @composite("take_along_dim")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):

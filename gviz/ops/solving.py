@@ -180,11 +180,10 @@ row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, upper=False:
     (triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)),
     promote="none", outputs=("L", "info"), self="cholesky_backward(grad, upper, L)")
 
-brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper)[0], "linalg_cholesky", upper="bool")
+brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper)[0], "linalg_cholesky")
 
-@op("CholeskyBackward0", "cholesky", self="cholesky_backward(grad, upper, result)")
-def cholesky(self, upper: bool = False):
-    return triangle_of(self, upper, "cholesky")
+row("cholesky", "CholeskyBackward0", lambda self, upper=False: triangle_of(self, upper, "cholesky"), "cholesky",
+    self="cholesky_backward(grad, upper, result)")
 
 def triangle_of(matrices, upper, name):
     """Return the triangle whose product with its transpose is the matrix, where that is positive-definite."""

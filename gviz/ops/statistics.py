@@ -28,14 +28,12 @@ from gviz.ops.rows import (
     wrap_dim,
 )
 
-
 # ------------------------------------------------------------------ products
-@op("ProdBackward0", "prod", self="prod_backward(grad, cast_like(self, grad), result)")
-def prod_all(self, *, dtype: Dtype = None):
-    return multiply_up(summed(self, dtype), dtype=dtype)
-@op("ProdBackward1", "prod", self="prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim)")
-def prod_dim(self, dim: int, keepdim: bool = False, *, dtype: Dtype = None):
-    return multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype)
+row("prod_all", "ProdBackward0", lambda self, *, dtype=None: multiply_up(summed(self, dtype), dtype=dtype), "prod",
+    self="prod_backward(grad, cast_like(self, grad), result)")
+row("prod_dim", "ProdBackward1", lambda self, dim, keepdim=False, *, dtype=None:
+    multiply_up(summed(self, dtype), axes_of(self, dim), keepdims=keepdim, dtype=dtype), "prod",
+    self="prod_dim_backward(grad, cast_like(self, grad), result, dim, keepdim)")
 fact("zeros_in", lambda value: int(np.sum(array_of(value) == 0)))
 fact("recording", lambda: mode.recording)
 @composite
@@ -150,10 +148,8 @@ def norm_backward(grad, self, ord, result, dim, keepdim):
     scaled = sgn(self) * overwritten(size, "power", ord - 1) if ord < 2 else self * overwritten(size, "power", ord - 2)
     return scaled * masked_fill(grad / power(norm, ord - 1), equal(norm, 0), 0)
 
-@op("DistBackward0", "dist", self="dist_backward(grad, self - other, p, result)",
-    other="neg(dist_backward(grad, self - other, p, result))")
-def dist(self, other, p: Number = 2):
-    return ARRAYS["vector_norm"](self - other, p)
+row("dist", "DistBackward0", lambda self, other, p=2: ARRAYS["vector_norm"](self - other, p), "dist",
+    self="dist_backward(grad, self - other, p, result)", other="neg(dist_backward(grad, self - other, p, result))")
 formula("dist_backward", lambda grad, difference, p, result: norm_backward(grad, difference, float(p), result, (), True))
 @op("RenormBackward0", "renorm .renorm_", self="renorm_backward(grad, self, p, dim, maxnorm)")
 def renorm(self, p: Number, dim: int, maxnorm: Number):

@@ -63,8 +63,14 @@ OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, ann
 """What functions of ``torch`` take besides."""
 
 
+USUAL_TYPES = {"dim": "int", "keepdim": "bool", "dtype": "Dtype", "generator": "Generator"}
+"""The types of options that have no annotation, by name."""
+
+
 def usual_type(call: Callable[..., Any], place: int, name: str, default: object) -> str:
-    """Return the type of a parameter without an annotation: for a row it follows from what the row declares."""
+    """Return the type of a parameter without an annotation: by its name or default, or by what its row declares."""
+    if name in USUAL_TYPES or isinstance(default, bool):
+        return USUAL_TYPES.get(name, "bool")
     if not isinstance(call, Row):
         return "Tensors" if name == "tensors" else "Tensor" if default is None or default is NO_VALUE else "Number"
     if name in call.lists:
