@@ -111,8 +111,9 @@ def grad(
             "Set allow_unused=True if this is the desired behavior.",
         )
         if found is None and materialize_grads:
-            if isinstance(one, GradientEdge):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            refuse(
+                isinstance(one, GradientEdge), "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
             found = from_array(np.zeros_like(one._array), None).requires_grad_(bool(create_graph))
         results.append(found)
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
@@ -152,8 +153,7 @@ def place_of(one: object) -> tuple[Any, int]:
     if not isinstance(one, Tensor):
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type_text(one)}")  # noqa: TRY004
     edge = edge_of(one)
-    if edge is None and not one.requires_grad:
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    refuse(edge is None and not one.requires_grad, "One of the differentiated Tensors does not require grad")
     return (one, 0) if edge is None else target_of(edge)
 
 
@@ -185,8 +185,10 @@ def start(root: object, gradient: object, position: int) -> Tensor:
         root.node._outputs[root.output_nr] if isinstance(root, GradientEdge) else (root._array.shape, root._array.dtype)
     )
     if gradient is None:
-        if math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root.requires_grad):
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        refuse(
+            math.prod(facts[0]) != 1 and (isinstance(root, GradientEdge) or root.requires_grad),
+            "grad can be implicitly created only for scalar outputs",
+        )
         return from_array(np.ones(*facts), None)
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")

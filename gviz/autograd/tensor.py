@@ -259,8 +259,7 @@ class Tensor:
     # ---------------------------------------------------------------- memory
     @property
     def _version(self) -> int:
-        if self._meta is not None and self.is_inference():
-            raise RuntimeError("Inference tensors do not track version counter.")
+        refuse(self._meta is not None and self.is_inference(), "Inference tensors do not track version counter.")
         return 0 if self._version_cell is None else self._version_cell.count
 
     def version_cell(self) -> Version:

@@ -6,7 +6,8 @@ A name is a word: ``sum`` (a function of ``torch`` and a method), ``.view`` (a m
 ``F.relu``, ``linalg.det``; ``add_`` is a method that writes in place; ``+``, ``r+`` and ``+=`` are Python's operators.
 Several rows may share a name: as in PyTorch the first form that fits the call is taken, in the order of the rows. The
 annotation of a parameter says what it takes (:data:`~gviz.signatures.arguments.ARG_TYPES`). A parameter without one is
-what its name or its default says (``dim``, ``keepdim=False``), else a tensor, or a number if it is an option of a row. A call that fits no form is refused here, for all names alike.
+what its name or its default says (``dim``, ``keepdim=False``), else a tensor, or a number if it is an option of a row.
+A call that fits no form is refused here, for all names alike.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.numbers.words import refuse
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
 from gviz.static.table import infer_outputs
 from gviz.static.types import ArrayLike, DType, DTypeLike, as_dtype, as_value, bool_, int32, leaves
@@ -53,8 +54,7 @@ def add_operation(
         name: without scopes; one that ends in a slash stands as it is. None for the type.
         control: operations that run before it, besides those that ``control_dependencies`` asks for.
     """
-    if graph.finalized:
-        raise RuntimeError("Graph is finalized and cannot be modified.")
+    refuse(graph.finalized, "Graph is finalized and cannot be modified.")
     for tensor in inputs:
         if tensor.graph is not graph:
             raise ValueError(f"{tensor} must be from the same graph as {inputs[0]}.")
@@ -87,8 +87,11 @@ def constant(
     if shape is not None:
         size = tuple(shape)
         most = int(np.prod(size))
-        if most < array.size or (most and not array.size):
-            raise ValueError(f"Too many elements provided. Takes at most {most}, but got {array.size}.")
+        refuse(
+            most < array.size or (most and not array.size),
+            f"Too many elements provided. Takes at most {most}, but got {array.size}.",
+            ValueError,
+        )
         array = np.pad(array.ravel(), (0, most - array.size), "edge").reshape(size)
     own = as_dtype(array.dtype if array.dtype.kind != "O" else str)
     return make("Const", (), name, value=array.copy() if array is value else array, dtype=own)
@@ -161,10 +164,11 @@ def of_dtype(type: str, label: str, value: TensorLike, dtype: DType) -> Tensor:
     """Return an input whose dtype the operation fixes; TypeError if it has another one."""
     tensor = convert(value, None, label, dtype)
     own = tensor.dtype.base_dtype
-    if own != dtype and not (dtype.is_integer and own.name == "int64"):
-        raise TypeError(
-            f"Input '{label}' of '{type}' Op has type {own.name} that does not match expected type of {dtype.name}."
-        )
+    refuse(
+        own != dtype and not (dtype.is_integer and own.name == "int64"),
+        f"Input '{label}' of '{type}' Op has type {own.name} that does not match expected type of {dtype.name}.",
+        TypeError,
+    )
     return tensor
 
 
@@ -186,10 +190,11 @@ def of_shared_dtype(
 def alike(type: str, label: str, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     """Return tensors of one dtype; TypeError if they have several."""
     names = [t.dtype.base_dtype.name for t in tensors]
-    if len(set(names)) > 1:
-        raise TypeError(
-            f"Tensors in list passed to '{label}' of '{type}' Op have types [{', '.join(names)}] that don't all match."
-        )
+    refuse(
+        len(set(names)) > 1,
+        f"Tensors in list passed to '{label}' of '{type}' Op have types [{', '.join(names)}] that don't all match.",
+        TypeError,
+    )
     return tensors
 
 

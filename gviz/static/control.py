@@ -14,6 +14,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
+from gviz.numbers.words import refuse
 from gviz.static.build import add_operation, constant, convert, make, of_dtype
 from gviz.static.errors import DeadlineExceededError
 from gviz.static.graph import Graph, Operation, Tensor, TensorLike, get_default_graph
@@ -167,8 +168,7 @@ def while_loop(
     """
     if not isinstance(loop_vars, (list, tuple)):
         loop_vars = [loop_vars]
-    if not loop_vars:
-        raise ValueError("'loop_vars' must be provided.")
+    refuse(not loop_vars, "'loop_vars' must be provided.", ValueError)
     if maximum_iterations is not None:
         packed = while_loop(
             lambda n, v: make("LogicalAnd", [n < maximum_iterations, convert(cond(*v))]),
@@ -232,17 +232,18 @@ def in_form(form: Sequence[object], given: object) -> object:
 def check_variable(start: Tensor, result: Tensor, dims: Dims) -> None:
     """Raise TypeError or ValueError for a loop's variable that has another dtype or shape after a step."""
     before, after = start.dtype.base_dtype.name, result.dtype.base_dtype.name
-    if before != after:
-        raise TypeError(
-            f"Input tensor '{start.name}' "
-            f"enters the loop with dtype {before}, but has dtype {after} after one iteration."
-        )
-    if common_dims(dims, result._dims) != dims:
-        raise ValueError(
-            f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape "
-            f"{result.shape} after one iteration. To allow the shape to vary across iterations, use the "
-            "`shape_invariants` argument of tf.while_loop to specify a less-specific shape."
-        )
+    refuse(
+        before != after,
+        f"Input tensor '{start.name}' enters the loop with dtype {before}, but has dtype {after} after one iteration.",
+        TypeError,
+    )
+    refuse(
+        common_dims(dims, result._dims) != dims,
+        f"Input tensor '{start.name}' enters the loop with shape {TensorShape(dims)}, but has shape "
+        f"{result.shape} after one iteration. To allow the shape to vary across iterations, use the "
+        "`shape_invariants` argument of tf.while_loop to specify a less-specific shape.",
+        ValueError,
+    )
 
 
 def refuse_endless(name: str, limit: int) -> None:
@@ -277,8 +278,7 @@ def cond(pred: TensorLike, true_fn: object, false_fn: object, strict: bool = Fal
     """
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError(f"'{'false_fn' if callable(true_fn) else 'true_fn'}' must be callable.")
-    if isinstance(pred, bool):
-        raise TypeError("'pred' must not be a Python bool.")
+    refuse(isinstance(pred, bool), "'pred' must not be a Python bool.", TypeError)
     predicate = of_dtype("Switch", "pred", pred, bool_)
     graph = predicate.graph
     with graph.as_default(), graph.name_scope(name or "cond") as scope:
@@ -321,8 +321,9 @@ def check_results(given: dict[int, object], unit: Branches) -> None:
             f"{given[1]} from 'true_fn' and {given[0]} from 'false_fn'."
         )
     for false, true in zip(*unit.results, strict=True):
-        if false.dtype.base_dtype != true.dtype.base_dtype:
-            raise ValueError(
-                f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
-                f"Received {true.dtype.name} from 'true_fn' and {false.dtype.name} from 'false_fn'."
-            )
+        refuse(
+            false.dtype.base_dtype != true.dtype.base_dtype,
+            f"Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
+            f"Received {true.dtype.name} from 'true_fn' and {false.dtype.name} from 'false_fn'.",
+            ValueError,
+        )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.numbers.words import refuse
 from gviz.static.build import (
     add_operation,
     alike,
@@ -177,8 +178,7 @@ def random_uniform(
 ) -> Tensor:
     """Return uniformly distributed numbers, drawn anew each run; ValueError for integers without an upper bound."""
     dtype = as_dtype(dtype)
-    if maxval is None and dtype.is_integer:
-        raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
+    refuse(maxval is None and dtype.is_integer, f"Must specify maxval for integer dtype {dtype!r}", ValueError)
     with operation_scope(common_graph(shape), name, "random_uniform") as scope:
         size = convert(shape, None, "shape", int32)
         low, high = convert(minval, dtype, "min"), convert(1 if maxval is None else maxval, dtype, "max")
@@ -213,8 +213,7 @@ def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor
 
 def list_of(type: str, parts: Sequence[TensorLike]) -> list[Tensor]:
     """Return the tensors of a list, ValueError if there are none; numbers take the dtype of the first tensor."""
-    if not parts:
-        raise ValueError(f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.")
+    refuse(not parts, f"List argument 'values' to '{type}' Op with length 0 shorter than minimum length 1.", ValueError)
     hint = next((convert(p).dtype.base_dtype for p in parts if is_symbolic(p)), None)
     return list(alike(type, "values", [convert(p, None, f"values_{i}", hint) for i, p in enumerate(parts)]))
 
@@ -241,8 +240,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     x = convert(value)
     check_axis(axis, x.shape.rank)
     count = num if num is not None or x.shape.rank is None else x.shape[axis]
-    if count is None:
-        raise ValueError(f"Cannot infer argument `num` from shape {x.shape}")
+    refuse(count is None, f"Cannot infer argument `num` from shape {x.shape}", ValueError)
     return list(add_operation(x.graph, "Unpack", [x], {"axis": axis, "num": count}, name).outputs)
 
 
@@ -337,8 +335,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         one = convert(x, name="x")
         two = convert(y, None, "y", one.dtype.base_dtype)
         own, other = one.dtype.base_dtype, two.dtype.base_dtype
-        if own != other:
-            raise TypeError(f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.")
+        refuse(own != other, f"`x` and `y` must have the same dtype, got {own!r} != {other!r}.", TypeError)
         dtype = QUOTIENTS.get(own.name, own)
         return apply("RealDiv", "x y", [cast(one, dtype), cast(two, dtype)], scope)
 
@@ -367,10 +364,11 @@ def clip_by_value(
 
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Return the sum of several tensors; of one, that one itself. ValueError if there are none."""
-    if not isinstance(inputs, (list, tuple)) or not inputs:
-        raise ValueError(
-            "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
-        )
+    refuse(
+        not isinstance(inputs, (list, tuple)) or not inputs,
+        "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.",
+        ValueError,
+    )
     tensors = alike("AddN", "inputs", [convert(t) for t in inputs])
     return make("AddN", tensors, name) if len(tensors) > 1 else make("Identity", tensors, name) if name else tensors[0]
 

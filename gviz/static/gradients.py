@@ -17,6 +17,7 @@ from functools import cache, partial
 from typing import Any, NoReturn, TypeAlias
 
 from gviz.autograd.formulas import bind, inputs_of, parameters
+from gviz.numbers.words import refuse
 from gviz.ops import ARRAYS, ROWS
 from gviz.static import functions as tf
 from gviz.static.build import add_operation, cast, convert, make
@@ -61,8 +62,11 @@ def gradients(
     wanted, stopped = ([getattr(x, "_ref", x) for x in _as_list(values)] for values in (xs, stop_gradients))
     graph: Graph = (roots or wanted)[0].graph
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
-    if unconnected not in ("none", "zero"):
-        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
+    refuse(
+        unconnected not in ("none", "zero"),
+        f"Unknown value for unconnected_gradients: {unconnected_gradients!r}",
+        ValueError,
+    )
     with graph.as_default(), graph.name_scope(name):
         grads = carry_back(
             graph, roots, wanted, list(first_gradients(roots, _as_list(grad_ys) or [None] * len(roots))), stopped
@@ -77,8 +81,11 @@ def _as_list(values: object) -> list[Any]:
 
 def first_gradients(ys: Sequence[Tensor], weights: Sequence[TensorLike | None]) -> Iterator[Tensor]:
     """Return where the way back begins: the weights (ValueError: not one for each y), ones for None."""
-    if len(weights) != len(ys):
-        raise ValueError(f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys")
+    refuse(
+        len(weights) != len(ys),
+        f"Must specify a weight for each output: {len(ys)} ys and {len(weights)} grad_ys",
+        ValueError,
+    )
     for i, (y, weight) in enumerate(zip(ys, weights, strict=True)):
         dtype, label = y.dtype.base_dtype, f"grad_ys_{i}"
         if weight is not None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
+from gviz.numbers.words import refuse
 from gviz.static.errors import OperatorNotAllowedInGraphError
 from gviz.static.types import ArrayLike, Dims, DType, TensorShape, as_shape, fill_structure, leaves, merge_dims
 
@@ -183,13 +184,15 @@ class Graph:
 
     def new_name(self, name: str) -> str:
         """Return the whole name of an operation or a scope; ``name/`` stands as it is. ValueError for a wrong name."""
-        if not isinstance(name, str):
-            raise TypeError(f"the name of an operation is a string, not {name!r}")
+        refuse(not isinstance(name, str), f"the name of an operation is a string, not {name!r}", TypeError)
         if name.endswith("/"):
             return name[:-1]
         rule = SCOPED if self.scope else ROOT
-        if not rule.match(name):
-            raise ValueError(f"'{name}' is not a valid name. Accepted names conform to Regex /{rule.pattern}/")
+        refuse(
+            not rule.match(name),
+            f"'{name}' is not a valid name. Accepted names conform to Regex /{rule.pattern}/",
+            ValueError,
+        )
         return self.unique_name(name)
 
     @contextmanager
@@ -240,20 +243,19 @@ class Graph:
 
     def get_operation_by_name(self, name: str) -> Operation:
         """Return the operation of that name; KeyError if there is none, ValueError for a tensor's name."""
-        if ":" in name:
-            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
-        if name not in self.operations:
-            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        refuse(":" in name, f"Name {name!r} appears to refer to a Tensor, not a Operation.", ValueError)
+        refuse(name not in self.operations, f"The name {name!r} refers to an Operation not in the graph.", KeyError)
         return self.operations[name]
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Return the tensor ``operation:index``; KeyError if there is none, ValueError for an operation's name."""
         op_name, _, index = name.rpartition(":")
-        if not op_name or not index.isdigit():
-            raise ValueError(
-                f"The name {name!r} refers to an Operation, not a Tensor. "
-                'Tensor names must be of the form "<op_name>:<output_index>".'
-            )
+        refuse(
+            not op_name or not index.isdigit(),
+            f"The name {name!r} refers to an Operation, not a Tensor. "
+            'Tensor names must be of the form "<op_name>:<output_index>".',
+            ValueError,
+        )
         op = self.operations.get(op_name)
         if op is None or int(index) >= len(op.outputs):
             why = "does not exist in the graph" if op is None else f"exists but only has {len(op.outputs)} outputs"
@@ -270,8 +272,7 @@ class Graph:
         part, noun = getattr(obj, "_ref", obj), type(obj).__name__  # a variable stands for its own tensor
         if not isinstance(part, (Tensor, Operation) if allow_operation else Tensor):
             raise TypeError(f"Can not convert a {noun} into a Tensor{' or Operation' if allow_operation else ''}.")
-        if part.graph is not self:
-            raise ValueError(f"{noun} {obj} is not an element of this graph.")
+        refuse(part.graph is not self, f"{noun} {obj} is not an element of this graph.", ValueError)
         return part
 
     def add_to_collection(self, name: str, value: object) -> None:
@@ -294,9 +295,10 @@ def get_default_graph() -> Graph:
 
 def reset_default_graph() -> None:
     """Begin the program's graph anew; AssertionError inside ``as_default``."""
-    if len(_stack) > 1:
-        raise AssertionError(
-            "Do not use tf.reset_default_graph() to clear nested graphs. "
-            "If you need a cleared graph, exit the nesting and create a new graph."
-        )
+    refuse(
+        len(_stack) > 1,
+        "Do not use tf.reset_default_graph() to clear nested graphs. "
+        "If you need a cleared graph, exit the nesting and create a new graph.",
+        AssertionError,
+    )
     _stack[0] = Graph()

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from gviz.numbers.words import refuse
 from gviz.static.graph import Operation, Tensor, replace_tensors, symbolic_tensors
 from gviz.static.kernels import array_function
 from gviz.static.types import ClashError, Dims, DType, as_dtype, common_dims, dims_text
@@ -52,8 +53,11 @@ def axes_of(op: Operation) -> tuple[int, ...] | None:
         raise ValueError(f"'{op.name}': gviz reduces over axes that are known while building, not over {op.inputs[1]}")
     axes = tuple(int(a) for a in np.ravel(value))
     for axis in axes if dims is not None else ():
-        if not -len(dims or ()) <= axis < len(dims or ()):
-            raise ClashError(f"Invalid reduction dimension {axis} for input with {len(dims or ())} dimensions.")
+        refuse(
+            not -len(dims or ()) <= axis < len(dims or ()),
+            f"Invalid reduction dimension {axis} for input with {len(dims or ())} dimensions.",
+            ClashError,
+        )
     return None if dims is not None and sorted(a % len(dims) for a in axes) == list(range(len(dims))) else axes
 
 
@@ -155,17 +159,20 @@ def reshaped(op: Operation) -> Outputs:
     wanted, have = integers_in(op.inputs[1]), op.inputs[0].shape.num_elements()
     if wanted is None:
         return None
-    if wanted.count(-1) > 1:
-        raise ClashError("Only one input size may be -1")
+    refuse(wanted.count(-1) > 1, "Only one input size may be -1", ClashError)
     if have is None or None in wanted:
         return tuple(None if n == -1 else n for n in wanted)
     known = math.prod(n for n in wanted if n not in (-1, None))
-    if -1 not in wanted and have != known:
-        raise ClashError(
-            f"Cannot reshape a tensor with {have} elements to shape {dims_text(wanted)} ({known} elements)"
-        )
-    if -1 in wanted and (not known or have % known):
-        raise ClashError(f"Dimension size must be evenly divisible by {known} but is {have}")
+    refuse(
+        -1 not in wanted and have != known,
+        f"Cannot reshape a tensor with {have} elements to shape {dims_text(wanted)} ({known} elements)",
+        ClashError,
+    )
+    refuse(
+        -1 in wanted and (not known or have % known),
+        f"Dimension size must be evenly divisible by {known} but is {have}",
+        ClashError,
+    )
     return tuple(have // known if n == -1 else n for n in wanted)
 
 
@@ -182,10 +189,11 @@ def sliced(op: Operation) -> Outputs:
     if dims is None:
         return None
     taken = len(kinds) - kinds.count(None) - kinds.count(...)
-    if taken > len(dims):
-        raise ValueError(
-            f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'"
-        )
+    refuse(
+        taken > len(dims),
+        f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims for '{op.name}'",
+        ValueError,
+    )
     out: list[int | None] = []
     rest = iter(enumerate(dims))
     ends = zip(*(integers_in(t) or [None] * len(kinds) for t in op.inputs[1:]), strict=True)
@@ -196,8 +204,11 @@ def sliced(op: Operation) -> Outputs:
             out.extend(size for _, size in islice(rest, len(dims) - taken))
         elif kind == 0:
             (place, size), start = next(rest), parts[0]
-            if size is not None and start is not None and not -size <= start < size:
-                raise ClashError(f"slice index {start} of dimension {place} out of bounds.")
+            refuse(
+                size is not None and start is not None and not -size <= start < size,
+                f"slice index {start} of dimension {place} out of bounds.",
+                ClashError,
+            )
         else:
             size = next(rest)[1]
             given = [part if flag else None for part, flag in zip(parts, kind, strict=True)]

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 
+from gviz.numbers.words import refuse
 from gviz.static.build import convert
 from gviz.static.errors import FailedPreconditionError, InvalidArgumentError
 from gviz.static.functions import placeholder
@@ -93,10 +94,11 @@ class Session:
         """Return the plan and what reads its feeds, made the first time; RuntimeError if there is nothing to run."""
         key = (fetches, len(self.graph.unfeedable), *feeds)
         if key not in self._plans:
-            if self._closed:
-                raise RuntimeError("Attempted to use a closed Session.")
-            if not self.graph.operations:
-                raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+            refuse(self._closed, "Attempted to use a closed Session.")
+            refuse(
+                not self.graph.operations,
+                "The Session graph is empty. Add operations to the graph before calling run().",
+            )
             tensors = [self._feed(feed) for feed in feeds]
             plan = Plan([self._fetch(fetch) for fetch in fetches], tensors, self.loop_limit)
             self._plans[key] = plan, [reader(tensor) for tensor in tensors]
@@ -116,8 +118,7 @@ class Session:
             tensor = cast("Tensor", self.graph.as_graph_element(key, allow_operation=False))
         except (TypeError, ValueError, KeyError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
-        if not self.graph.is_feedable(tensor):
-            raise ValueError(f"Tensor {tensor.name} may not be fed.")
+        refuse(not self.graph.is_feedable(tensor), f"Tensor {tensor.name} may not be fed.", ValueError)
         return tensor
 
     def _fetch(self, fetch: GraphElement | str) -> Tensor | Operation:
@@ -131,10 +132,11 @@ class Session:
         except KeyError as error:
             raise ValueError(f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})") from None
         op = part.op if isinstance(part, Tensor) else part
-        if op.context is not None:
-            raise ValueError(
-                f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a branch."
-            )
+        refuse(
+            op.context is not None,
+            f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a branch.",
+            ValueError,
+        )
         return part
 
     # -------------------------------------------------------------- opening and closing

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from gviz.numbers.words import refuse
+
 if TYPE_CHECKING:
     from numpy import typing as npt  # which is slow to import
 
@@ -97,8 +99,7 @@ def as_value(value: object, dtype: DType | None) -> Array:
 
     TypeError for a value that does not fit the dtype, or that no dtype has; ValueError for None and for ragged lists.
     """
-    if value is None:
-        raise ValueError("None values not supported.")
+    refuse(value is None, "None values not supported.", ValueError)
     array = np.asarray(value)
     array = array.astype(object) if array.dtype.kind in "US" else array
     letter = array.dtype.kind
@@ -229,8 +230,7 @@ def merge_dims(one: Dims, other: Dims) -> Dims:
     """Return all that is known of a shape from two sources."""
     if one is None or other is None:
         return other if one is None else one
-    if len(one) != len(other):
-        raise ClashError(f"Shapes must be equal rank, but are {len(one)} and {len(other)}")
+    refuse(len(one) != len(other), f"Shapes must be equal rank, but are {len(one)} and {len(other)}", ClashError)
     for i, (a, b) in enumerate(zip(one, other, strict=True)):
         if a != b and None not in (a, b):
             raise ClashError(

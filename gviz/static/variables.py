@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
+from gviz.numbers.words import refuse
 from gviz.static.build import apply, convert, make
 from gviz.static.control import cond
 from gviz.static.functions import group, install_operators
@@ -89,8 +90,7 @@ def changing(type: str) -> Callable[..., Tensor]:
         ref: Any, value: TensorLike, use_locking: bool = False, name: str | None = None, **ignored: object
     ) -> Tensor:
         target: Tensor = getattr(ref, "_ref", ref)
-        if not target.dtype.is_ref:
-            raise AttributeError(f"{type} changes a variable; {target} is not one")
+        refuse(not target.dtype.is_ref, f"{type} changes a variable; {target} is not one", AttributeError)
         return apply(type, "ref value", [target, value], name)
 
     return build
@@ -112,10 +112,16 @@ def get_variable(
 ) -> Variable:
     """Return a new variable of that name; ValueError if there is one, or no first value."""
     whole = get_default_graph().scope + name
-    if any(v.op.name == whole for v in variables_of(GLOBAL)):
-        raise ValueError(f"Variable {whole} already exists, disallowed. Give another name")
-    if initializer is None:
-        raise ValueError(f"Variable {whole} has no first value: give initializer=, a value or a function of a shape")
+    refuse(
+        any(v.op.name == whole for v in variables_of(GLOBAL)),
+        f"Variable {whole} already exists, disallowed. Give another name",
+        ValueError,
+    )
+    refuse(
+        initializer is None,
+        f"Variable {whole} has no first value: give initializer=, a value or a function of a shape",
+        ValueError,
+    )
     return Variable(initializer(shape) if callable(initializer) else initializer, trainable, name=name, dtype=dtype)
 
 
