@@ -164,11 +164,10 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     inner = low + alpha * scale if is_result else np.exp(low * input_scale) * (alpha * scale)
     return np.where(self_or_result <= 0, grad_output * input_scale * inner, grad_output * scale)
 
-@composite
-def elu_double_backward(both, alpha, scale, input_scale, is_result, self_or_result):
-    """The second derivative below zero; told by the result it is the same for every one."""
-    bend = both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result)
-    return bend * cast_like(less(self_or_result, 0), both)
+# the second derivative below zero; told by the result it is the same for every one
+formula("elu_double_backward", lambda both, alpha, scale, input_scale, is_result, self_or_result:
+    (both if is_result else elu_backward(both, alpha, scale, input_scale, is_result, self_or_result))
+    * cast_like(less(self_or_result, 0), both))
 
 # ------------------------------------------------------------------ smooth ones
 GELU = "gelu_backward(grad, self, approximate)"
@@ -263,8 +262,8 @@ row("hardsigmoid_backward", "NotImplemented", lambda grad_output, self: np.where
 # ------------------------------------------------------------------ gates, and the linear layer
 @op("GluBackward0", "F.glu", self="glu_backward(grad, self, dim)")
 def glu(self, dim: int = -1):
-    if (size := length_along(self, dim, "glu")) % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % self.ndim} is size {size}")
+    size = length_along(self, dim, "glu")
+    refuse(size % 2, f"Halving dimension must be even, but dimension {dim % self.ndim} is size {size}")
     lacks("glu_cpu")(self)
     value, gate = np.split(self, 2, dim)
     return value / (1 + np.exp(-gate))

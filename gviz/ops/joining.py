@@ -167,9 +167,9 @@ def evenly_split(self, cuts, name, dim, rank):
            f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor with "
            f"{len(self.shape)} dimensions!")
     dim = min(dim, len(self.shape) - 1)
-    if isinstance(cuts, int) and (cuts <= 0 or self.shape[dim] % cuts):
-        raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-                           f"{self.shape[dim]} is not divisible by the split_size {cuts}!")
+    refuse(isinstance(cuts, int) and (cuts <= 0 or self.shape[dim] % cuts),
+           f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+           f"{self.shape[dim]} is not divisible by the split_size {cuts}!")
     return tensor_split(self, cuts, dim)
 def even(name, dim, rank):
     names = f".{name} torch.{name}"  # sizes one by one are for the method

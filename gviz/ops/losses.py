@@ -83,11 +83,9 @@ def bce_backward(grad_output, self, target, weight, reduction):
     slope = (self - target) / np.maximum((1 - self) * self, 1e-12)
     return grad_output * (slope if weight is None else slope * weight) * share(self, reduction)
 
-@composite
-def bce_target_backward(grad, self, target, weight, reduction):
-    """The gradient for the target, which is saved for its size."""
-    found = multiplied(neg(logit(self, None)), grad, weight)
-    return found / numel_of(target) if reduction == 1 else found
+# the gradient for the target, which is saved as in PyTorch
+formula("bce_target_backward", lambda grad, self, target, weight, reduction:
+    shared_as(multiplied(neg(logit(self, None)), grad, weight), reduction))
 
 def raised(value, bound):
     """A recorded value that is kept above a bound, without a trace of that."""

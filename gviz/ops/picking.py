@@ -53,8 +53,9 @@ def index_add(self, dim: int, index, source, *, alpha: Number = 1):
 def index_copy(self, dim: int, index, source):
     check_index(self, dim, index, "index_copy")
     check_one_dtype(self, source, "index_copy_(): self and source expected to have the same dtype, but got {} and {}")
-    if index.size != (count := source.shape[wrap_dim(dim, self.ndim)] if source.ndim and self.ndim else 1):
-        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})")
+    count = source.shape[wrap_dim(dim, self.ndim)] if source.ndim and self.ndim else 1
+    refuse(index.size != count,
+           f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})", IndexError)
     return written(self, dim, index, source)
 
 def check_filled(self, index, value=None):

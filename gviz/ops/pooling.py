@@ -77,13 +77,11 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
         np.copyto(at, places[(..., *inside)], where=more)
     return found.reshape(shape), at.reshape(shape)
 
-def scattered_windows(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    """Return the gradient of :func:`largest`."""
-    return scattered(grad_output, indices, self.shape, len(kernel_size))
-
 for dims in (2, 3):
     key = f"max_pool{dims}d_with_indices"
-    stored(key, f"MaxPool{dims}DWithIndices", largest, scattered_windows,
+    stored(key, f"MaxPool{dims}DWithIndices", largest,
+           lambda grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices:
+           scattered(grad_output, indices, self.shape, len(kernel_size)),
            f"{key}_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)",
            f"max_pool_double_backward(grad, indices, {dims})", "b", nondiff=("indices",))
 

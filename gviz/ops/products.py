@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.ops.rows import check_one_dtype, check_square, composite, op, refuse, row, wrap_dim
+from gviz.ops.rows import check_one_dtype, check_square, composite, formula, op, refuse, row, wrap_dim
 
 
 @op("LinalgCrossBackward0", "linalg.cross", check=lambda self, other: check_one_dtype(self, other, "linalg.cross: {} and {}"),
@@ -59,14 +59,11 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))
     return np.prod(np.broadcast_arrays(*wide), axis=0, dtype=i1.dtype).sum(axis=sumdim, dtype=i1.dtype)
 
-@composite
-def trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted):
-    """Return the gradient times the two other factors: a product of three again."""
-    return (
-        trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if wanted[0] else None,
-        trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
-        trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None,
-    )
+# the gradient times the two other factors: a product of three again
+formula("trilinear_backward", lambda grad, i1, i2, i3, expand1, expand2, expand3, sumdim, wanted: (
+    trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if wanted[0] else None,
+    trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if wanted[1] else None,
+    trilinear(i1, i2, grad, expand1, expand2, sumdim, expand3) if wanted[2] else None))
 
 @composite("torch.bilinear F.bilinear")
 def bilinear(input1, input2, weight, bias: Tensor | None = None):

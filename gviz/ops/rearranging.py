@@ -18,6 +18,7 @@ from gviz.ops.rows import (
     broadcast_shape,
     composite,
     fact,
+    formula,
     lacks,
     named,
     op,
@@ -122,10 +123,8 @@ brief("diagflat", lambda self, offset=0: diag(ravel(self), offset))
 def trace(self):
     refuse(self.ndim != 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     return np.trace(summed(self))
-@composite
-def trace_backward(grad, sizes):
-    flat = index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad)
-    return view(flat, sizes)
+formula("trace_backward", lambda grad, sizes:
+    view(index_fill_tensor(zeros_of(grad, (sizes[0] * sizes[1],)), 0, diagonal_places(grad, sizes), grad), sizes))
 row("diagonal_places", None, lambda self, sizes: np.arange(0, sizes[0] * sizes[1], sizes[1] + 1)[: min(sizes)],
     nondiff=("self",))
 

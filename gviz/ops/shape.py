@@ -98,9 +98,7 @@ def unflatten(self, dim: int, sizes: Size):
     return view(self, (*shape[:dim], *full, *shape[dim + 1 :]))
 brief(".contiguous", lambda self, *, memory_format=None: self if contiguous(self) else clone_contiguous(self),
     key="as_contiguous", memory_format="object")
-@op(None, ".view", view=True, nondiff=("self",))
-def view_dtype(self, dtype: Dtype):
-    return self.view(dtype)
+row("view_dtype", None, lambda self, dtype: self.view(dtype), ".view", view=True, nondiff=("self",))
 
 # ------------------------------------------------------------------ dims in another order
 @op("TBackward0", "t", view=True, self="t(grad)")
@@ -200,8 +198,8 @@ def sum_to(grad, size):
 @composite(".sum_to_size")
 def sum_to_size(self, size: Size):
     have = tuple(self.shape)
-    if len(size) > len(have) or any(n not in (1, m) for n, m in zip(size[::-1], have[::-1], strict=False)):
-        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(have)}}}.")
+    refuse(len(size) > len(have) or any(n not in (1, m) for n, m in zip(size[::-1], have[::-1], strict=False)),
+           f"size {{{list(size)}}} is not expandable to size {{{list(have)}}}.")
     return sum_to(self, size)
 @composite
 def added(parts):

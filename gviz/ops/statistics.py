@@ -183,10 +183,8 @@ def logsumexp(self, dim: Ints, keepdim: bool = False):
     top = np.nan_to_num(self.max(axis=axes, keepdims=True, initial=-np.inf), nan=np.nan, posinf=0, neginf=0)
     total = np.log(np.exp(self - top).sum(axis=axes, keepdims=True)) + top
     return total if keepdim or not self.ndim else total.squeeze(axes)
-@composite
-def logsumexp_backward(grad, self, result, dim, keepdim):
-    grad = unsqueeze_reduced(grad, dim, self.shape, keepdim)
-    return grad * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim))
+formula("logsumexp_backward", lambda grad, self, result, dim, keepdim:
+    unsqueeze_reduced(grad, dim, self.shape, keepdim) * exp(self - unsqueeze_reduced(result, dim, self.shape, keepdim)))
 
 # ------------------------------------------------------------------ counts
 row("nonzero", None, lambda self: np.argwhere(self), "nonzero argwhere", nondiff=("self",))
