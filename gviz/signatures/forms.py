@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gviz.autograd.inplace import in_place
 from gviz.autograd.row import TENSORS, Row
-from gviz.autograd.tensor import Tensor
 from gviz.numbers.classes import type_text
 from gviz.signatures.arguments import ARG_TYPES, NO_VALUE
 
@@ -57,10 +56,6 @@ class Parameter(NamedTuple):
             default=inspect.Parameter.empty if self.default is NO_VALUE else self.default,
             annotation=hint | None if self.optional and hint is not object else hint,
         )
-
-
-OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
-"""What functions of ``torch`` take besides."""
 
 
 USUAL_TYPES = {"dim": "int", "keepdim": "bool", "dtype": "Dtype", "generator": "Generator"}
@@ -196,40 +191,6 @@ class CallForm:
         if self.places - own < len(parts) or out:
             parts.insert(self.places - own, "*")
         return f"({', '.join([*parts, 'Tensor out = None'] if out else parts)})"
-
-
-class _HasForms(Protocol):
-    """A public name, for the signature of its function."""
-
-    space: str
-
-    @property
-    def forms(self) -> list[CallForm]: ...
-
-
-class FormSignature(inspect.Signature):
-    """What ``inspect.signature`` shows of a public name: its first form, which is read when somebody asks for it."""
-
-    __slots__ = ("_is_method", "_name")
-    _return_annotation = inspect.Signature.empty
-
-    def __init__(self, name: _HasForms, is_method: int) -> None:
-        self._name, self._is_method = name, is_method
-
-    @property
-    def parameters(self) -> Any:
-        """The parameters by name, as ``inspect`` has them."""
-        return self.plain().parameters
-
-    def plain(self) -> inspect.Signature:
-        """Return it as a plain Signature."""
-        form = next(form for form in self._name.forms if not form.deprecated)
-        shown = [one.for_inspect(one.name if self._is_method else one.public_name) for one in form.parameters]
-        return inspect.Signature([*shown, OUT] if self._name.space == "torch" and not self._is_method else shown)
-
-    def replace(self, **changes: Any) -> Any:
-        """Return a plain Signature with these changes."""
-        return self.plain().replace(**changes)
 
 
 def switched(row: Any, place: int) -> Callable[..., Any]:

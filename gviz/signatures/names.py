@@ -12,9 +12,9 @@ A call that fits no form is refused here, for all names alike.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cached_property
-from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from gviz.autograd.row import NAMED, Row
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.numbers.classes import MIXED, is_pytorchs, type_text
 from gviz.numbers.words import refuse, warn_once
-from gviz.signatures.forms import CallForm, FormSignature
+from gviz.signatures.forms import CallForm
 from gviz.signatures.out import write_out
 from gviz.signatures.sentences import SENTENCES
 
@@ -87,7 +87,7 @@ class Name:
 
     def caller(self, own: int) -> Any:
         """Return the function, or (``own`` is 1) the method; any number of arguments is left to Python."""
-        if self.declared[0][0].__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        if self.declared[0][0].__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
             function = self.declared[0][1]
             function.__doc__ = function.__doc__ or self.help
             return function
@@ -166,6 +166,35 @@ class Name:
             f"{self.qualified}() received an invalid combination of arguments - got ({', '.join(types)}), "
             f"but expected {expected}"
         )
+
+
+OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
+"""What functions of ``torch`` take besides."""
+
+
+class FormSignature(inspect.Signature):
+    """What ``inspect.signature`` shows of a public name: its first form, which is read when somebody asks for it."""
+
+    __slots__ = ("_is_method", "_name")
+    _return_annotation = inspect.Signature.empty
+
+    def __init__(self, name: Name, is_method: int) -> None:
+        self._name, self._is_method = name, is_method
+
+    @property
+    def parameters(self) -> Any:
+        """The parameters by name, as ``inspect`` has them."""
+        return self.plain().parameters
+
+    def plain(self) -> inspect.Signature:
+        """Return it as a plain Signature."""
+        form = next(form for form in self._name.forms if not form.deprecated)
+        shown = [one.for_inspect(one.name if self._is_method else one.public_name) for one in form.parameters]
+        return inspect.Signature([*shown, OUT] if self._name.space == "torch" and not self._is_method else shown)
+
+    def replace(self, **changes: Any) -> Any:
+        """Return a plain Signature with these changes."""
+        return self.plain().replace(**changes)
 
 
 # ------------------------------------------------------------------ binding
