@@ -4,7 +4,7 @@ To add an operation, write one of these in the file of its family:
 
 - ``@op(node, names, ...)`` above its forward: a row (``gviz/autograd/row.py`` says what it may declare); ``row(...)``, or
   ``function(...)`` for functions of floats, says the same in a line if the forward is an expression or one of numpy's
-  functions;
+  functions, whose options are numbers or known by name or default (``dim``, ``dtype``, ``keepdim=False``);
 - ``@composite(names)`` above a function over rows that a formula may call, too; ``brief(...)`` in a line;
 - ``@named(names)`` above a plain function that no formula calls;
 - ``@everywhere`` above a function of numbers, for formulas alone.

@@ -160,3 +160,10 @@ def test_the_forms_of_a_name_are_not_read_before_somebody_asks() -> None:
 @pytest.mark.skipif(not IS_GVIZ, reason="PyTorch's help is its own")
 def test_each_sentence_is_about_a_function() -> None:
     assert not SENTENCES.keys() - {name.base.strip("_") for name in NAMES.values()}
+
+
+def test_a_generator_is_taken_in_each_form_of_a_call() -> None:
+    ones = torch.ones(3)
+    drawn = [torch.bernoulli(ones / 2, generator=torch.Generator().manual_seed(1))]
+    drawn.append(torch.bernoulli(ones, 0.5, generator=torch.Generator().manual_seed(1)))
+    assert all(set(one.tolist()) <= {0.0, 1.0} for one in drawn)
