@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from gviz.causes import fixes
 from gviz.formulas.expressions import operator_of
-from gviz.graphs import Graph, Node, Place, TensorRow
+from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 
@@ -50,15 +51,51 @@ class Diagnosis:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.shown = graph, dataflow(graph, has_constants=False) if graph.nodes else graph
-        self.rows = {row.name: row for row in graph.tensors}
         self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
+        self.rows = {row.name: self.at_its_backward(row) if graph.is_followed else row for row in graph.tensors}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
+        self.is_expression = any(row.place is not None and row.place.column for row in graph.tensors)
+
+    def at_its_backward(self, row: TensorRow) -> TensorRow:
+        """Return a tensor as it was when the backward of the root ran, and not as a later one has left it."""
+        numbers, grad, _ = row.at_backward()
+        is_newer = row.moment is None and grad.before is None and not self.is_reached(row)
+        grad = NO_GRADIENT if is_newer else grad
+        return row._replace(numbers=numbers, grad=grad, moment=None, history=NO_HISTORY)
+
+    def is_reached(self, row: TensorRow) -> bool:
+        """Return whether a tensor is in the graph, be it by another name."""
+        node = self.named.get(row.name)
+        if node is not None:
+            return node.kind == "leaf" or not row.is_leaf
+        names = (one for one in self.graph.tensors if one.name in self.named)
+        return any((one.numbers, one.grad) == (row.numbers, row.grad) for one in names)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether backward was called on the root; of an expression, whether it ran."""
+        is_no_script = self.is_expression or not self.graph.code
+        has_left = is_no_script and any(row.grad.value is not None for row in self.graph.tensors)
+        return self.graph.backward is not None or has_left
 
     # ---------------------------------------------------------------- lines of the program
     def line_of(self, place: Place | None) -> Lines:
-        """Return a line with its code; nothing for one that is not known."""
-        return ((place.without_run, self.graph.code_at(place)),) if place is not None else ()
+        """Return a line with its code, of an expression the statement there; nothing for one that is not known."""
+        if place is None:
+            return ()
+        code, at = self.graph.code_at(place), max(place.column - 1, 0)
+        if place.column:
+            code = code[code.rfind(";", 0, at) + 1 :].partition(";")[0].strip()
+        return ((place.without_run, code),)
+
+    def code_of(self, lines: Lines) -> str:
+        """Return the code of the first of these lines, for a mend: the whole statement if it stands on several lines."""
+        if not lines:
+            return ""
+        place, code = lines[0]
+        is_in_text = not (place.file or place.cell or self.is_expression)
+        return (fixes.whole(self.graph.code, place.line) if is_in_text else "") or code
 
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""

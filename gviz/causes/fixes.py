@@ -18,25 +18,73 @@ CREATORS = {
 """Functions that take ``requires_grad``."""
 
 
-def statement(line: str) -> ast.stmt | None:
-    """Return a line as a statement; None for what is none by itself, such as the head of a loop."""
+def statements(line: str) -> list[ast.stmt]:
+    """Return the simple statements of a line, with those of a body that stands on the same line as its head.
+
+    Nothing for a part of a statement, such as the head of a loop.
+
+    >>> [ast.unparse(one) for one in statements("def f(x): h = x * 2; return h")], statements("for i in range(3):")
+    (['h = x * 2', 'return h'], [])
+    """
     try:
-        body = ast.parse(line.strip()).body
+        todo = ast.parse(line.strip()).body[::-1]
     except (SyntaxError, ValueError, RecursionError):
-        return None
-    return body[0] if len(body) == 1 else None
+        return []
+    found = []
+    while todo:
+        read = todo.pop()
+        inner = [*getattr(read, "body", ()), *getattr(read, "orelse", ())]
+        todo += inner[::-1]
+        is_part = isinstance(read, ast.Expr) and not isinstance(read.value, ast.Call)  # of what begins on another line
+        found += [] if inner or is_part else [read]
+    return found
 
 
-def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None]) -> str:
-    """Return a line after a change of its syntax; "" if it cannot be changed so."""
-    read = statement(line)
+def whole(program: str, number: int) -> str:
+    """Return the simple statement of several lines that a line of a program belongs to; "" if that stands on one line.
+
+    >>> whole("h = f(\\n    w,\\n)\\ny = h", 2), whole("h = f(w)", 1)
+    ('h = f(w)', '')
+    """
     try:
-        before = "" if read is None else ast.unparse(read)
-        made = None if read is None else change(read)
-        text = "" if made is None else ast.unparse(ast.fix_missing_locations(made))
-    except RecursionError:  # a line that no person has written
+        nodes = ast.walk(ast.parse(program))
+        reach = [one for one in nodes if isinstance(one, ast.stmt) and not hasattr(one, "body")]
+        found = [one for one in reach if one.lineno <= number <= (one.end_lineno or 0) != one.lineno]
+        return ast.unparse(found[0]) if len(found) == 1 else ""
+    except (SyntaxError, ValueError, RecursionError):
         return ""
-    return text if text != before and "\n" not in text else ""
+
+
+def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> list[tuple[str, str]]:
+    """Return the statements of a line that a change of syntax changes, each with what becomes of it.
+
+    Args:
+        line: one or several statements.
+        change: gives the statement after the change; None if it cannot be changed so.
+        name: of the tensor that the change is about; "" for a change of all statements.
+    """
+    read, found = statements(line), []
+    own = [one for one in read if any(may_be(target, name) for target in targets_of(one))]
+    for one in own or read:
+        try:
+            before, made = ast.unparse(one), change(one)
+            text = "" if made is None else ast.unparse(ast.fix_missing_locations(made))
+        except RecursionError:  # a line that no person has written
+            continue
+        found += [(before, text)] if text not in ("", before) and "\n" not in text else []
+    return found if own or not name or len(found) < 2 else []
+
+
+def rewritten(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> str:
+    """Return what of a line a change of its syntax changes, after it; "" for nothing."""
+    return "; ".join(text for _, text in changes(line, change, name))
+
+
+def targets_of(read: ast.stmt) -> list[str]:
+    """Return the names that a statement gives values to, or attributes or items."""
+    targets = read.targets if isinstance(read, ast.Assign) else [getattr(read, "target", None)]
+    parts = [part for target in targets for part in getattr(target, "elts", [target])]
+    return [ast.unparse(part) for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)]
 
 
 def assigned_in(line: str) -> list[str]:
@@ -45,10 +93,17 @@ def assigned_in(line: str) -> list[str]:
     >>> assigned_in("  h = torch.tanh(w * h)"), assigned_in("self.w, b = w, 1"), assigned_in("print(h)")
     (['h'], ['self.w', 'b'], [])
     """
-    read = statement(line)
-    targets = read.targets if isinstance(read, ast.Assign) else [read.target] if isinstance(read, ast.AugAssign) else []
-    parts = [part for target in targets for part in getattr(target, "elts", [target])]
-    return [ast.unparse(part) for part in parts if isinstance(part, ast.Name | ast.Attribute | ast.Subscript)]
+    return [name for read in statements(line) for name in targets_of(read)]
+
+
+def may_be(written: str, name: str) -> bool:
+    """Return whether a name in a line of the program may be that of a tensor: the line may call its object, or its place, else.
+
+    >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
+    (True, True, True, False)
+    """
+    last, other = written.partition("[")[0].rpartition("."), name.partition("[")[0].rpartition(".")
+    return last[1:] == other[1:] and ("[" in written) == ("[" in name)
 
 
 def asks_for_gradient(keyword: ast.keyword) -> bool:
@@ -56,11 +111,13 @@ def asks_for_gradient(keyword: ast.keyword) -> bool:
     return keyword.arg == "requires_grad"
 
 
-def requiring(line: str) -> str:
-    """Return a line whose tensor requires a gradient.
+def requiring(line: str, name: str = "") -> str:
+    """Return a line whose tensor, the one of that name if there are several, requires a gradient.
 
     >>> requiring("w = torch.randn(3)"), requiring("w = torch.ones(2, requires_grad=False)"), requiring("w = x")
     ('w = torch.randn(3, requires_grad=True)', 'w = torch.ones(2, requires_grad=True)', '')
+    >>> requiring("def __init__(self): self.w = torch.ones(2); self.b = torch.ones(1)", "net.b")
+    'self.b = torch.ones(1, requires_grad=True)'
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:
@@ -71,30 +128,70 @@ def requiring(line: str) -> str:
         value.keywords.append(ast.keyword("requires_grad", ast.Constant(True)))
         return read
 
-    return rewritten(line, change)
+    return rewritten(line, change, name)
 
 
-def retaining_leaf(line: str) -> str:
+class _Plain(ast.NodeTransformer):
+    """Takes out of an expression what makes leaves: ``requires_grad=True``, ``.requires_grad_()`` and ``Parameter(...)``."""
+
+    def __init__(self) -> None:
+        self.parameter: ast.expr | None = None
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        node.keywords = [one for one in node.keywords if not asks_for_gradient(one)]
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name == "requires_grad_" and isinstance(node.func, ast.Attribute):
+            return node.func.value
+        if name == "Parameter" and node.args:
+            self.parameter = node.func
+            return node.args[0]
+        return node
+
+
+def listed(line: str, attribute: str, wrapper: str) -> str:
+    """Return the line that gives an attribute of a module its value so that the module's parameters() list it.
+
+    >>> listed("def __init__(self): super().__init__(); self.w = torch.ones(2, requires_grad=True)", "w", "nn.Parameter")
+    'self.w = nn.Parameter(torch.ones(2))'
+    >>> listed("self.layers = []", "layers", "nn.ModuleList")
+    'self.layers = nn.ModuleList()'
+    """
+
+    def change(read: ast.stmt) -> ast.stmt | None:
+        if not isinstance(read, ast.Assign | ast.AnnAssign) or read.value is None:
+            return None
+        value = _Plain().visit(read.value) if wrapper.endswith(".Parameter") else read.value
+        given = [] if ast.unparse(value) in ("[]", "{}", "list()", "dict()") else [value]
+        read.value = ast.Call(ast.parse(wrapper, mode="eval").body, given, [])
+        return read
+
+    return rewritten(line, change, f"self.{attribute}")
+
+
+def retaining_leaf(line: str, name: str = "") -> str:
     """Return a line that makes a leaf of the whole, and not of a tensor inside of it.
 
     >>> retaining_leaf("w = torch.randn(3, requires_grad=True) * 0.1")
     'w = (torch.randn(3) * 0.1).requires_grad_()'
     >>> retaining_leaf("return torch.randn(2, requires_grad=True) / 2")
     'return (torch.randn(2) / 2).requires_grad_()'
+    >>> retaining_leaf("self.w = nn.Parameter(torch.randn(2)) * 0.1"), retaining_leaf("y = w.clone()")
+    ('self.w = nn.Parameter(torch.randn(2) * 0.1)', '')
     """
 
     def change(read: ast.stmt) -> ast.stmt | None:
         if not isinstance(read, ast.Assign | ast.Return) or read.value is None:
             return None
-        calls = [node for node in ast.walk(read.value) if isinstance(node, ast.Call)]
-        if not any(asks_for_gradient(one) for call in calls for one in call.keywords):
+        plain, before = _Plain(), ast.unparse(read.value)
+        value = plain.visit(read.value)
+        if ast.unparse(value) == before:
             return None
-        for call in calls:
-            call.keywords = [one for one in call.keywords if not asks_for_gradient(one)]
-        read.value = ast.Call(ast.Attribute(read.value, "requires_grad_", ast.Load()), [], [])
+        leaf = ast.Attribute(value, "requires_grad_", ast.Load())
+        read.value = ast.Call(plain.parameter, [value], []) if plain.parameter is not None else ast.Call(leaf, [], [])
         return read
 
-    return rewritten(line, change)
+    return rewritten(line, change, name)
 
 
 class _Whole(ast.NodeTransformer):
@@ -103,8 +200,8 @@ class _Whole(ast.NodeTransformer):
     A list of tensors, not a tensor, is stacked.
     """
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, *, is_list: bool) -> None:
+        self.is_list = is_list
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function, first = node.func, node.args[0] if node.args else None
@@ -114,7 +211,7 @@ class _Whole(ast.NodeTransformer):
         if not isinstance(function, ast.Attribute):
             return node
         if first is not None and function.attr in {"tensor", "as_tensor", "from_numpy"}:
-            if isinstance(first, ast.List) or (isinstance(first, ast.Name) and self.source and first.id != self.source):
+            if isinstance(first, ast.List | ast.ListComp) or self.is_list:
                 return ast.Call(ast.Attribute(function.value, "stack", ast.Load()), node.args, [])
             is_copy = any(isinstance(part, ast.Name) for part in ast.walk(first))
             return node.args[0] if is_copy else node
@@ -125,22 +222,29 @@ class _Whole(ast.NodeTransformer):
         return node.value if node.attr == "data" else node
 
 
-def within_graph(line: str, source: str = "") -> str:
-    """Return a line that stays within the graph; ``source`` is the name of the tensor that it cuts off, if it has one.
+def within_graph(line: str, *, is_list: bool = False) -> str:
+    """Return a line that stays within the graph; ``is_list`` says whether it makes a tensor of a list of tensors.
 
     >>> within_graph("d = h.detach() * 2"), within_graph("loss = torch.tensor(y.item())"), within_graph("y = h * 2")
     ('d = h * 2', 'loss = y', '')
     >>> within_graph("h = h.detach()"), within_graph("y = torch.tensor([a * 2, b])")
     ('leave the line out', 'y = torch.stack([a * 2, b])')
-    >>> within_graph("y = torch.tensor(parts)", "h"), within_graph("y = torch.tensor(h)", "h")
+    >>> within_graph("y = torch.tensor(parts)", is_list=True), within_graph("y = torch.tensor(h)")
     ('y = torch.stack(parts)', 'y = h')
+    >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
+    'leave out h = h.detach()'
     """
-    text = rewritten(line, lambda read: _Whole(source).visit(read))
-    left, _, right = text.partition(" = ")
-    return "leave the line out" if text and left == right else text
+    found = changes(line, lambda read: _Whole(is_list=is_list).visit(read))
+    is_alone = len(statements(line)) == 1
+    texts = []
+    for before, text in found:
+        left, _, right = text.partition(" = ")
+        is_idle = left == right
+        texts.append(("leave the line out" if is_alone else f"leave out {before}") if is_idle else text)
+    return "; ".join(texts)
 
 
-def as_write_in_place(line: str) -> str:
+def as_write_in_place(line: str, name: str = "") -> str:
     """Return the assignment of a new tensor as a write into the old one.
 
     >>> as_write_in_place("w = w - lr * w.grad"), as_write_in_place("self.w = self.w - self.w.grad"), as_write_in_place("w = f(w)")
@@ -157,7 +261,7 @@ def as_write_in_place(line: str) -> str:
             return None
         return ast.AugAssign(target, value.op, value.right)
 
-    return rewritten(line, change)
+    return rewritten(line, change, name)
 
 
 def out_of_place(line: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from gviz.causes.diagnosis import Cause, Diagnosis, sign_in_program
-from gviz.causes.outside import false_cure
+from gviz.causes.outside import false_cure, listed, no_parameter
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -30,14 +30,22 @@ MENDS_OF_ZERO = {
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
     "floor": "rounding has no slope: x + (x.floor() - x).detach() lets the gradient through",
+    "sign": "sign has no slope: x + (x.sign() - x).detach() lets the gradient through",
+    "where": "the condition picks the other side everywhere: see what it is made from",
+    "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
+    "tanh": "it is flat for inputs this large: make them smaller",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
     "*": "the other factor is 0: give it another value",
     "@": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "addmm": "the other factor is 0: see what makes it so, such as a relu that lets nothing through",
     "linalg_vector_norm": "the norm has no slope at 0: begin elsewhere",
+    "softmax": "softmax sums to 1 whatever its input is: use log_softmax, or only the elements of the right classes",
     "normal": "random numbers have no slope: mean + std * torch.randn_like(std) lets the gradient through",
 }
 """What to do where an operation makes nan or inf, and where it makes a gradient 0."""
+
+MIXES = ("Softmax", "LogSoftmax", "NativeLayerNorm", "NativeBatchNorm", "NativeGroupNorm")
+"""Operations whose derivative is not 0, but which hand on 0 if all that they make counts alike: its sum never changes."""
 
 PUT_IN = ("MaskedFill", "Where")
 """Operations that put inf into a tensor because the program says so."""
@@ -51,20 +59,40 @@ def of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
 
 def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
     """Yield what may be wrong with a gradient that is there."""
-    root = case.root_row
-    yield not_finite_root(case, row)
+    root, before = case.root_row, row.grad.before
+    if row.history.grad_cleared:  # what it was is gone: the tensor itself tells
+        yield not_finite(case, row)
     if not is_finite(row.grad.value):
+        yield from elsewhere(case, row)
         yield of_not_finite(case, row)
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
     if has_only(row.grad.value, 0.0):
         yield zero(case, row)
-    if row.grad.before is not None and not has_only(row.grad.before, 0.0) and case.graph.backward:
+    if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
+        what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
+        yield Cause(row.name, "no parameter", what, *listed(case, row.unlisted, row))
+    if case.has_run and case.nodes and not case.is_reached(row):
+        what = f"{row.name} has the gradient that another backward has left: {case.root_name} is not made from it"
+        yield Cause(row.name, "ok", what, case.line_of(row.place))
+    if before is not None and not has_only(before, 0.0) and case.graph.backward:
         what = f"{row.name}.grad is the sum of more than one backward: it was not empty when the last one began"
         mend = (
             f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
         )
         yield Cause(row.name, "accumulated", what, case.line_of_backward, mend)
+
+
+def elsewhere(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
+    """Yield the cause for a gradient that is not finite, and that this backward has not made so."""
+    number, before = first_not_finite_number(row.grad.value), row.grad.before
+    if before is not None and not is_finite(before):
+        what = f"{row.name}.grad was {first_not_finite_number(before)} before this backward: an earlier one has left it"
+        mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); gviz why --root tells of it"
+        yield Cause(row.name, "nan", what, case.line_of_backward, mend)
+    elif row.moment is not None and row.moment.grad.value is not None and is_finite(row.moment.grad.value):
+        what = f"{row.name}.grad is {number}, though backward has left finite numbers: the program has changed it since"
+        yield Cause(row.name, "nan", what, case.line_of_backward, "look at what changes .grad")
 
 
 # ---------------------------------------------------------------- zero
@@ -106,10 +134,15 @@ def zero(case: Diagnosis, row: TensorRow) -> Cause:
 
 def zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Cause:
     """Return the cause for a gradient that was not 0 on its way: the parts cancel, or the program has made it 0."""
-    total = reduce(plus, parts)
+    total, before = reduce(plus, parts), row.grad.before
     if total is not None and has_only(total, 0.0):
         what = f"the gradient of {row.name} is 0: what comes over its {len(parts)} paths cancels out"
         return Cause(row.name, "zero", what, case.line_of_backward, f"gviz explain --wrt {row.name} shows the paths")
+    both = None if before is None else plus(total, before)
+    if before is not None and (has_only(both, 0.0) if both is not None else not has_only(before, 0.0)):
+        what = f"the gradient of {row.name} is 0: what this backward has brought cancels what was there before"
+        mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+        return Cause(row.name, "zero", what, case.line_of_backward, mend)
     if not row.history.grad_cleared:
         what = f"the gradient of {row.name} is 0, though backward brought one: a hook, or the program, has made it 0"
         return Cause(row.name, "zero", what, case.line_of_backward, "look at what changes .grad, and at hooks")
@@ -138,6 +171,8 @@ def cut_text(case: Diagnosis, edge: Edge) -> str:
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name = sign_in_program(target), case.name_of(source)
     place = f" in {target.place}" if target.place is not None else ""
+    if target.label.startswith(MIXES):
+        return f"{sign}{place} hands on 0 to {name}: what comes to it cancels out there"
     found = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
     if found and size_of(source.value):
         indices = [f"{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in found]
@@ -190,18 +225,11 @@ def turns(case: Diagnosis, edge: Edge) -> bool:
     )
 
 
-def not_finite_root(case: Diagnosis, row: TensorRow) -> Cause | None:
-    """Return the cause for a tensor that is not finite, or for a root that is not and is made from it."""
-    root = case.root_row
-    for one in (row, root):
-        if one is not None and one.value is not None and not is_finite(one.value):
-            told, node = (
-                born(case, row.name, f"{one.name} is {first_not_finite_number(one.value)}"),
-                case.named.get(row.name),
-            )
-            reached = {above.id for above in case.above(node)} | {node.id} if node is not None else set()
-            return told if one is row or reached & first_not_finite(case) else None
-    return None
+def not_finite(case: Diagnosis, row: TensorRow) -> Cause | None:
+    """Return the cause for a tensor that is not finite itself; None for any other."""
+    if row.value is None or is_finite(row.value):
+        return None
+    return born(case, row.name, f"{row.name} is {first_not_finite_number(row.value)}")
 
 
 def first_not_finite(case: Diagnosis) -> set[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.graphs import TensorRow
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.graphs import GraphBreak, TensorRow, Unlisted
 
 CUTS = {
     "frozen": "{it} does not require a gradient any more",
-    "detached": "{it} was cut off{source} by {by}()",
+    "detached": "{it} was cut off{source} by {by}",
     "no_grad": "{it} was made where gradients are switched off, by torch.no_grad() or set_grad_enabled(False)",
-    "no derivative": "{by}() has no derivative",
+    "no derivative": "{by} has no derivative",
 }
 """How a tensor left the graph."""
 
@@ -22,6 +24,15 @@ MENDS = {
 }
 """What to do about it."""
 
+COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+"""Calls that a program writes as signs."""
+
+PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
+"""What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
+
+HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)", re.MULTILINE)
+"""A program that knows torch.nn as nn."""
+
 
 def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     """Return what has cut a tensor off from the graph, its ``what`` being a clause; None if nothing has."""
@@ -30,11 +41,30 @@ def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
         return None
     lines = case.line_of(broken.place)
     source = f" from {broken.source}" if broken.source else ""
-    better = fixes.within_graph(lines[0][1], broken.source) if lines and broken.reason == "detached" else ""
+    code = case.code_of(lines)
+    better = fixes.within_graph(code, is_list=broken.is_list) if broken.reason == "detached" else ""
     mend = better or MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
-    mend = "compute it with torch: numpy keeps no graph" if lines and ".numpy(" in lines[0][1] else mend
-    what = CUTS[broken.reason].format(it="it", by=broken.call, source=source)
-    return Cause(row.name, broken.reason, what, lines, mend)
+    mend = "compute it with torch: numpy keeps no graph" if ".numpy(" in code else mend
+    return Cause(row.name, broken.reason, cut_clause(broken, "it", source), lines, mend)
+
+
+def cut_clause(broken: GraphBreak, it: str, source: str = "") -> str:
+    """Return what a call has cut off, as a clause.
+
+    >>> cut_clause(GraphBreak(None, "data", "detached"), "it", " from h")
+    'it was cut off from h by .data'
+    """
+    by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
+    return CUTS[broken.reason].format(it=it, by=by, source=source)
+
+
+def with_root(case: Diagnosis, told: Cause, root: TensorRow | None) -> Cause:
+    """Return a cause with the line of a root that was made from numbers: that cuts, too, what comes as a tensor."""
+    lines = case.line_of(root.place) if root is not None and root.is_leaf else ()
+    better = fixes.within_graph(case.code_of(lines))
+    if not better or set(lines) & set(told.lines):
+        return told
+    return told._replace(lines=(*told.lines, *lines), mend=f"{told.mend}; and then {better}")
 
 
 def outside(case: Diagnosis, row: TensorRow) -> Cause | None:
@@ -49,9 +79,30 @@ def never_required(case: Diagnosis, row: TensorRow) -> Cause:
     if "float" not in row.dtype and "complex" not in row.dtype:
         what = f"{row.name} has the dtype {row.dtype}: only floating-point tensors have gradients"
         return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
-    better = fixes.requiring(lines[0][1]) if lines else ""
+    if row.unlisted is not None:
+        what = f"{row.name} does not require a gradient: {no_parameter(row.unlisted)}"
+        return Cause(row.name, "frozen", what, *listed(case, row.unlisted, row))
+    better = f"leave {row.name} out of --frozen" if case.is_expression else fixes.requiring(case.code_of(lines), row.name)
     what = f"{row.name} does not require a gradient"
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
+
+
+def no_parameter(held: Unlisted) -> str:
+    """Return what a module holds in place of a parameter, as a clause.
+
+    >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
+    'net.layers is a plain list, and net.parameters() does not list what is in it'
+    """
+    kind, it = PLAIN.get(held.wrapper[-4:], ("tensor", "it"))
+    return f"{held.module}.{held.attribute} is a plain {kind}, and {held.module}.parameters() does not list {it}"
+
+
+def listed(case: Diagnosis, held: Unlisted, row: TensorRow) -> tuple[Lines, str]:
+    """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
+    lines = case.line_of(held.place or row.place)
+    wrapper = f"nn.{held.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{held.wrapper}"
+    better = fixes.listed(case.code_of(lines), held.attribute, wrapper)
+    return lines, better or f"put what {held.module}.{held.attribute} holds into {wrapper}"
 
 
 def false_cure(case: Diagnosis, row: TensorRow) -> Cause:

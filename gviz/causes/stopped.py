@@ -6,7 +6,7 @@ import re
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, sign_in_program
-from gviz.causes.outside import cut_off, never_required
+from gviz.causes.outside import cut_off, never_required, with_root
 from gviz.graphs import Edge, Node, Place, Stop, TensorRow
 from gviz.reference.error_help import help_in
 
@@ -82,7 +82,7 @@ def not_scalar(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
 def without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     """Return the cause for a root that has no graph."""
     root = case.rows.get(named_in(stop.code))
-    behind = [cut for cut in case.graph.breaks if row.name in cut.leaves]
+    behind = [cut for cut in case.graph.breaks if row.name in cut.leaves or row is root]
     if (
         root is not None and behind and (root.broken is None or root.broken.place not in [cut.place for cut in behind])
     ):  # the leaf was lost on another way
@@ -91,9 +91,11 @@ def without_graph(case: Diagnosis, row: TensorRow, stop: Stop) -> Cause:
     if root is not None and told is not None:
         what = f"backward did not run: {root.name} has no graph; {told.what}"
         mend = told.mend.partition("; or, if")[0]  # there is no graph at all: freezing a leaf mends nothing
-        return told._replace(name=row.name, what=what, lines=(*case.line_of_stop, *told.lines), mend=mend)
+        told = told._replace(name=row.name, what=what, lines=(*case.line_of_stop, *told.lines), mend=mend)
+        return with_root(case, told, root)
     what = f"backward did not run: nothing that {root.name if root else 'the root'} is made from requires a gradient"
-    leaf = next((one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and one is not root), None)
+    floats = (one for one in case.graph.tensors if one.is_leaf and "float" in one.dtype and not one.requires_grad)
+    leaf = next((one for one in floats if one is not root), None)
     better = None if leaf is None else (cut_off(case, leaf) or never_required(case, leaf))
     more, mend = (better.lines, better.mend) if better is not None else ((), "requires_grad=True")
     return Cause(row.name, "frozen root", what, (*case.line_of_stop, *more), mend)
@@ -170,7 +172,7 @@ def written_after_saving(case: Diagnosis, row: TensorRow, _: Stop) -> Cause:
     )  # backward frees one after the other, and failed at the last
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
     what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
-    code = writes[0][1] if writes else ""
+    code = case.code_of(writes)
     general = "write the result into a new tensor; of a layer, leave out inplace=True"
     mend = "call each backward() before step()" if ".step(" in code else fixes.out_of_place(code) or general
     return Cause(row.name, "written in place", what, (*case.line_of_stop, *case.line_of_node(saver), *writes), mend)

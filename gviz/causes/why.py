@@ -9,15 +9,15 @@ PyTorch. ``stopped.py`` has the causes that are errors, ``outside.py`` those of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.causes.gradients import not_finite_root, of_gradient
-from gviz.causes.outside import CUTS, false_cure, never_required, outside
+from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.causes.gradients import not_finite, of_gradient
+from gviz.causes.outside import cut_clause, false_cure, never_required, outside, with_root
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
-from gviz.graphs import Graph, Node, TensorRow
+from gviz.graphs import Graph, GraphBreak, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import without_collecting
 
@@ -50,13 +50,14 @@ def why(graph: Graph, name: str) -> Cause:
 def why_all(graph: Graph) -> list[Cause]:
     """Return the causes for all leaves, and for what has the name that a leaf should have, in the order of the program."""
     case = Diagnosis(graph)
-    taken = {row.name for row in graph.tensors if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
+    rows = case.rows.values()
+    taken = {row.name for row in rows if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
     leaves = {
         row.name
-        for row in graph.tensors
+        for row in rows
         if row.is_leaf and (row.requires_grad or (row.broken is None or row.broken.reason == "frozen"))
     }
-    wanted = [row for row in graph.tensors if row.name in taken | leaves]
+    wanted = [row for row in rows if row.name in taken | leaves]
     behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
     return [cause_of(case, row) for row in wanted if row.name not in behind]
 
@@ -80,7 +81,7 @@ def of_none(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield never_required(case, row)
     if row.is_leaf:
         yield stopped(case, row)
-    yield not_finite_root(case, row)
+    yield not_finite(case, row)
     if not row.is_leaf:
         yield not_retained(case, row)
     root = case.root_row
@@ -96,7 +97,7 @@ def overwritten(case: Diagnosis, row: TensorRow) -> Cause | None:
     if row.is_leaf and row.requires_grad:
         what = f"{row.name} is another leaf than backward knew, and its gradient comes with the next backward"
         return Cause(row.name, "new leaf", what, lines)
-    better = fixes.as_write_in_place(lines[0][1]) if lines else ""
+    better = fixes.as_write_in_place(case.code_of(lines), row.name)
     what = f"{row.name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None"
     head = "" if row.broken is not None and row.broken.reason == "no_grad" else "with torch.no_grad(): "
     return Cause(row.name, "overwritten", what, lines, f"{head}{better or f'write into {row.name} in place'}")
@@ -113,8 +114,8 @@ def took_name(case: Diagnosis, row: TensorRow) -> bool:
             or not row.requires_grad
             or (node.grad.value is not None and not row.history.grad_cleared and node.later is None)
         )
-    is_update = bool(lines) and GRADIENT.search(lines[0][1]) is not None
-    is_same = is_update and any(may_be(target, row.name) for target in fixes.assigned_in(lines[0][1]))
+    code = case.code_of(lines)
+    is_same = bool(GRADIENT.search(code)) and any(fixes.may_be(name, row.name) for name in fixes.assigned_in(code))
     return is_same and bool(row.leaves or (row.broken is not None and row.broken.source))
 
 
@@ -124,8 +125,7 @@ def leaf_within(case: Diagnosis, row: TensorRow) -> str:
     "" for any other.
     """
     is_made = row.grad_fn is not None and row.name != case.root and not row.retains_grad
-    lines = case.line_of(row.place) if is_made else ()
-    return fixes.retaining_leaf(lines[0][1]) if lines else ""
+    return fixes.retaining_leaf(case.code_of(case.line_of(row.place)), row.name) if is_made else ""
 
 
 def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
@@ -136,13 +136,14 @@ def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
         what = f"{row.name} is not a leaf: {maker} from the tensor that requires a gradient, and that has no name"
         return Cause(row.name, "not a leaf: the leaf has no name", what, lines, better)
     what = f"{row.name} is not a leaf: {maker}, and only leaves keep their gradient"
-    return Cause(row.name, "not a leaf", what, lines, f"{row.name}.retain_grad() before backward()")
+    mend = f"--retain {row.name}" if case.is_expression else f"{row.name}.retain_grad() before backward()"
+    return Cause(row.name, "not a leaf", what, lines, mend)
 
 
 def below(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
-    if case.graph.backward and node is not None and node.kind == "leaf":
+    if case.has_run and node is not None and node.kind == "leaf":
         return without_trace(case, row, node)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
         what = f"{row.name} had its gradient until it was taken away"
@@ -152,32 +153,56 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
     used = [cut for cut in cuts if cut.is_used]
     used.sort(key=lambda cut: cut.reason == "no derivative")  # such as an argmax beside the way
     cut = next(iter(used), likely[-1] if likely else None)
-    if cut is not None and (case.graph.backward or not case.nodes):
-        clause = CUTS[cut.reason].format(it="what is made from it", by=cut.call, source="")
-        told = outside(case, row._replace(broken=cut._replace(source=row.name)))
-        what = f"no gradient comes from {case.root_name} to {row.name}: {clause}"
-        return Cause(row.name, cut.reason, what, case.line_of(cut.place), told.mend if told is not None else "")
-    if not case.graph.backward:
-        return not_run(case, row)
-    what = f"{case.root_name} is not made from {row.name}: there is no path between them"
-    return Cause(
-        row.name, "no path", what, case.line_of(row.place), f"use {row.name} where {case.root_name} is computed"
-    )
+    if cut is not None and (case.has_run or not case.nodes):
+        what = f"no gradient comes from {case.root_name} to {row.name}: {cut_clause(cut, 'what is made from it')}"
+        return with_root(case, Cause(row.name, cut.reason, what, *at_cut(case, row, cut)), case.root_row)
+    return no_path(case, row, cuts) if case.has_run else not_run(case, row)
+
+
+def at_cut(case: Diagnosis, row: TensorRow, cut: GraphBreak) -> tuple[Lines, str]:
+    """Return the line that cuts off what is made from a leaf, and the mend."""
+    told = outside(case, row._replace(broken=cut._replace(source=row.name)))
+    return case.line_of(cut.place), told.mend if told is not None else ""
+
+
+def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Cause:
+    """Return the cause for a leaf that the root is not made from: what becomes of it instead, as far as that is known.
+
+    Args:
+        case: the graph.
+        row: the leaf.
+        cuts: the lines that have cut off what is made from it.
+    """
+    made = [other for other in case.rows.values() if row.name in other.leaves]
+    what = f"{case.root_name} is not made from {row.name}"
+    if made:
+        what, lines = f"{what}: {made[-1].name} is, and {case.root_name} does not use it", case.line_of(made[-1].place)
+        return Cause(row.name, "no path", what, lines, f"use {made[-1].name} where {case.root_name} is computed")
+    deep = [cut for cut in cuts if not cut.is_of_leaves]
+    if deep:
+        lines, mend = at_cut(case, row, deep[-1])
+        what = f"{what}: {cut_clause(deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
+        return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
+    what = f"{what}: there is no path between them"
+    mend = f"use {row.name} where {case.root_name} is computed"
+    return Cause(row.name, "no path", what, case.line_of(row.place), mend)
 
 
 def not_run(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf of a program that has not called backward."""
+    root = next((case.nodes[root] for root in case.shown.roots), None)
+    lines, what = case.line_of(row.place), f"{row.name}.grad is None: backward has not run yet"
     mend = f"{case.root or 'loss'}.backward()"
     if row.history.autograd_grad:
+        lines = case.line_of(row.history.autograd_grad)
         what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
-        return Cause(row.name, "backward not run", what, case.line_of(row.history.autograd_grad), mend)
-    return Cause(
-        row.name,
-        "backward not run",
-        f"{row.name}.grad is None: backward has not run yet",
-        case.line_of(row.place),
-        mend,
-    )
+    elif case.is_expression and root is not None and root.shape:
+        what = f"backward did not run: {case.root_name} has more than one element, and needs a gradient to start with"
+        mend = "--grad-output ones, or a scalar as the root, as .sum() makes it"
+        return Cause(row.name, "failed", what, lines, mend)
+    elif case.is_expression:
+        mend = "leave out --no-backward"
+    return Cause(row.name, "backward not run", what, lines, mend)
 
 
 def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
@@ -207,13 +232,3 @@ def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
         return Cause(row.name, "no gradient", what, lines, f"add {row.name} to inputs=")
     what = f"backward has left no gradient in {row.name}, though there is a path to it"
     return Cause(row.name, "no gradient", what, lines, "look at hooks, and at what changes .grad")
-
-
-def may_be(written: str, name: str) -> bool:
-    """Return whether a name in a line of the program may be that of a tensor: the line may call its object, or its place, else.
-
-    >>> may_be("w", "w"), may_be("self.w", "model.w"), may_be("ws[k]", "ws[0]"), may_be("w", "model.w")
-    (True, True, True, False)
-    """
-    last, other = written.partition("[")[0].rpartition("."), name.partition("[")[0].rpartition(".")
-    return last[1:] == other[1:] and ("[" in written) == ("[" in name)

@@ -210,14 +210,15 @@ def wanted_node(graph: Graph, name: str, named: Mapping[str | None, Node]) -> No
     ways = f"there are paths to {joined(below, 12)}" if below else "it is made of nothing that has gradients"
     where = f"no path from {joined(roots)} to {excerpt(name)}"
     if node is not None:
-        kind = {"constant": "a constant", "frozen": "frozen"}.get(node.kind)
-        why = f"it is {kind}, and no gradient flows to it" if kind else "it is the root itself"
+        outside = f" ({node.state})" if node.state else ""
+        kinds = {"constant": "it is a constant", "frozen": f"it requires no gradient{outside}"}
+        why = kinds.get(node.kind, "it is the root itself")
         raise SourceError(f"{where}: {why}", hint=ways)
     row = next((row for row in graph.tensors if row.name == name), None)
     if row is None:
         raise SourceError(f"{where}: there is no tensor of that name", hint=did_you_mean(name, below, ways))
     if not row.requires_grad:
-        raise SourceError(f"{where}: it is frozen or a constant, and no gradient flows to it", hint=ways)
+        raise SourceError(f"{where}: it requires no gradient", hint=ways)
     if row.expression is not None:
         hint = f"{ways}; --by operation draws it"
         raise SourceError(f"{where}: it stands for {row.expression} within a statement", hint=hint)

@@ -217,6 +217,8 @@ class GraphBreak(NamedTuple):
         leaves: names of the leaves behind what was cut off.
         is_used: whether what came of it is used in the graph.
         is_number: whether numbers came of it, as by ``item()`` or ``numpy()``: what becomes of these cannot be followed.
+        is_list: whether it took a list of tensors, as ``torch.tensor(losses)`` does.
+        is_of_leaves: whether it took leaves themselves, and nothing that was made from them.
     """
 
     place: Place | None
@@ -226,6 +228,24 @@ class GraphBreak(NamedTuple):
     leaves: tuple[str, ...] = ()
     is_used: bool = False
     is_number: bool = False
+    is_list: bool = False
+    is_of_leaves: bool = False
+
+
+class Unlisted(NamedTuple):
+    """What keeps a tensor that a module holds out of the module's parameters, and so out of an optimizer.
+
+    Args:
+        module: the name of the module.
+        attribute: of the module: it holds the tensor, or a list or a dictionary that the tensor is in.
+        wrapper: the class of ``torch.nn`` that would list it: ``Parameter``, ``ModuleList`` ...
+        place: where the attribute is assigned; None where that is not known.
+    """
+
+    module: str
+    attribute: str
+    wrapper: str
+    place: Place | None = None
 
 
 class Stop(NamedTuple):
@@ -350,6 +370,7 @@ class TensorRow(NamedTuple):
         leaves: names of the leaves that a non-leaf is made from, where lines were asked for.
         history: what the program did with its gradient, likewise.
         moment: what it was when backward ran, if the program has changed it since.
+        unlisted: why no parameters() list it, if a module holds it.
     """
 
     name: str
@@ -366,6 +387,7 @@ class TensorRow(NamedTuple):
     leaves: tuple[str, ...] = ()
     history: History = NO_HISTORY
     moment: Moment | None = None
+    unlisted: Unlisted | None = None
 
     @property
     def shape(self) -> Sizes:
@@ -415,6 +437,7 @@ class Graph:
         writes: the writes in place that an error is about, each with its line and the name of the call, in order.
         breaks: the lines that cut tensors off from it.
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
+        is_followed: whether the program called another backward after the one that it is of.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -433,6 +456,7 @@ class Graph:
     writes: tuple[tuple[Place, str], ...] = ()
     breaks: tuple[GraphBreak, ...] = ()
     earlier: int = 0
+    is_followed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw.

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from gviz.errors import GvizWarning, SourceError
+from gviz.graphs import Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
 from gviz.sources.source import Source
@@ -109,6 +110,9 @@ def _expression(text: str, options: SourceOptions, talk: Talk) -> Reading:
     run = evaluate(text, options)
     talk.say(*run.notes, *not_finite_notes(run.names, run.expressions))
     graph = graph_of_run(run, options)
+    if run.error:  # it has no root, and is read to be explained
+        wanted = options.roots or tuple(run.names)[-1:]
+        graph = replace(graph, stop=Stop(run.error.what, code=f"{wanted[0]}.backward()"))
     return Reading(graph, tuple(talk.notes), ran_backward=options.backward, aliases=find_aliases(run.names))
 
 

@@ -96,7 +96,13 @@ class Lines:
             return row._replace(place=self.named(assigned.get(row.name.partition("[")[0].partition(".")[0])))
         source = names.get(id(call.source()), "") if call.source is not None else ""
         broken = (
-            GraphBreak(self.place(call.broken_at), call.broken_by, call.reason, source)
+            GraphBreak(
+                self.place(call.broken_at),
+                call.broken_by,
+                call.reason,
+                source,
+                is_list=any(cut.is_list for cut in call.cuts),
+            )
             if call.reason and call.broken_at is not None
             else None
         )
@@ -144,9 +150,10 @@ class Lines:
         for cut in used:  # grows while it is read
             used += [one for one in cut.behind if one not in used]
         for cut in self.trace.cuts.values():
-            behind = dict.fromkeys(name for name, tensor in named.items() if recall(cut.leaves, tensor))
+            behind = tuple(name for name, tensor in named.items() if recall(cut.leaves, tensor))
             place = self.place(cut.call.broken_at) if cut.call.broken_at is not None else None
-            yield GraphBreak(place, cut.call.broken_by, cut.call.reason, "", tuple(behind), cut in used, cut.is_number)
+            facts = cut.call.broken_by, cut.call.reason, "", behind, cut in used, cut.is_number
+            yield GraphBreak(place, *facts, cut.is_list, not cut.is_deep)
 
     def writes_in(self, message: str, roots: Iterable[Any]) -> tuple[tuple[Place, str], ...]:
         """Return the writes that PyTorch's message about a changed variable is about, the first one after it was saved first.

@@ -29,6 +29,7 @@ class Pass:
         earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
         number: which call this is, counted from 1.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
+        is_followed: whether it was asked for by the name of its root, and the program called backward again afterwards.
     """
 
     function: str
@@ -39,6 +40,7 @@ class Pass:
     earlier: int = 0
     number: int = 1
     is_first_bad: bool = False
+    is_followed: bool = False
 
 
 @record
@@ -113,8 +115,14 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     if run.lines is None:
         return replace(graph, tensors=tuple(rows), code=run.code if options.watch else "")
     lines, every = run.lines, {**names, **listed}
-    backward = lines.named(about.place)
+    backward = lines.named(about.place) if about.function == "backward" else None
     placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
+    if run.modules:
+        from gviz.trace.modules import unlisted
+
+        held = unlisted(run.modules, listed, lines.trace.is_program)
+        known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
+        placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
     cleared = {row.name: row.history.grad_cleared for row in placed}
     nodes = (
         node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or ""))) if node.later else node
@@ -127,6 +135,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         code=run.code,
         backward=backward,
         earlier=about.earlier,
+        is_followed=about.is_followed,
         writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
         breaks=tuple(lines.breaks(graph_nodes(every.values()), [*run.roots.values(), *run.called], every)),
         codes=tuple(lines.codes.items()),

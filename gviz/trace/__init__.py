@@ -128,7 +128,7 @@ class Break:
         call: what it did the first time.
     """
 
-    __slots__ = ("alone", "behind", "call", "effort", "is_number", "leaves")
+    __slots__ = ("alone", "behind", "call", "effort", "is_deep", "is_list", "is_number", "leaves")
 
     def __init__(self, call: CallRecord) -> None:
         self.alone = frozenset([self])
@@ -136,9 +136,11 @@ class Break:
         self.leaves: Known[bool] = {}  # behind what it took, in all of its runs
         self.behind: set[Break] = set()  # earlier ones, of which something came into what it took
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
+        self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf
 
     def takes(self, tensor: Any) -> CallRecord:
         """Note one more tensor that is cut off; return what is known of the result."""
+        self.is_deep = self.is_deep or tensor.grad_fn is not None
         if self.effort > 0:  # each run of a loop has a graph of its own, and mostly the same leaves
             nodes = graph_nodes([tensor])
             for node, leaf in nodes.items():
@@ -433,7 +435,7 @@ class Trace:
                 if not isinstance(one, tensor):
                     continue
                 if one.requires_grad:
-                    lost.append(self.cut(call, one, is_number=is_number))
+                    lost.append(self.cut(call, one, is_number=is_number, is_list=one is not value))
                 elif (
                     (before := known.get(id(one))) is not None
                     and before[0]() is one
@@ -449,7 +451,7 @@ class Trace:
         cuts = first.cuts if len(lost) == 1 else first.cuts.union(*(one.cuts for one in lost))
         return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts)
 
-    def cut(self, call: CallRecord, tensor: Any, *, is_number: bool) -> CallRecord:
+    def cut(self, call: CallRecord, tensor: Any, *, is_number: bool, is_list: bool = False) -> CallRecord:
         """Return how a call makes something outside the graph of a tensor inside; note the leaves behind it."""
         lost = "detached" if is_number or call.name in DETACHES else "no derivative"
         lost = lost if self.engine.is_grad_enabled() or lost == "detached" else "no_grad"
@@ -457,6 +459,7 @@ class Trace:
         if cut is None:
             call = call._replace(reason=lost, broken_at=call.place, broken_by=call.name)
             cut = self.cuts[call.place, call.name, lost] = Break(call)
+        cut.is_list = cut.is_list or is_list
         return cut.takes(tensor)
 
     def current_call(self, name: str) -> CallRecord | None:

@@ -6,13 +6,16 @@ result down, was recorded in it; of calls within calls the innermost one counts.
 
 from __future__ import annotations
 
+import dis
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
-from gviz.graphs import Module
+from gviz.graphs import Module, Place, Unlisted
 from gviz.trace.gradients import Known, recall, remember
 from gviz.walk import NodeLike
 
@@ -166,6 +169,55 @@ def holders_of(modules: Mapping[int, tuple[str, Any]]) -> dict[object, Module]:
         for path, module in modules.values()
         for name in vars(module).get("_parameters", {})
     }
+
+
+def unlisted(
+    modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any], is_program: Callable[[CodeType], bool]
+) -> dict[str, Unlisted]:
+    """Return the tensors that modules hold, by their names in the program, and that are no parameters: what keeps each out.
+
+    Args:
+        modules: from :func:`module_names`.
+        named: the tensors that have a name.
+        is_program: whether code is the program's.
+    """
+    paths, found = dict(modules.values()), dict[str, Unlisted]()
+    listed = {id(one) for module in paths.values() for one in vars(module).get("_parameters", {}).values()}
+    for name, tensor in named.items():
+        ends = [at for at, letter in enumerate(name) if letter == "." and name[:at] in paths]
+        if not ends or id(tensor) in listed:
+            continue
+        path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
+        wrapper = wrapper_of(vars(paths[path]).get(attribute), tensor)
+        if wrapper:
+            place = assigned_at(type(paths[path]), attribute, is_program)
+            found[name] = Unlisted(path, attribute, wrapper, place)
+    return found
+
+
+def wrapper_of(held: Any, tensor: Any) -> str:
+    """Return the class of ``torch.nn`` in which a module lists what it holds: ``ModuleList`` for a list of layers.
+
+    "" for what none of them takes.
+    """
+    if held is tensor:
+        return "Parameter"
+    is_dict = type(held) is dict and all(type(key) is str for key in held)
+    items = [*held.values()] if is_dict else held if type(held) in (list, tuple) else []
+    of = "Parameter" if any(one is tensor for one in items) else "Module"
+    is_whole = all(type(one) is type(tensor) if of == "Parameter" else "_modules" in dir(one) for one in items)
+    return f"{of}{'Dict' if is_dict else 'List'}" if items and is_whole else ""
+
+
+def assigned_at(kind: type, attribute: str, is_program: Callable[[CodeType], bool]) -> Place | None:
+    """Return the line of a class that gives an attribute its value, in the file of its code; None if none does."""
+    members = (one for base in kind.__mro__ for one in vars(base).values())
+    codes = [one.__code__ for one in members if type(one) is FunctionType and is_program(one.__code__)]
+    for code in codes:
+        for one in dis.get_instructions(code):
+            if one.opname == "STORE_ATTR" and one.argval == attribute and one.positions and one.positions.lineno:
+                return Place(one.positions.lineno, code.co_filename)
+    return None
 
 
 def order_of(node: Any) -> int:

@@ -124,7 +124,7 @@ for epoch in range(100):
         "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_",
     ),
     "nan_in_large_tensors": (
-        "net.0.weight",
+        "net.3.weight",
         """\
 import torch
 class Norm(torch.nn.Module):
@@ -593,7 +593,7 @@ loss.backward()
 import torch
 w = torch.tensor([1.0, -2.0], requires_grad=True)
 h = torch.log(w)
-loss = (h * 2).sum()
+loss = (h ** 2).sum()
 loss.backward()
 """,
         "nan",

@@ -157,7 +157,7 @@ def test_a_saved_graph_has_its_numbers_if_they_were_saved(gviz: Program) -> None
     [
         ([ARTICLE, "--wrt", "v"], "no path from y to v: there is no tensor of that name"),
         ([ARTICLE, "--wrt", "y"], "it is the root itself"),
-        ([ARTICLE, "--frozen", "x", "--wrt", "x"], "it is frozen"),
+        ([ARTICLE, "--frozen", "x", "--wrt", "x"], "it requires no gradient"),
         (["AddBakward0"], "did you mean AddBackward0?"),
         (["AddBackward0 AccumulateGrad"], "gviz does not know this error: AddBackward0 AccumulateGrad"),
         (["ValueError: something else entirely"], "gviz does not know this error"),

@@ -390,7 +390,7 @@ def test_a_tensor_without_a_path_is_refused(source: str, wrt: str, words: str) -
 
 
 def test_a_frozen_tensor_has_no_path() -> None:
-    with pytest.raises(SourceError, match="it is frozen"):
+    with pytest.raises(SourceError, match="it requires no gradient"):
         explain(ARTICLE, "x", options=SourceOptions(values={"x": 2, "w": 1}, frozen=("x",)))
 
 

@@ -128,7 +128,7 @@ def test_several_tensors_share_the_four_looks() -> None:
             ("no path from h to wx: there is no tensor of that name", "there are paths to a, w, x, b"),
             1,
         ),
-        (["--path", "x", "--frozen", "x"], ("no path from h to x: it is frozen, and no gradient flows to it",), 1),
+        (["--path", "x", "--frozen", "x"], ("no path from h to x: it requires no gradient",), 1),
         (["--by", "line"], ("'line' is not one of operation, statement",), 2),
     ],
 )

@@ -50,7 +50,7 @@ CIRCLE, LONGEST_SIGN = "0.5", 3
 SIGN, WORD = 22, 13
 """Points: of a sign in a circle, and of a function's name."""
 
-KINDS = {"leaf": "leaf", "constant": "constant", "frozen": "frozen"}
+KINDS = {"leaf": "leaf", "constant": "constant", "frozen": "needs no gradient"}
 
 MOST_EDGES = 6
 """Lines from which on a local derivative stands on two lines."""

@@ -50,6 +50,9 @@ TARGETS = {
 MAX_READ = 300
 """Characters of a note that says what was read."""
 
+NO_GRAPH = "element 0 of tensors does not require grad and does not have a grad_fn"
+"""PyTorch's words for backward from a tensor that nothing with a gradient is in."""
+
 MOST_WARNINGS = 3
 """More values that are not used have one warning together: they come from a file of them."""
 
@@ -87,15 +90,16 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
         program = read_program(ExpressionText(text), options.values)  # as it was before it ran
         names, last, lines = _run(program, options, classes)
     tensors, notes = names.tensors, notes_on_reading(program) + notes
-    roots = _find_roots(program, options, tensors, last)
+    roots, refused = _find_roots(program, options, tensors, last)
     notes += _retain(options.retain, tensors)
     if options.order:
         roots, more = derivatives(roots, tensors, options)
         tensors, notes = tensors | roots, notes + more
-    about = Pass("backward", flow=_flow(options, tuple(roots.values())) if options.flow else {})  # before it is freed
+    about = Pass("backward", flow=_flow(options, tuple(roots.values())) if options.flow and roots else {})  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)
-    return Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
+    run = Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
+    return replace(run, error=SourceError(NO_GRAPH), notes=(*notes, Note(refused.what, "warning"))) if refused else run
 
 
 def _run(program: Program, options: SourceOptions, classes: Collection[str] = ()) -> tuple[Names, str, Lines | None]:
@@ -230,13 +234,20 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
 # ------------------------------------------------------------------ roots
 def _find_roots(
     program: Program, options: SourceOptions, tensors: Mapping[str, Tensor], last: str
-) -> dict[str, Tensor]:
-    """Return the roots by name; SourceError if one is not there, or nothing that it is made from requires gradients."""
+) -> tuple[dict[str, Tensor], SourceError | None]:
+    """Return the roots by name, and the error for what has no graph, if that is to be explained.
+
+    Raises:
+        SourceError: one is not there, or nothing that it is made from requires gradients.
+    """
     roots = {name: _tensor_of("--root", name, tensors) for name in options.roots or (last,)}
     for name, root in roots.items():
         if not root.requires_grad:
-            raise _no_graph(name, program, options, tensors)
-    return roots
+            refused = _no_graph(name, program, options, tensors)
+            if not options.diagnose:
+                raise refused
+            return {}, refused
+    return roots, None
 
 
 def _retain(names: Sequence[str], tensors: Mapping[str, Tensor]) -> Iterator[Note]:

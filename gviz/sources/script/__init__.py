@@ -333,6 +333,8 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
     gone = {name: leaf for name, leaf in left.calls.gone.items() if name not in names and id(leaf) in unnamed}
     names = {**names, **gone}
     about = about or Pass("")
+    known = {one.about.number for one in (call, left.calls.last.get("backward")) if one is not None}
+    about = replace(about, is_followed=about.function == "backward" and about.number not in known)
     if options.jacobians and not about.flow and not any(tensor.numel() != 1 for tensor in roots.values()):
         from gviz.flow import flow_of
 
