@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -14,6 +15,9 @@ from gviz.passes.dataflow import dataflow
 
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
+
+CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
+"""PyTorch's own operations: a user's Function has no number."""
 
 Lines: TypeAlias = tuple[tuple[Place, str], ...]
 """Places in a program, each with its code."""

@@ -11,6 +11,12 @@ CUTS = {"detach", "item", "tolist", "numpy", "data"}
 MODULES = {"torch", "F", "nn"}
 """What functions are called on, as in ``torch.relu_(h)``."""
 
+MATH = {
+    "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "erf", "exp", "expm1", "floor", "hypot", "lgamma", "log",
+    "log10", "log1p", "log2", "pow", "sin", "sinh", "sqrt", "tan", "tanh",
+}  # fmt: skip
+"""Functions of Python's math module that torch has by the same name."""
+
 CREATORS = {
     "tensor", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "arange", "linspace", "eye", "zeros_like",
     "ones_like", "full_like", "rand_like", "randn_like", "empty_like",
@@ -41,9 +47,9 @@ def statements(line: str) -> list[ast.stmt]:
 
 
 def whole(program: str, number: int) -> str:
-    """Return the simple statement of several lines that a line of a program belongs to; "" if that stands on one line.
+    r"""Return the simple statement of several lines that a line of a program belongs to; "" if that stands on one line.
 
-    >>> whole("h = f(\\n    w,\\n)\\ny = h", 2), whole("h = f(w)", 1)
+    >>> whole("h = f(\n    w,\n)\ny = h", 2), whole("h = f(w)", 1)
     ('h = f(w)', '')
     """
     try:
@@ -210,6 +216,8 @@ class _Whole(ast.NodeTransformer):
             return node.args[0]
         if not isinstance(function, ast.Attribute):
             return node
+        if isinstance(function.value, ast.Name) and function.value.id == "math" and function.attr in MATH:
+            function.value.id = "torch"
         if first is not None and function.attr in {"tensor", "as_tensor", "from_numpy"}:
             if isinstance(first, ast.List | ast.ListComp) or self.is_list:
                 return ast.Call(ast.Attribute(function.value, "stack", ast.Load()), node.args, [])
@@ -233,6 +241,8 @@ def within_graph(line: str, *, is_list: bool = False) -> str:
     ('y = torch.stack(parts)', 'y = h')
     >>> within_graph("def f(x): h = x * 2; h = h.detach(); return h")
     'leave out h = h.detach()'
+    >>> within_graph("h = math.exp(w) * 2")
+    'h = torch.exp(w) * 2'
     """
     found = changes(line, lambda read: _Whole(is_list=is_list).visit(read))
     is_alone = len(statements(line)) == 1

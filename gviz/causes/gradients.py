@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from gviz.causes.diagnosis import Cause, Diagnosis, sign_in_program
+from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
 from gviz.causes.outside import false_cure, listed, no_parameter
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
@@ -20,12 +20,15 @@ MENDS_OF_NAN = {
     "exp": "exp is too large for its dtype: subtract the maximum first, or use torch.log_softmax or torch.logsumexp",
     "/": "it is a division by 0: add a small number to the divisor",
     "reciprocal": "it is a division by 0: add a small number to the divisor",
+    "std": "std of one element is nan: give it more of them, or correction=0",
+    "var": "var of one element is nan: give it more of them, or correction=0",
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "softmax": "a row of nothing but -inf has no softmax: leave an element of each row unmasked",
 }
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
+GIVEN = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
 MENDS_OF_ZERO = {
     "relu": "give it inputs above 0, or use a function such as leaky_relu or softplus",
     "round": "rounding has no slope: x + (x.round() - x).detach() lets the gradient through",
@@ -141,7 +144,9 @@ def zeroed(case: Diagnosis, row: TensorRow, parts: list[Numbers | None]) -> Caus
     both = None if before is None else plus(total, before)
     if before is not None and (has_only(both, 0.0) if both is not None else not has_only(before, 0.0)):
         what = f"the gradient of {row.name} is 0: what this backward has brought cancels what was there before"
-        mend = f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+        mend = (
+            f"optimizer.zero_grad(), or {row.name}.grad = None, before each backward(); unless the sum is what you want"
+        )
         return Cause(row.name, "zero", what, case.line_of_backward, mend)
     if not row.history.grad_cleared:
         what = f"the gradient of {row.name} is 0, though backward brought one: a hook, or the program, has made it 0"
@@ -192,6 +197,10 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     is_picked = edge is not None and all(map(is_finite, case.root_values)) and chooser(case, edge) is not None
     if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
         return told
+    own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
+    if edge is None and own is not None:
+        what = f"{row.name}.grad is {number}: the backward of {own.label.removesuffix('Backward')} gives it"
+        return Cause(row.name, "nan", what, case.line_of_node(own), "look at what its backward returns")
     if edge is None:
         what = f"{row.name}.grad is {number}, and where it began is not known"
         return Cause(row.name, "nan", what, case.line_of_backward)
@@ -210,6 +219,13 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     harmless = f"{sign}({inner})" if sign.isidentifier() else f"{inner} in place of {name}"
     mend = f"give {sign} a harmless input where it is not picked: {harmless}"
     return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
+
+
+def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
+    """Return whether a finite gradient comes to a Function of the program's own: nobody else knows what that hands on."""
+    node = case.nodes[edge.source]
+    is_own = node.kind == "operation" and not CLASS.fullmatch(node.label)
+    return is_own and edge.flow.handed is not None and is_finite(edge.flow.handed)
 
 
 def chooser(case: Diagnosis, edge: Edge) -> Node | None:
@@ -270,9 +286,12 @@ def born(case: Diagnosis, name: str, what: str) -> Cause | None:
             return Cause(
                 name, "nan", f"{what}: {first.name} was not finite any more when this backward began", lines, GROWN
             )
-        return Cause(name, "nan", f"{what}: {first.name} is not finite from the start", lines, "look at the data")
+        return Cause(name, "nan", f"{what}: {first.name} is not finite itself", lines, "look at the data")
     sign = sign_in_program(first)
-    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier else f"keep the input of {sign} within its domain")
+    general = (
+        GIVEN if sign in ("+", "-", "*", "@", "sum", "mean", "addmm") else f"keep the input of {sign} within its domain"
+    )
+    mend = MENDS_OF_NAN.get(sign, GROWN if case.graph.earlier else general)
     return Cause(name, "nan", f"{what}: {sign} makes the first of them, forward", case.line_of_node(first), mend)
 
 

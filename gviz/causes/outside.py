@@ -24,6 +24,12 @@ MENDS = {
 }
 """What to do about it."""
 
+NUMBERS = "compute it with torch: Python's own numbers keep no graph"
+"""What to do about a function that makes a number of a tensor by itself."""
+
+INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
+"""Calls that give values, which have a derivative, and indices, which have none."""
+
 COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 """Calls that a program writes as signs."""
 
@@ -43,7 +49,10 @@ def cut_off(case: Diagnosis, row: TensorRow) -> Cause | None:
     source = f" from {broken.source}" if broken.source else ""
     code = case.code_of(lines)
     better = fixes.within_graph(code, is_list=broken.is_list) if broken.reason == "detached" else ""
-    mend = better or MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
+    is_hidden = broken.reason == "detached" and code != "" and broken.call not in code  # as float() in math.erfc(w)
+    mend = better or (
+        NUMBERS if is_hidden else MENDS[broken.reason].format(by=broken.call, leaf=broken.source or row.name)
+    )
     mend = "compute it with torch: numpy keeps no graph" if ".numpy(" in code else mend
     return Cause(row.name, broken.reason, cut_clause(broken, "it", source), lines, mend)
 
@@ -55,6 +64,8 @@ def cut_clause(broken: GraphBreak, it: str, source: str = "") -> str:
     'it was cut off from h by .data'
     """
     by = f".{broken.call}" if broken.call == "data" else COMPARISONS.get(broken.call) or f"{broken.call}()"
+    if broken.reason == "no derivative" and broken.call in INDICES:
+        return f"the indices of {by} have no derivative"
     return CUTS[broken.reason].format(it=it, by=by, source=source)
 
 
@@ -82,7 +93,9 @@ def never_required(case: Diagnosis, row: TensorRow) -> Cause:
     if row.unlisted is not None:
         what = f"{row.name} does not require a gradient: {no_parameter(row.unlisted)}"
         return Cause(row.name, "frozen", what, *listed(case, row.unlisted, row))
-    better = f"leave {row.name} out of --frozen" if case.is_expression else fixes.requiring(case.code_of(lines), row.name)
+    better = (
+        f"leave {row.name} out of --frozen" if case.is_expression else fixes.requiring(case.code_of(lines), row.name)
+    )
     what = f"{row.name} does not require a gradient"
     return Cause(row.name, "frozen", what, lines, better or f"{row.name}.requires_grad_()")
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines
+from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
 from gviz.causes.gradients import not_finite, of_gradient
 from gviz.causes.outside import cut_clause, false_cure, never_required, outside, with_root
 from gviz.causes.stopped import is_about, is_without_graph, stopped
@@ -20,9 +20,6 @@ from gviz.errors import SourceError
 from gviz.graphs import Graph, GraphBreak, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import without_collecting
-
-CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
-"""PyTorch's own operations: a user's Function has no number."""
 
 GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``."""
@@ -145,6 +142,8 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
     node = case.named.get(row.name)
     if case.has_run and node is not None and node.kind == "leaf":
         return without_trace(case, row, node)
+    if case.has_run and row.history.grad_cleared:  # of another backward
+        return taken(case, row)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
@@ -173,7 +172,8 @@ def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Caus
         row: the leaf.
         cuts: the lines that have cut off what is made from it.
     """
-    made = [other for other in case.rows.values() if row.name in other.leaves]
+    own = set(case.root_row.leaves) if case.root_row is not None else set()
+    made = [other for other in case.rows.values() if row.name in other.leaves and not own <= {*other.leaves}]
     what = f"{case.root_name} is not made from {row.name}"
     if made:
         what, lines = f"{what}: {made[-1].name} is, and {case.root_name} does not use it", case.line_of(made[-1].place)
@@ -183,9 +183,12 @@ def no_path(case: Diagnosis, row: TensorRow, cuts: Sequence[GraphBreak]) -> Caus
         lines, mend = at_cut(case, row, deep[-1])
         what = f"{what}: {cut_clause(deep[-1], 'what comes of it')}, and {case.root_name} does not use it"
         return Cause(row.name, "no path", what, lines, f"{mend}; and use it where {case.root_name} is computed")
+    since, mend = row.history.requires_grad_set, f"use {row.name} where {case.root_name} is computed"
+    if since is not None:
+        what = f"{what}, or was before {row.name} required a gradient"
+        mend = f"call requires_grad_() before {row.name} is used; or {mend}"
     what = f"{what}: there is no path between them"
-    mend = f"use {row.name} where {case.root_name} is computed"
-    return Cause(row.name, "no path", what, case.line_of(row.place), mend)
+    return Cause(row.name, "no path", what, case.line_of(since or row.place), mend)
 
 
 def not_run(case: Diagnosis, row: TensorRow) -> Cause:
@@ -205,22 +208,23 @@ def not_run(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "backward not run", what, lines, mend)
 
 
+def taken(case: Diagnosis, row: TensorRow) -> Cause:
+    """Return the cause for a gradient that the program has taken away again."""
+    lines = case.line_of(row.history.grad_cleared)
+    if row.history.was_used or row.history.was_early:
+        what = f"{row.name} had its gradient until it was taken away, when nothing needed it any more"
+        return Cause(row.name, "cleared", what, lines)
+    what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
+    mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
+    return Cause(row.name, "taken away", what, lines, mend)
+
+
 def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
     """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
     users = (case.nodes[edge.target] for edge in case.uses[node.id])
     own = next((user for user in users if not CLASS.fullmatch(user.label)), None)
-    lines = case.line_of(row.history.grad_cleared)
-    if row.history.grad_cleared and (row.history.was_used or row.history.was_early):
-        return Cause(
-            row.name,
-            "cleared",
-            f"{row.name} had its gradient until it was taken away, when nothing needed it any more",
-            lines,
-        )
     if row.history.grad_cleared:
-        what = f"{row.name} had a gradient after backward, and it was taken away before anything had used it"
-        mend = "call zero_grad() before backward(), so that step() has a gradient to use; or read .grad before it"
-        return Cause(row.name, "taken away", what, lines, mend)
+        return taken(case, row)
     if own is not None:
         what = f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {row.name}"
         return Cause(

@@ -53,10 +53,10 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         streams.write_product("".join(f"{line}\n" for line in answer(causes[0])))
     else:
         print_table(causes)
-    roots = [reading.graph.by_id[root] for root in reading.graph.roots]
-    bad = [root for root in roots if root.name and root.value is not None and root.value.not_finite]
+    roots = (reading.graph.by_id[root] for root in reading.graph.roots)
+    bad = {root.name: number for root in roots if root.name and root.value and (number := root.value.not_finite)}
     if bad and not any(cause.verdict == "nan" for cause in causes):
-        streams.complain(f"gviz why SOURCE {bad[0].name} tells where its {bad[0].value.not_finite} began", "note")
+        streams.complain(f"gviz why SOURCE {next(iter(bad))} tells where its {next(iter(bad.values()))} began", "note")
     if reading.graph.stop and not any(cause.is_wrong for cause in causes):
         streams.complain("the script stopped with an error: gviz explain TEXT says what it means", "note")
     return reading.status or int(any(cause.is_wrong for cause in causes))

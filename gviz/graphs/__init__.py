@@ -194,8 +194,8 @@ class History(NamedTuple):
         grad_cleared: where it has set ``.grad`` to None or to zeros, after the last backward that brought one.
         was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
         was_early: whether a later backward, of something else, followed on that.
-        requires_grad_set: where the tensor was made to require a gradient, though it had been cut off; this brings no graph
-            back.
+        requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
+            cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
     """
 

@@ -206,7 +206,7 @@ class Trace:
         self.gradients = Gradients(self.is_ours, self.current_call)
         self.requires_grad_set: Known[
             Place
-        ] = {}  # of tensors that were cut off: where they were made to require a gradient
+        ] = {}  # of tensors that were made without: where they were made to require a gradient
         self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
         self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
         self.busy = False
@@ -330,7 +330,8 @@ class Trace:
         elif result.grad_fn is not None:
             self.record_node(result, call, args, seconds)
         elif not call.writes:
-            if name == "requires_grad_" and (before := recall(self.records, result)) is not None and before.reason:
+            before = recall(self.records, result) if name == "requires_grad_" else None
+            if before is not None and (before.reason or before.place != call.place):
                 remember(self.requires_grad_set, result, call.place)
             self.keep(result, self.story(call, args) if call.name in COPIES else call)
         return None

@@ -84,7 +84,7 @@ def test_constants_and_frozen_inputs_are_dashed() -> None:
     assert frozen is not None
     assert "dashed" in constant[0]
     assert "dashed" in frozen[0]
-    for kind in ("leaf", "constant", "frozen"):
+    for kind in ("leaf", "constant", "needs no gradient"):
         assert f">{kind}  </TD>" in drawn
 
 

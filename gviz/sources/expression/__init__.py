@@ -95,7 +95,9 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     if options.order:
         roots, more = derivatives(roots, tensors, options)
         tensors, notes = tensors | roots, notes + more
-    about = Pass("backward", flow=_flow(options, tuple(roots.values())) if options.flow and roots else {})  # before it is freed
+    about = Pass(
+        "backward", flow=_flow(options, tuple(roots.values())) if options.flow and roots else {}
+    )  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)
     run = Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)

@@ -85,9 +85,11 @@ def _parts(value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[typ
         return [], []
     is_module = issubclass(kind, modules)
     near = [(f".{path}", item) for path, item in _parameters(value)] if is_module else []
+    holders = _modules(value) if is_module else [("", value)]
     held = [
-        (name, part)
-        for name, part in _attributes(value).items()
+        (f"{path}{name}", part)
+        for path, holder in holders
+        for name, part in _attributes(holder).items()
         if type(name) is str and not (is_module and name[0] == "_")
     ]
     return near, [(f".{name}", part) for name, part in held if _may_hold(type(part), known)]
@@ -124,6 +126,14 @@ def _parameters(module: Any) -> list[tuple[str, Any]]:
         return list(module.named_parameters())
     except Exception:  # noqa: BLE001 - overridden, or a module whose __init__ did not get that far
         return []
+
+
+def _modules(module: Any) -> list[tuple[str, Any]]:
+    """Return a module and those within it, each with the beginning of its attributes' names; as far as the class gives them."""
+    try:
+        return [(f"{path}." if path else "", one) for path, one in module.named_modules()]
+    except Exception:  # noqa: BLE001 - as for its parameters
+        return [("", module)]
 
 
 def shallow(namespace: Mapping[str, Any]) -> dict[str, Any]:
