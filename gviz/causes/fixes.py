@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
+
+LONGEST = 20
+"""Lines of a statement that is shown as a mend: a longer one is data."""
 
 CUTS = {"detach", "item", "tolist", "numpy", "data"}
 """What leaves the graph, as a call or as an attribute."""
@@ -52,13 +56,19 @@ def whole(program: str, number: int) -> str:
     >>> whole("h = f(\n    w,\n)\ny = h", 2), whole("h = f(w)", 1)
     ('h = f(w)', '')
     """
+    found = [text for first, last, text in long_statements(program) if first <= number <= last]
+    return found[0] if len(found) == 1 else ""
+
+
+@lru_cache(maxsize=2)
+def long_statements(program: str) -> tuple[tuple[int, int, str], ...]:
+    """Return the simple statements of several lines, each with its first line, its last, and what it is on one line."""
     try:
-        nodes = ast.walk(ast.parse(program))
-        reach = [one for one in nodes if isinstance(one, ast.stmt) and not hasattr(one, "body")]
-        found = [one for one in reach if one.lineno <= number <= (one.end_lineno or 0) != one.lineno]
-        return ast.unparse(found[0]) if len(found) == 1 else ""
+        read = [one for one in ast.walk(ast.parse(program)) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
+        ends = [(one.lineno, one.end_lineno or one.lineno, one) for one in read]
+        return tuple((first, last, ast.unparse(one)) for first, last, one in ends if first < last <= first + LONGEST)
     except (SyntaxError, ValueError, RecursionError):
-        return ""
+        return ()
 
 
 def changes(line: str, change: Callable[[ast.stmt], ast.stmt | None], name: str = "") -> list[tuple[str, str]]:

@@ -24,6 +24,9 @@ from gviz.walk import without_collecting
 GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``."""
 
+ONLY_SHOWN = re.compile(r"print\(|assert\b|(if|elif|while)\b|(log\w*|writer|wandb)\.")
+"""A line whose numbers go nowhere else."""
+
 
 def why(graph: Graph, name: str) -> Cause:
     """Return why the gradient of a tensor is what it is.
@@ -148,7 +151,8 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
         what = f"{row.name} had its gradient until it was taken away"
         return Cause(row.name, "cleared", what, case.line_of(node.later.cleared_at))
     cuts = [cut for cut in case.graph.breaks if row.name in cut.leaves]
-    likely = [cut for cut in cuts if cut.is_number or not case.nodes]  # nobody knows where a number goes
+    passed = [cut for cut in cuts if not ONLY_SHOWN.match(case.code_of(case.line_of(cut.place)))]
+    likely = [cut for cut in passed if cut.is_number or not case.nodes]  # nobody knows where a number goes
     used = [cut for cut in cuts if cut.is_used]
     used.sort(key=lambda cut: cut.reason == "no derivative")  # such as an argmax beside the way
     cut = next(iter(used), likely[-1] if likely else None)

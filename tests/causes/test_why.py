@@ -1030,6 +1030,21 @@ total = loss + reg
         [5],
         "use reg where loss is computed",
     ),
+    "only_printed": (
+        "v",
+        """\
+import torch
+w = torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+loss = (w ** 2).sum()
+reg = (v ** 2).sum()
+print(reg.item(), f"{float(reg):.2f}")
+loss.backward()
+""",
+        "no path",
+        [5],
+        "use reg where loss is computed",
+    ),
     "required_too_late": (
         "w",
         """\
