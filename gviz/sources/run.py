@@ -120,7 +120,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     if run.modules:
         from gviz.trace.modules import unlisted
 
-        held = unlisted(run.modules, listed, lines.trace.is_program)
+        held = unlisted(run.modules, listed, lines.trace.is_ours)
         known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
         placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
     cleared = {row.name: row.history.grad_cleared for row in placed}

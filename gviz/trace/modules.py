@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
@@ -172,14 +172,14 @@ def holders_of(modules: Mapping[int, tuple[str, Any]]) -> dict[object, Module]:
 
 
 def unlisted(
-    modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any], is_program: Callable[[CodeType], bool]
+    modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any], is_ours: Callable[[str], bool]
 ) -> dict[str, Unlisted]:
     """Return the tensors that modules hold, by their names in the program, and that are no parameters: what keeps each out.
 
     Args:
         modules: from :func:`module_names`.
         named: the tensors that have a name.
-        is_program: whether code is the program's.
+        is_ours: whether code of a file is the program's.
     """
     paths, found = dict(modules.values()), dict[str, Unlisted]()
     listed = {id(one) for module in paths.values() for one in vars(module).get("_parameters", {}).values()}
@@ -190,7 +190,7 @@ def unlisted(
         path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
         wrapper = wrapper_of(vars(paths[path]).get(attribute), tensor)
         if wrapper:
-            place = assigned_at(type(paths[path]), attribute, is_program)
+            place = assigned_at(type(paths[path]), attribute, is_ours)
             found[name] = Unlisted(path, attribute, wrapper, place)
     return found
 
@@ -209,10 +209,10 @@ def wrapper_of(held: Any, tensor: Any) -> str:
     return f"{of}{'Dict' if is_dict else 'List'}" if items and is_whole else ""
 
 
-def assigned_at(kind: type, attribute: str, is_program: Callable[[CodeType], bool]) -> Place | None:
+def assigned_at(kind: type, attribute: str, is_ours: Callable[[str], bool]) -> Place | None:
     """Return the line of a class that gives an attribute its value, in the file of its code; None if none does."""
     members = (one for base in kind.__mro__ for one in vars(base).values())
-    codes = [one.__code__ for one in members if type(one) is FunctionType and is_program(one.__code__)]
+    codes = [one.__code__ for one in members if type(one) is FunctionType and is_ours(one.__code__.co_filename)]
     for code in codes:
         for one in dis.get_instructions(code):
             if one.opname == "STORE_ATTR" and one.argval == attribute and one.positions and one.positions.lineno:
