@@ -75,29 +75,30 @@ def span_text(span: Span, theme: Theme) -> str:
 
 def inks(theme: Theme) -> dict[str, str]:
     """Return the colour of each ink but the usual one."""
-    error = theme.boxes["error"].pen
     named = {
         "muted": theme.muted,
         "gradient": theme.gradient,
         "value": theme.value,
         "faint": theme.faint,
-        "error": error,
+        "error": theme.boxes["error"].pen,
     }
     return named | {f"path {number}": colour for number, colour in enumerate(theme.paths)}
 
 
+def line_text(line: Iterable[Span], theme: Theme) -> str:
+    """Return a line, each of its spans in its ink."""
+    return "".join(span_text(span, theme) for span in line)
+
+
 def _rows(lines: Iterable[Line], theme: Theme) -> str:
     """Return a row of a table for each line: a line break alone would set them solid."""
-    return "".join(f"<TR><TD>{''.join(span_text(span, theme) for span in line)}</TD></TR>" for line in lines)
+    return "".join(f"<TR><TD>{line_text(line, theme)}</TD></TR>" for line in lines)
 
 
-def labels(boxes: Iterable[Box], theme: Theme) -> list[str]:
-    """Return the label of each box: plain text where it is one line in the usual ink."""
-    texts = []
-    for each in boxes:
-        is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
-        texts.append(framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme))
-    return texts
+def label(each: Box, theme: Theme) -> str:
+    """Return the label of a box: plain text where it is one line in the usual ink."""
+    is_plain = len(each.lines) == 1 and all(not (span.ink or span.is_bold) for span in each.lines[0])
+    return framed(each.lines, theme) if each.is_root else plain(each) if is_plain else box(each.lines, theme)
 
 
 def plain(box: Box) -> str:
@@ -115,7 +116,8 @@ def box(lines: Iterable[Line], theme: Theme, *, padding: str = "1.5") -> Html:
 
 def plate(lines: Iterable[Line], theme: Theme) -> dict[str, str]:
     """Return the look of a text that stands on a line, as a box without an outline."""
-    look = {
+    return {
+        "label": box(lines, theme, padding="0.5"),
         "fillcolor": theme.page,
         "penwidth": "0",
         "margin": "0.02,0.01",
@@ -123,7 +125,6 @@ def plate(lines: Iterable[Line], theme: Theme) -> dict[str, str]:
         "width": "0.1",
         "fontsize": "11",
     }
-    return {"label": box(lines, theme, padding="0.5"), **look}
 
 
 def on_line(text: str, theme: Theme, options: RenderOptions) -> Html:
@@ -135,7 +136,7 @@ def on_line(text: str, theme: Theme, options: RenderOptions) -> Html:
 
 def record(cells: Sequence[Line], theme: Theme, look: Mapping[str, str]) -> Html:
     """Return a label of cells side by side, with lines between."""
-    text = "<VR/>".join(f"<TD>{''.join(span_text(span, theme) for span in cell)}</TD>" for cell in cells)
+    text = "<VR/>".join(f"<TD>{line_text(cell, theme)}</TD>" for cell in cells)
     return Html(f'<<TABLE {table_attributes(look)} CELLPADDING="5"><TR>{text}</TR></TABLE>>')
 
 
@@ -175,8 +176,8 @@ def table_attributes(look: Mapping[str, str]) -> str:
 
 def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Html:
     """Return a label with a large line in the middle of its shape, and lines that hang out below."""
-    blank = "".join('<TR><TD HEIGHT="15"> </TD></TR>' for _ in below)
-    text = "".join(span_text(span, theme) for span in middle)
+    blank = '<TR><TD HEIGHT="15"> </TD></TR>' * len(below)
+    text = line_text(middle, theme)
     sign = f'<TR><TD HEIGHT="36" VALIGN="MIDDLE"><FONT POINT-SIZE="{size}">{text}</FONT></TD></TR>'
     lines = _rows(((Span(" "), *line, Span(" ")) for line in below), theme).replace("<TD>", '<TD HEIGHT="15">')
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{blank}{sign}{lines}</TABLE>>')
@@ -185,11 +186,10 @@ def centred(middle: Line, below: Sequence[Line], size: int, theme: Theme) -> Htm
 def beside(middle: Line, lines: Sequence[Line], size: int, theme: Theme) -> Html:
     """Return a label with a large line in the middle of its shape, and lines that hang out to the right."""
     width = round(max((sum(len(span.text) for span in line) for line in lines), default=0) * LETTER) + 8
-    text = "".join(span_text(span, theme) for span in middle)
-    left, right = (f'<TD WIDTH="{width}" HEIGHT="36"' for _ in range(2))
+    text, side = line_text(middle, theme), f'<TD WIDTH="{width}" HEIGHT="36"'
     sign = f'<TD HEIGHT="36" WIDTH="44" VALIGN="MIDDLE"><FONT POINT-SIZE="{size}">{text}</FONT></TD>'
     table = inner(lines, theme).replace("<TD>", '<TD ALIGN="LEFT">') if lines else ""
-    cells = f'{left}></TD>{sign}{right} ALIGN="LEFT">{table}</TD>'
+    cells = f'{side}></TD>{sign}{side} ALIGN="LEFT">{table}</TD>'
     return Html(f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>{cells}</TR></TABLE>>')
 
 
@@ -222,7 +222,7 @@ def legend(
     if not options.legend:
         kinds, notes = {}, ()
     cells = [f'{swatch(kind, theme)}<TD ALIGN="LEFT">{text}  </TD>' for kind, text in kinds.items()]
-    texts = ["".join(span_text(span, theme) for span in note) for note in notes]
+    texts = [line_text(note, theme) for note in notes]
     is_one_row = options.fit != "none" or len(cells) + len(texts) <= COLUMNS[options.direction]
     if is_one_row or all(sum(len(span.text) for span in note) <= IN_COLUMN for note in notes):
         cells, texts = [*cells, *(f'<TD></TD><TD ALIGN="LEFT">{text}  </TD>' for text in texts)], []
@@ -230,7 +230,8 @@ def legend(
     rows = "".join(f"<TR>{''.join(cells[i : i + across])}</TR>" for i in range(0, len(cells), across))
     captions = caption([*words, *((Span(line),) for line in caption_lines(options.caption))], theme)
     captions = captions if options.fit == "none" else []  # a page has a place of its own for it
-    head = banner(stop, theme) + "".join(caption_row(line, theme) for line in captions)
+    ink = f'<FONT COLOR="{theme.ink}" POINT-SIZE="12">'
+    head = banner(stop, theme) + "".join(f'<TR><TD ALIGN="LEFT">{ink}{line}</FONT></TD></TR>' for line in captions)
     if rows and (stop or captions or texts):  # in one table with it a long text would make its column broad
         rows = f'<TR><TD ALIGN="LEFT"><TABLE {ROWS}>{rows}</TABLE></TD></TR>'
     rows += "".join(f'<TR><TD ALIGN="LEFT">{text}</TD></TR>' for text in texts)
@@ -269,15 +270,10 @@ def fitting(text: str, columns: int) -> int:
     return max(columns * len(text) // max(display_width(text), 1), 1)
 
 
-def caption_row(line: str, theme: Theme) -> str:
-    """Return a row of the text below a picture."""
-    return f'<TR><TD ALIGN="LEFT"><FONT COLOR="{theme.ink}" POINT-SIZE="12">{line}</FONT></TD></TR>'
-
-
 def caption(lines: Iterable[Line], theme: Theme) -> list[str]:
     """Return the lines of a caption; their spaces stay."""
     spaced = ((span._replace(text=span.text.replace(" ", "\u00a0")) for span in line) for line in lines)
-    return ["".join(span_text(span, theme) for span in line) for line in spaced]
+    return [line_text(line, theme) for line in spaced]
 
 
 def banner(stop: Stop | None, theme: Theme) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gviz.layout.graphviz import draw
-from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+
+_POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
+
+Point = tuple[float, float]
+Curve = tuple[list[Point], Point | None, Point | None]
+"""The points of a line, and where its arrowheads end, if it has any: at its start, at its end."""
 
 
 class Layout(NamedTuple):
@@ -38,10 +45,8 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         if isinstance(one, Arrow):
             numbered.append(one._replace(look={**one.look, "id": f"e{count}"}))
             count += 1
-        elif isinstance(one, Frame) and one.path:
-            numbered.append(one._replace(look={**one.look, "id": one.path.encode().hex()}))
-        elif isinstance(one, Shape):
-            numbered.append(one._replace(look={**one.look, "id": one.id.encode().hex()}))
+        elif name := one.id if isinstance(one, Shape) else one.path:
+            numbered.append(one._replace(look={**one.look, "id": name.encode().hex()}))
         else:
             numbered.append(one)
     bare = {key: value for key, value in picture.graph.items() if key not in ("label", "size")}
@@ -61,6 +66,17 @@ def laid_out(picture: Picture, write: Callable[[Picture], str], graphviz: str) -
         arrows[int(item["id"][1:])] = {key: item[key] for key in ("pos", "lp") if key in item}
     left, bottom, right, top = (float(number) for number in data["bb"].split(","))
     return Layout(shapes, arrows, frames, (left, bottom, right, top))
+
+
+def curve_of(place: str) -> Curve:
+    """Return a line as Graphviz writes its place.
+
+    >>> curve_of("e,40,0 0,0 10,0 20,0 34,0")
+    ([(0.0, 0.0), (10.0, 0.0), (20.0, 0.0), (34.0, 0.0)], None, (40.0, 0.0))
+    """
+    marked = [(mark, (float(x), float(y))) for mark, x, y in _POINT.findall(place)]
+    tips = dict(marked)
+    return [point for mark, point in marked if not mark], tips.get("s,"), tips.get("e,")
 
 
 def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:

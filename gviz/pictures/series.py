@@ -21,7 +21,7 @@ from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import WAYS, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
-from gviz.pictures.places import Layout, laid_out
+from gviz.pictures.places import Layout, curve_of, laid_out
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.slide import Page
 from gviz.pictures.spans import Line, Span, text_of
@@ -94,23 +94,22 @@ def series(
     slides = []
     for number in wanted or range(1, len(steps) + 1):
         step = steps[number - 1]
-        caption = ["".join(html.span_text(span, theme) for span in line) or " " for line in step.caption]
+        caption = [html.line_text(line, theme) or " " for line in step.caption]
         texts: dict[str, Any] = {
             "title": title,
             "caption": [*caption, *[" "] * (deepest - len(caption))],
             "legend": progress(steps, number, theme, scene.note),
         }
-        places, texts = scene.turned(number - 1, layout), {} if bare else texts
         side = _beside(graph.code, step.line, rows, theme) if options.every == "line" else ""
         placed = slide.on_page(
             scene.at(number - 1),
-            places,
+            scene.turned(number - 1, layout),
             page,
             side=side,
             beside=width_beside(graph, options, page),
             scale=options.scale,
             write=write,
-            **texts,
+            **({} if bare else texts),
         )
         slides.append(Slide(placed, step, number, len(steps)))
     return slides
@@ -153,8 +152,7 @@ def progress(steps: Sequence[Step], number: int, theme: Theme, note: str = "") -
             )
             cells += [Span(f"{half} ", "muted"), Span(dots, ink), Span("   ")]
     cells.append(Span("   ".join(filter(None, [f"{number}/{len(steps)}", note])), "muted"))
-    text = "".join(html.span_text(span, theme) for span in cells)
-    return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{text}</TD></TR></TABLE>'
+    return f'<TABLE BORDER="0" CELLSPACING="0"><TR><TD>{html.line_text(cells, theme)}</TD></TR></TABLE>'
 
 
 def width_beside(graph: Graph, options: RenderOptions, page: Page) -> float:
@@ -195,6 +193,8 @@ class _Scene:
         self.leaf_of = [edge.source for edge in graph.edges]
         self.lines = lines_at(graph, options, steps, compact=compact)
         self.plates = {} if compact else dict(self.texts_on_lines())
+        self.is_across = options.direction in ("LR", "RL")
+        """Whether lines run from left to right, or the other way."""
         self.note = (
             f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}" if compact and has_backward(graph) else ""
         )
@@ -227,11 +227,6 @@ class _Scene:
         return layout._replace(
             arrows=[*layout.arrows, *(bridge(layout.shapes[f"p{number}"], self.is_across) for number in self.plates)]
         )
-
-    @property
-    def is_across(self) -> bool:
-        """Whether lines run from left to right, or the other way."""
-        return self.options.direction in ("LR", "RL")
 
     def boxes(self, at: int, lines: Mapping[str, Sequence[Line]] | None = None) -> Iterator[Statement]:
         """Yield the boxes at a step, with the lines of that step unless others are given."""
@@ -344,20 +339,10 @@ def turned(place: str, *, has_arrow: bool) -> str:
     first, *others = place.split(";")
     if others:
         return ";".join([*(turned(other, has_arrow=False) for other in others), turned(first, has_arrow=has_arrow)])
-    points = []
-    tip = None
-    for word in place.split():
-        head, _, rest = word.rpartition("e,")
-        x, y = (float(number) for number in rest.split(","))
-        if head or word.startswith("e,"):
-            tip = (x, y)
-        else:
-            points.append((x, y))
-    if tip is not None:
-        points[-1] = tip
-    text = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+    points, _, tip = curve_of(place)
+    points[-1] = tip or points[-1]
     if not has_arrow:
-        return text
+        return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
     (x, y), (x1, y1) = points[0], next((point for point in points if point != points[0]), points[-1])
     length = math.hypot(x1 - x, y1 - y) or 1
     size = 10 * ARROW

@@ -138,17 +138,14 @@ def on_page(
 
 def joint(picture: Picture) -> dict[str, str]:
     """Return the look of a number at the end of a line that goes on in another row or column."""
-    round_ = {
+    muted = picture.graph.get("fontcolor", "black")
+    return {
         "shape": "circle",
         "style": "filled",
         "fixedsize": "true",
         "width": "0.19",
         "height": "0.19",
         "margin": "0",
-    }
-    muted = picture.graph.get("fontcolor", "black")
-    return {
-        **round_,
         "fontsize": "9",
         "penwidth": "0.8",
         "fillcolor": picture.graph.get("bgcolor", "white"),

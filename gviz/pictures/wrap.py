@@ -6,13 +6,12 @@ between.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from gviz.pictures.places import Layout
+from gviz.pictures.places import Curve, Layout, Point, curve_of
 
 MOST_PARTS = 5
 """Rows, or columns."""
@@ -31,12 +30,6 @@ NEAR = 0.25
 
 SHARES, HEAD = (0.5, 0.3, 0.7), 100
 """Where in the space between two ranks a cut may be; what it costs to cut through an arrowhead, in lines."""
-
-_POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
-
-Point = tuple[float, float]
-Curve = tuple[list[Point], Point | None, Point | None]
-"""The points of a line, and where its arrowheads end, if it has any: at its start, at its end."""
 
 
 class Turn(NamedTuple):
@@ -77,8 +70,8 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     """
     turn = TURNS[direction]
     boxes = {name: _box_of(shape, turn) for name, shape in layout.shapes.items()}
-    curves = [curve_of(arrow.get("pos", ""), turn) for arrow in layout.arrows]
-    labels = [curve_of(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
+    curves = [_turned(arrow.get("pos", ""), turn) for arrow in layout.arrows]
+    labels = [_turned(arrow.get("lp", ""), turn)[0] for arrow in layout.arrows]
     texts = [(label[0], (LABEL, LABEL)) for label in labels if label]
     places = None if layout.frames else cuts([*boxes.values(), *texts], curves, count)
     if places is None:
@@ -123,17 +116,10 @@ def _box_of(shape: Mapping[str, str], turn: Turn) -> tuple[Point, Point]:
     return turn.to((x, y)), (width, height) if turn.is_across else (height, width)
 
 
-def curve_of(place: str, turn: Turn) -> Curve:
+def _turned(place: str, turn: Turn) -> Curve:
     """Return a line as Graphviz has placed it, turned."""
-    points: list[Point] = []
-    tips: dict[str, Point] = {}
-    for mark, x, y in _POINT.findall(place):
-        point = turn.to((float(x), float(y)))
-        if mark:
-            tips[mark] = point
-        else:
-            points.append(point)
-    return points, tips.get("s,"), tips.get("e,")
+    points, start, end = curve_of(place)
+    return [*map(turn.to, points)], start and turn.to(start), end and turn.to(end)
 
 
 def cuts(boxes: Sequence[tuple[Point, Point]], curves: Sequence[Curve], count: int) -> list[float] | None:

@@ -84,10 +84,13 @@ def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[
     looks = {
         kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds
     }
-    texts = html.labels(unique.values(), theme) if has_inks else [html.plain(box) for box in unique.values()]
     look_of = {
-        key: {"label": text, **looks[box.kind], **(error_attributes(theme) if box.is_error else {})}
-        for (key, box), text in zip(unique.items(), texts, strict=True)
+        key: {
+            "label": html.label(box, theme) if has_inks else html.plain(box),
+            **looks[box.kind],
+            **(error_attributes(theme) if box.is_error else {}),
+        }
+        for key, box in unique.items()
     }
     return [look_of[id(box)] for box in drawn]
 
