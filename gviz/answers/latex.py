@@ -62,8 +62,18 @@ MOST_COLUMNS = 6
 """Columns of a matrix that is set as one."""
 
 COMPARED = {ast.Lt: "<", ast.LtE: r"\le", ast.Gt: ">", ast.GtE: r"\ge", ast.Eq: "=", ast.NotEq: r"\ne"}
-SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 6)
-"""How strongly parts of a formula bind."""
+ALONE, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
+"""How strongly parts of a formula bind; one that stands alone needs no brackets."""
+
+BINARY: dict[type[ast.operator], tuple[str, int, int, int]] = {
+    ast.Add: ("%s + %s", SUM, PRODUCT, SUM),
+    ast.Sub: ("%s - %s", SUM, PRODUCT, SUM),
+    ast.Mult: (r"%s \cdot %s", PRODUCT, SIGN, PRODUCT),
+    ast.MatMult: (r"%s\, %s", PRODUCT, SIGN, PRODUCT),
+    ast.Div: (r"\frac{%s}{%s}", ALONE, ALONE, PRODUCT),
+    ast.Pow: ("%s^{%s}", ATOM, ALONE, POWER),
+}
+"""Operations: how they are set, how strongly their parts have to bind, and how strongly they bind themselves."""
 
 LONGEST = 300
 """Characters of an expression that is set as a formula; a longer one is set as code."""
@@ -144,8 +154,9 @@ def part(node: ast.expr) -> tuple[str, int]:
             text = name_of(node.id)
         case ast.UnaryOp(op=ast.USub()):
             text, level = f"-{_within(node.operand, SIGN)}", PRODUCT
-        case ast.BinOp():
-            text, level = binary(node)
+        case ast.BinOp() if type(node.op) in BINARY:
+            pattern, left, right, level = BINARY[type(node.op)]
+            text = pattern % (_within(node.left, left), _within(node.right, right))
         case ast.Attribute(attr="T"):
             text, level = f"{_within(node.value, ATOM)}^{{\\top}}", POWER
         case ast.Compare(ops=[sign], comparators=[right]) if type(sign) in COMPARED:
@@ -161,23 +172,6 @@ def _call(name: str, arguments: list[str]) -> tuple[str, int]:
         return (f"\\sqrt{{{arguments[0]}}}" if name == "sqrt" else f"\\left|{arguments[0]}\\right|"), ATOM
     function = f"\\{name}" if name in FUNCTIONS else f"\\operatorname{{{prose(name)}}}"
     return f"{function}\\left({', '.join(arguments)}\\right)", POWER
-
-
-def binary(node: ast.BinOp) -> tuple[str, int]:
-    """Return an operation between two parts."""
-    match node.op:
-        case ast.Div():
-            return f"\\frac{{{part(node.left)[0]}}}{{{part(node.right)[0]}}}", PRODUCT
-        case ast.Pow():
-            return f"{_within(node.left, ATOM)}^{{{part(node.right)[0]}}}", POWER
-        case ast.Mult():
-            return f"{_within(node.left, PRODUCT)} \\cdot {_within(node.right, SIGN)}", PRODUCT
-        case ast.MatMult():
-            return f"{_within(node.left, PRODUCT)}\\, {_within(node.right, SIGN)}", PRODUCT
-        case ast.Add() | ast.Sub():
-            sign = "+" if isinstance(node.op, ast.Add) else "-"
-            return f"{_within(node.left, SUM)} {sign} {_within(node.right, PRODUCT)}", SUM
-    return code(ast.unparse(node)), ATOM
 
 
 def _within(node: ast.expr, level: int) -> str:

@@ -56,16 +56,13 @@ class TerminalWriter(Writer):
 
     # ---------------------------------------------------------------- words
     def title(self, text: str) -> Iterator[str]:
-        yield ""
-        yield from self.wrapped(text, style=BOLD)
+        yield from ("", *self.wrapped(text, style=BOLD))
 
     def paragraph(self, text: str) -> Iterator[str]:
-        yield ""
-        yield from self.wrapped(text)
+        yield from ("", *self.wrapped(text))
 
     def remark(self, text: str) -> Iterator[str]:
-        yield ""
-        yield from self.wrapped(text, style=DIM)
+        yield from ("", *self.wrapped(text, style=DIM))
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield ""
