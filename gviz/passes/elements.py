@@ -38,11 +38,6 @@ def numbers_of(array: np.ndarray, dtype: str = "") -> Numbers:
     return Numbers(array.shape, dtype, elements_of(array.ravel().tolist()))
 
 
-def is_scalar(numbers: Numbers | None) -> bool:
-    """Return whether there is one number, without dimensions."""
-    return numbers is not None and not numbers.shape and numbers.elements is not None
-
-
 def scalar_of(numbers: Numbers | None) -> Element | None:
     """Return the number of a tensor without dimensions; None for another."""
     return numbers.elements[0] if numbers is not None and not numbers.shape and numbers.elements else None

@@ -46,10 +46,12 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         from gviz.pictures.shades import shaded  # few pictures need it
 
         picture = shaded(picture, graph, options)
-    if options.graph or options.node or options.edge:
-        graph_look, node_look = {**picture.graph, **dict(options.graph)}, {**picture.node, **dict(options.node)}
-        picture = replace(picture, graph=graph_look, node=node_look, edge={**picture.edge, **dict(options.edge)})
-    return picture
+    return replace(
+        picture,
+        graph={**picture.graph, **dict(options.graph)},
+        node={**picture.node, **dict(options.node)},
+        edge={**picture.edge, **dict(options.edge)},
+    )
 
 
 def enlarged(picture: Picture, factor: float) -> Picture:

@@ -62,9 +62,7 @@ def decimal(value: Element, precision: int = 4) -> str:
     >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan)]
     ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan']
     """
-    if not isinstance(value, float):
-        return str(value)
-    if not math.isfinite(value):
+    if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if value and not 10.0**-precision <= abs(value) < 1e5:
         return f"{value:.3g}"

@@ -33,13 +33,13 @@ TITLES = {"grad-norm": "|grad|", "value": "|value|", "memory": "bytes saved for 
 
 def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture with its boxes in shades, and the scale below it; as it is if nothing can be measured."""
-    scale = _scale_of(graph, options.color_by)
-    if scale is None:
-        why = f"there is nothing to colour by {options.color_by}: {_reason(graph, options.color_by)}"
-        warnings.warn(why, RenderWarning, stacklevel=3)
-        return picture
-    theme, fills = THEMES[options.theme], FILLS.get(options.theme, LIGHT)
     sizes = {node.id: size for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
+    if not any(sizes.values()):
+        why = "it is 0 in every box" if sizes else _reason(graph, options.color_by)
+        warnings.warn(f"there is nothing to colour by {options.color_by}: {why}", RenderWarning, stacklevel=3)
+        return picture
+    scale = min(filter(None, sizes.values())), max(sizes.values())
+    theme, fills = THEMES[options.theme], FILLS.get(options.theme, LIGHT)
     statements, colours = [], {theme.page, theme.boxes["error"].fill}
     for one in picture.statements:
         size = sizes.get(one.id) if isinstance(one, Shape) else None
@@ -74,9 +74,7 @@ def fills_of(look: Mapping[str, str], usual: Mapping[str, str]) -> set[str]:
 
 
 def _reason(graph: Graph, measure: str) -> str:
-    """Return why no box has a size above zero."""
-    if any(magnitude(node, measure) is not None for node in graph.nodes):
-        return "it is 0 in every box"
+    """Return why no box has a size."""
     if measure in ("memory", "time"):
         return "it is measured as a program runs, and this graph was made without"
     if graph.kind == "static":
@@ -96,14 +94,11 @@ def magnitude(node: Node, measure: str) -> float | None:
     return norm(value) if value is not None and is_finite(value) else None
 
 
-def _scale_of(graph: Graph, measure: str) -> tuple[float, float] | None:
-    """Return the smallest and the largest norm above zero; None if there is none."""
-    sizes = [size for node in graph.nodes if (size := magnitude(node, measure))]
-    return (min(sizes), max(sizes)) if sizes else None
-
-
 def step_of(size: float, scale: tuple[float, float]) -> int:
-    """Return which of the shades a norm has; the scale is logarithmic, since gradients are."""
+    """Return which of the shades a norm has, between the smallest above 0 and the largest.
+
+    The scale is logarithmic, since gradients are.
+    """
     low, high = scale
     if size <= low or low == high:
         return 0

@@ -173,10 +173,8 @@ def formats() -> tuple[FormatRow, ...]:
     """Return every format, with what makes it here: a module's own rows, else one for each suffix, made by gviz itself."""
     rows: list[FormatRow] = []
     for module in _modules():
-        if hasattr(module, "rows"):
-            rows += module.rows()
-        else:
-            rows += (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+        own = (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
+        rows += module.rows() if hasattr(module, "rows") else own
     return tuple(rows)
 
 

@@ -8,9 +8,9 @@ from itertools import count
 
 from gviz import events
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Sizes, size_of
+from gviz.graphs.numbers import Sizes
 from gviz.passes.modules import parts_of, with_modules
-from gviz.pictures.labels import is_small, value_text
+from gviz.pictures.labels import small_text
 from gviz.pictures.options import LOOKS, RenderOptions
 
 SUFFIXES = ("tensorboard",)
@@ -75,15 +75,13 @@ def _input(edge: Edge, source: str) -> str:
 
 def _attrs(node: Node, options: RenderOptions) -> dict[str, bytes]:
     """Return the attributes that a click on the node lists: as many as were asked for."""
-    texts = {"name": node.name or ""}
-    for key in ("value", "grad"):
-        value = node.value if key == "value" else node.grad.value
-        if key in options.show and value is not None and is_small(size_of(value)):
-            texts[key] = value_text(value)
-    if "state" in options.show:
-        texts["state"] = node.state
-    if "attrs" in options.show:
-        texts |= dict(node.recorded.attrs)
+    texts = {
+        "value": small_text(node.value, None),
+        "grad": small_text(node.grad.value, None),
+        "state": node.state,
+    }
+    texts = {"name": node.name or "", **{key: text for key, text in texts.items() if key in options.show}}
+    texts |= dict(node.recorded.attrs) if "attrs" in options.show else {}
     attrs = {key: events.plain_attr(text) or b"" for key, text in texts.items() if text}
     if node.dtype:
         attrs["T" if node.kind == "operation" else "dtype"] = events.dtype_attr(node.dtype)

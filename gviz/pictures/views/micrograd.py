@@ -21,6 +21,9 @@ IGNORES = ("ghosts", "show", "path", "by", "symbols")
 
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 
+SIGN = "{}_sign"
+"""The name of the circle of an operation, whose record has the operation's own."""
+
 WIDEST = 40
 """Characters of a record, from which on all have their cells below each other: else the picture would be a strip."""
 
@@ -51,15 +54,10 @@ def _statements(graph: Graph, options: RenderOptions, theme: Theme) -> Iterator[
             label = html.stacked(parts, theme, own) if is_tall else html.record(records[one.id], theme, own)
             yield Shape(one.id, {"label": label, **html.BARE})
         if node.id in operations:
-            yield Shape(_sign_of(node.id), _circle(node, theme))
-            yield from (Arrow(_sign_of(node.id), one.id, {}) for one in outputs[node.id].values())
+            yield Shape(SIGN.format(node.id), _circle(node, theme))
+            yield from (Arrow(SIGN.format(node.id), one.id, {}) for one in outputs[node.id].values())
     for edge in graph.edges:
-        yield Arrow(outputs[edge.source][edge.output].id, _sign_of(edge.target), {})
-
-
-def _sign_of(operation: str) -> str:
-    """Return the name of the circle of an operation, whose record has the operation's own."""
-    return f"{operation}_sign"
+        yield Arrow(outputs[edge.source][edge.output].id, SIGN.format(edge.target), {})
 
 
 def cells(node: Node, options: RenderOptions) -> list[Line]:
@@ -87,8 +85,6 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
 def _circle(node: Node, theme: Theme) -> dict[str, str]:
     """Return the look of an operation."""
     sign = operator_of(node.label)
-    look = {"label": sign, "fillcolor": theme.page, "color": theme.line}
-    if len(sign) > 3:
-        return {**look, "style": "rounded,filled"}
     size = {"width": "0.4", "height": "0.4", "fontsize": "17" if len(sign) == 1 else "11"}
-    return {**look, **size, "shape": "circle", "fixedsize": "true"}
+    shape = {**size, "shape": "circle", "fixedsize": "true"} if len(sign) <= 3 else {"style": "rounded,filled"}
+    return {"label": sign, "fillcolor": theme.page, "color": theme.line, **shape}
