@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from gviz.pictures.places import Curve, Layout, Point, curve_of
@@ -52,12 +52,8 @@ class Turn(NamedTuple):
 TURNS = {"TB": Turn(False, 1), "BT": Turn(False, -1), "LR": Turn(True, 1), "RL": Turn(True, -1)}
 
 
-class Line(NamedTuple):
-    """A line, turned: its pieces by the part they are in, with the points of their curves, and its arrowheads."""
-
-    pieces: list[tuple[int, list[Point]]]
-    start: Point | None
-    end: Point | None
+Pieces = list[tuple[int, list[Point]]]
+"""A line, turned: the points of its pieces, each with the number of the part that it is in."""
 
 
 def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
@@ -77,14 +73,13 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
     if places is None:
         return None
     part_of = {name: sum(place < along for place in places) for name, ((along, _), _) in boxes.items()}
-    lines = [Line(with_stubs(list(split(points, places))), start, end) for points, start, end in curves]
+    lines = [with_stubs(list(split(points, places))) for points, _, _ in curves]
     begins = [min(along - width / 2 for (along, _), (width, _) in boxes.values()), *places]
     spans: list[list[float]] = [[] for _ in begins]
     for name, ((_, over), (_, height)) in boxes.items():
         spans[part_of[name]] += [over - height / 2, over + height / 2]
-    for line in lines:
-        for part, points in line.pieces:
-            spans[part] += [over for _, over in points]
+    for part, points in chain.from_iterable(lines):
+        spans[part] += [over for _, over in points]
     shifts, low = [], 0.0
     for begin, span in zip(begins, spans, strict=True):
         shifts.append((STUB - begin, low - min(span)))
@@ -96,8 +91,8 @@ def wrapped(layout: Layout, count: int, direction: str) -> Layout | None:
 
     shapes = {name: {**shape, "pos": moved(boxes[name][0], part_of[name])} for name, shape in layout.shapes.items()}
     arrows = []
-    for arrow, line, label in zip(layout.arrows, lines, labels, strict=True):
-        pos = {"pos": _place_of(line, moved)} if line.pieces else {}
+    for arrow, line, curve, label in zip(layout.arrows, lines, curves, labels, strict=True):
+        pos = {"pos": _place_of(line, curve, moved)} if line else {}
         lp = {"lp": moved(label[0], part_at(label, places))} if label else {}
         arrows.append({**arrow, **pos, **lp})
     ends = [*places, max(along + width / 2 for (along, _), (width, _) in boxes.values())]
@@ -203,7 +198,7 @@ def at_parameter(segment: Sequence[Point], share: float) -> tuple[list[Point], l
     return [row[0] for row in rows], [row[-1] for row in reversed(rows)]
 
 
-def with_stubs(pieces: list[tuple[int, list[Point]]]) -> list[tuple[int, list[Point]]]:
+def with_stubs(pieces: Pieces) -> Pieces:
     """Return the pieces of a line, each a bit longer where it has been cut, so that there is room for a mark."""
     longer = [(part, list(points)) for part, points in pieces]
     for (part, points), (after, rest) in pairwise(longer):
@@ -214,23 +209,24 @@ def with_stubs(pieces: list[tuple[int, list[Point]]]) -> list[tuple[int, list[Po
     return longer
 
 
-def joints_of(lines: Sequence[Line]) -> list[list[tuple[int, Point]]]:
+def joints_of(lines: Sequence[Pieces]) -> list[list[tuple[int, Point]]]:
     """Return the two ends of each cut, each with its part, as they are read: part by part, and across the line."""
-    joints = [[(one[0], one[1][-1]), (other[0], other[1][0])] for line in lines for one, other in pairwise(line.pieces)]
+    joints = [[(one[0], one[1][-1]), (other[0], other[1][0])] for line in lines for one, other in pairwise(line)]
     return sorted(joints, key=lambda joint: (joint[0][0], joint[0][1][1]))
 
 
-def _place_of(line: Line, moved: Callable[[Point, int], str]) -> str:
+def _place_of(pieces: Pieces, curve: Curve, moved: Callable[[Point, int], str]) -> str:
     """Return the place of a line as Graphviz reads it: its pieces with a ``;`` between.
 
     The piece with an arrowhead at its start comes last: all that come after it would get one as well.
     """
+    _, start, end = curve
     texts = []
-    for number, (part, points) in enumerate(line.pieces):
+    for number, (part, points) in enumerate(pieces):
         words = [moved(point, part) for point in points]
-        if line.start is not None and not number:
-            words.insert(0, f"s,{moved(line.start, part)}")
-        if line.end is not None and number == len(line.pieces) - 1:
-            words.insert(0, f"e,{moved(line.end, part)}")
+        if start is not None and not number:
+            words.insert(0, f"s,{moved(start, part)}")
+        if end is not None and number == len(pieces) - 1:
+            words.insert(0, f"e,{moved(end, part)}")
         texts.append(" ".join(words))
-    return ";".join(texts if line.start is None else reversed(texts))
+    return ";".join(texts if start is None else reversed(texts))
