@@ -117,8 +117,7 @@ def name_of(name: str) -> str:
     if name == UNKNOWN:
         return "\\square"
     if base in LETTERS or base.lower() in GREEK:
-        word = LETTERS.get(base, base)
-        symbol = f"\\{word}"
+        symbol = f"\\{LETTERS.get(base, base)}"
     elif re.fullmatch("[A-Za-z][\u0300-\u036f]*", normalize("NFD", base)):
         symbol = prose(base, is_math=True)
     else:

@@ -20,6 +20,5 @@ def with_ghosts(graph: Graph) -> Graph:
     formula = dataflow(graph)
     ghosts = {node.id: node for node in formula.nodes if node.kind in ("constant", "frozen")}
     edges = tuple(edge._replace(kind="control") for edge in formula.edges if edge.source in ghosts)
-    own = {node.id for node in graph.nodes}
-    nodes = tuple(node for node in ghosts.values() if node.id not in own)
+    nodes = tuple(node for node in ghosts.values() if node.id not in graph.by_id)
     return replace(graph, nodes=(*graph.nodes, *nodes), edges=(*graph.edges, *edges))

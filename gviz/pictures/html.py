@@ -195,9 +195,8 @@ def beside(middle: Line, lines: Sequence[Line], size: int, theme: Theme) -> Html
 
 def framed(lines: Iterable[Line], theme: Theme) -> Html:
     """Return the label of a root: with an inner frame, so that arrows end at the outer one."""
-    pen = theme.boxes["output"].pen
-    inner = f'<TABLE BORDER="1" COLOR="{pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
-    return Html(f"<{inner}{_rows(lines, theme)}</TABLE>>")
+    look = f'BORDER="1" COLOR="{theme.boxes["output"].pen}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3"'
+    return Html(f"<<TABLE {look}>{_rows(lines, theme)}</TABLE>>")
 
 
 def legend(

@@ -87,8 +87,8 @@ def themed(
         "margin": "0.11,0.055",
         "height": "0.3",
         "width": "0.3",
+        **box_attributes(USUAL, theme),
     }
-    box |= box_attributes(USUAL, theme)
     line = {"fontsize": "10", "color": theme.line, "penwidth": "1.1", "arrowsize": "0.6"}
     if options.title and options.fit == "none":  # a page has a place of its own for it
         look = {
@@ -98,9 +98,10 @@ def themed(
             "fontname": FONT,
             "penwidth": "0",
             "margin": "8",
+            "labeljust": "l",
+            "labelloc": "b" if options.direction == "BT" else "t",
         }
-        place = {"labeljust": "l", "labelloc": "b" if options.direction == "BT" else "t"}
-        statements = [Frame(TITLE, {**look, **place}), *statements, Frame()]
+        statements = [Frame(TITLE, look), *statements, Frame()]
     if legend is not None and options.has_foot(graph.stop):
         kinds = {kind: text for kind, text in legend.kinds.items() if kind in legend.drawn}
         own = {**own, "label": html.legend(kinds, legend.notes, theme, options, stop=graph.stop)}

@@ -252,7 +252,8 @@ class _Scene:
         for number, text in self.plates.items():
             ink = "" if is_lit(number, self.graph.edges[number], step) else "muted"
             plate = html.plate([(Span(part, ink),) for part in text], self.theme)
-            yield Shape(f"p{number}", plate if self.is_told(number, step) or lines else {**plate, "style": "invis"})
+            is_there = number in step.handed or lines  # from the step on in which it is used
+            yield Shape(f"p{number}", plate if is_there else {**plate, "style": "invis"})
 
     def operation(self, node: Node, lines: Sequence[Line], step: Step) -> dict[str, str]:
         """Return the look of an operation: lit, known, or faint until it is computed."""
@@ -287,12 +288,8 @@ class _Scene:
         for number in self.plates:
             look = self.pen(number, self.graph.edges[number], step)
             pen = {key: value for key, value in look.items() if not key.startswith("arrow")}
-            hidden = {"style": "invis"} if self.is_told(number, step) else {"dir": "none"}
+            hidden = {"style": "invis"} if number in step.handed else {"dir": "none"}
             yield Arrow(f"p{number}", f"p{number}", {**pen, **hidden})
-
-    def is_told(self, number: int, step: Step) -> bool:
-        """Return whether the local derivative of an edge is there: from the step on in which it is used."""
-        return number in step.handed
 
     def pen(self, number: int, edge: Edge, step: Step) -> dict[str, str]:
         """Return the look of an edge."""

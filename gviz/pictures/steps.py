@@ -165,8 +165,7 @@ class StepBuilder:
     def one_by_one(self, order: Sequence[str]) -> Iterator[Step]:
         """Yield the steps forward: the leaves, then each operation."""
         known = frozenset(node.id for node in self.graph.nodes if node.kind != "operation")
-        has_leaves = any(node.kind == "leaf" for node in self.graph.nodes)
-        head = "The leaves have values. " if has_leaves else ""
+        head = "The leaves have values. " if any(node.kind == "leaf" for node in self.graph.nodes) else ""
         step = Step("leaves", computed=known, caption=((Span(f"{head}{NOTHING}"),),))
         yield step
         for node in order:

@@ -10,7 +10,6 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from gviz.errors import RenderError
 from gviz.graphs import Graph
@@ -141,12 +140,20 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
             f"the title has {len(title)} characters, of which {most - 2} have room on the page; "
             "--caption has room for more"
         )
-    title = html.escaped(shorten(title, most, mark=" …"))
-    texts: dict[str, Any] = {"title": title, "caption": [*picture.caption, *typed], "legend": legend}
     ways = (
         "--by statement, another --view, --root NAME" if options.view == "dataflow" else "another --view, --root NAME"
     )
-    return slide.on_page(picture, layout, page, **texts, larger=ways, scale=dots, write=dot.dot_text)
+    return slide.on_page(
+        picture,
+        layout,
+        page,
+        title=html.escaped(shorten(title, most, mark=" …")),
+        caption=[*picture.caption, *typed],
+        legend=legend,
+        larger=ways,
+        scale=dots,
+        write=dot.dot_text,
+    )
 
 
 def with_straight(placed: bytes, arrows: list[str]) -> str:

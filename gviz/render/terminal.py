@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
@@ -165,9 +166,5 @@ class Tree:
         if display_width(text) <= room:
             return text
         room -= len(self.guides.dots)
-        used = 0
-        for index, char in enumerate(text):
-            used += display_width(char)
-            if used > room:
-                return text[:index] + self.guides.dots
-        return text
+        fits = sum(width <= room for width in accumulate(map(display_width, text)))
+        return text[:fits] + self.guides.dots

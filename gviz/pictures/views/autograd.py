@@ -87,8 +87,7 @@ def _row(name: str, forward: list[Shape], backward: list[Shape]) -> Iterator[Sta
     yield Frame(name, {"rank": "same"})
     yield from forward
     yield from backward
-    shapes = [*forward, *backward]
-    yield from (Arrow(left.id, right.id, {"style": "invis"}) for left, right in pairwise(shapes))
+    yield from (Arrow(left.id, right.id, {"style": "invis"}) for left, right in pairwise([*forward, *backward]))
     yield Frame()
 
 

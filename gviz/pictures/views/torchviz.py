@@ -80,9 +80,9 @@ def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[
     """Return the look of each box; equal ones share theirs."""
     theme = THEMES[options.theme]
     unique = {id(box): box for box in drawn}
-    kinds = {box.kind for box in unique.values()}
     looks = {
-        kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind] for kind in kinds
+        kind: {} if kind == USUAL else box_attributes(kind, theme) if options.show else BOXES[kind]
+        for kind in {box.kind for box in unique.values()}
     }
     look_of = {
         key: {
