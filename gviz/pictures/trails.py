@@ -9,7 +9,7 @@ from gviz.derivations.paths import MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import ONE, agree
-from gviz.pictures.labels import decimal, in_brackets, is_small, norm, short, value_text
+from gviz.pictures.labels import decimal, in_brackets, is_small, norm, short, short_value, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import Theme
@@ -35,20 +35,18 @@ class Trails:
     Args:
         chains: all paths to each tensor that was asked for.
         listed: those that are drawn, each with its chain.
-        through: the numbers of the listed ones through each edge, by target and slot.
-        edges: the edges of all paths.
+        through: the edges of all paths, by target and slot, each with the numbers of the listed ones through it.
         nodes: the nodes on them.
     """
 
     chains: tuple[Chain, ...]
     listed: tuple[tuple[Chain, Path], ...]
     through: dict[tuple[str, int], tuple[int, ...]]
-    edges: frozenset[tuple[str, int]]
     nodes: frozenset[str]
 
     def has(self, edge: Edge) -> bool:
         """Return whether an edge is on a path."""
-        return (edge.target, edge.slot) in self.edges
+        return (edge.target, edge.slot) in self.through
 
     def ink(self, edge: Edge) -> str:
         """Return the ink of what stands on an edge: the usual one where several paths go."""
@@ -57,12 +55,10 @@ class Trails:
 
     def look(self, edge: Edge, theme: Theme) -> dict[str, str]:
         """Return the attributes of an edge's line."""
-        if not self.has(edge):
-            return {"color": theme.faint}
-        numbers = self.through.get((edge.target, edge.slot), ())
-        colours = [theme.paths[number] for number in numbers]
+        numbers = self.through.get((edge.target, edge.slot))
         if not numbers:
-            return {}
+            return {"color": theme.faint} if numbers is None else {}
+        colours = [theme.paths[number] for number in numbers]
         if len(numbers) == 1 and numbers[0] == MOST - 1:
             return {"color": f"{colours[0]}:{theme.page}:{colours[0]}", "penwidth": DOUBLE}
         if len(numbers) == 1:
@@ -94,14 +90,16 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
     for turn in range(MOST):
         taken += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
     listed = tuple((chains[number], chains[number].paths[turn]) for number, turn in sorted(taken[:MOST]))
-    through: dict[tuple[str, int], tuple[int, ...]] = {}
+    nodes = frozenset(above(graph, [chain.node.id for chain in chains]))
+    through: dict[tuple[str, int], tuple[int, ...]] = {
+        (edge.target, edge.slot): () for edge in graph.edges if edge.source in nodes
+    }
     for number, (_, path) in enumerate(listed):
         for edge in path.edges:
             key = edge.target, edge.slot
-            through[key] = (*through.get(key, ()), number)
-    nodes = frozenset(above(graph, [chain.node.id for chain in chains]))
-    edges = frozenset((edge.target, edge.slot) for edge in graph.edges if edge.source in nodes)
-    return Trails(chains, listed, through, edges, nodes)
+            if key in through:  # what stands for the steps that a long path leaves out is no edge
+                through[key] = (*through[key], number)
+    return Trails(chains, listed, through, nodes)
 
 
 def heading(trails: Trails) -> str:
@@ -174,10 +172,7 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
             yield Span(" = ")
     elif chain.count > 1:
         yield Span("their sum = " if len(own) == chain.count else f"the sum of all {chain.count:,} = ")
-    yield Span(
-        value_text(chain.sum, options.precision) if is_small(size_of(chain.sum)) else size_text("", chain.sum, options),
-        is_bold=True,
-    )
+    yield Span(short_value(chain.sum, options.precision), is_bold=True)
     if chain.node.kind != "leaf" or chain.node.grad.value is None:
         return
     if agree(chain.node.grad.value, chain.grad):
@@ -202,11 +197,7 @@ def _quotient(chain: Chain) -> str:
 
 
 def size_text(name: str, value: Numbers | None, options: RenderOptions) -> str:
-    """Return the numbers of a small tensor, the norm of a large one."""
+    """Return a tensor with the numbers of a small one, or the norm of a large one."""
     if is_small(size_of(value)):
         return f"{name} = {value_text(value, options.precision)}"
-    return (
-        f"|{name}| = {decimal(norm(value), options.precision)}"
-        if name
-        else f"|{decimal(norm(value), options.precision)}|"
-    )
+    return f"|{name}| = {decimal(norm(value), options.precision)}"
