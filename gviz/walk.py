@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graphs import (
@@ -272,15 +273,17 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
     shape, dtype = shape_of(tensor), str(tensor.dtype).rpartition(".")[2]
     if most is None or not all(isinstance(size, int) for size in shape):
         return Numbers(shape, dtype)
-    own: Any = tensor.detach()
+    own: Any = tensor
     try:
         if getattr(tensor, "is_sparse", False):
+            own = own.detach()
             own = own.to_dense() if numel_of(tensor) <= ALL_ELEMENTS else own.coalesce().values()
-        if not shape:
-            return Numbers(shape, dtype, elements_of((own.tolist(),)))
-        if numel_of(tensor) <= most:
-            return Numbers(shape, dtype, elements_of(own.reshape(-1).tolist()))
-        return Numbers(shape, dtype, None, _summary_of(own))
+        if not shape or math.prod(shape) <= most:
+            items: Iterable[object] = (own.tolist(),)
+            for _ in shape:  # that is quicker than reshape, which is an operation
+                items = chain.from_iterable(items)  # type: ignore[arg-type]
+            return Numbers(shape, dtype, elements_of(items))
+        return Numbers(shape, dtype, None, _summary_of(own.detach()))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         return Numbers(shape, dtype)
 

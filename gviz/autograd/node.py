@@ -84,7 +84,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node or None, number of its output) for each input."""
-        return tuple([(None, 0) if edge is None else target_of(edge) for edge in self._next])
+        return tuple([edge if type(edge) is tuple else (edge, 0) for edge in self._next])
 
     def name(self) -> str:
         """Return the class name, with its namespace if PyTorch has written the class by hand."""

@@ -135,7 +135,7 @@ def subgraph(graph: Graph, ids: set[str]) -> Graph:
     kept = ids | inputs | leaves | outputs
     edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
     nodes = tuple(node for node in graph.nodes if node.id in kept)
-    return replace(graph, nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))
+    return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))
 
 
 def with_symbols_of(chain: Chain, part: Graph) -> Chain:
@@ -192,7 +192,7 @@ def with_leaf_names(graph: Graph) -> Graph:
         if node.kind == "leaf" and not node.name:
             number += 1
             nodes[place] = node._replace(name=f"leaf {number}")
-    return replace(graph, nodes=tuple(nodes)) if number else graph
+    return graph.changed(nodes=tuple(nodes)) if number else graph
 
 
 def with_names_of_maps(shown: Graph) -> Graph:
@@ -204,7 +204,7 @@ def with_names_of_maps(shown: Graph) -> Graph:
         else edge
         for edge in shown.edges
     )
-    return replace(shown, edges=tuple(edges))
+    return shown.changed(edges=tuple(edges))
 
 
 def without_large(graph: Graph) -> Graph:
@@ -214,7 +214,7 @@ def without_large(graph: Graph) -> Graph:
         sizes = [math.prod(size_of(value)) for value in (edge.flow.local, edge.flow.handed)]
         return edge._replace(flow=Flow(edge.flow.symbol)) if max(sizes) > LARGE else edge
 
-    return replace(graph, edges=tuple(map(small, graph.edges)))
+    return graph.changed(edges=tuple(map(small, graph.edges)))
 
 
 def completed(chain: Chain, *, has_tensors: bool) -> Chain:

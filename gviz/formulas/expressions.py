@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -285,7 +284,7 @@ def with_letters(graph: Graph) -> Graph:
     for node in graph.inputs_first():
         if node.kind == "operation" and node.name is None and node.id not in named:
             nodes[node.id] = node._replace(name=next(free), is_letter=True)
-    return replace(graph, nodes=tuple(nodes.values()))
+    return graph.changed(nodes=tuple(nodes.values()))
 
 
 def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]) -> Text:

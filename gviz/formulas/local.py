@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -295,7 +294,7 @@ def with_symbols(graph: Graph) -> Graph:
         )  # a factor for each element says as much
         return edge._replace(flow=Flow(found.symbol, local, edge.flow.handed, None if is_each else edge.flow.jacobian))
 
-    return replace(graph, edges=tuple(named(edge) for edge in graph.edges))
+    return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
 
 
 def _option(text: str) -> Any:

@@ -518,6 +518,12 @@ class Graph:
             uses[edge.source].append(edge)
         return uses
 
+    def changed(self, **fields: Any) -> Self:
+        """Return the graph with other values in some fields, which are not checked: what a pass of gviz makes is right."""
+        made = object.__new__(type(self))
+        vars(made).update({name: vars(self)[name] for name in self.__dataclass_fields__} | fields)  # type: ignore[attr-defined]
+        return made
+
     def node(self, node_id: str) -> Node:
         """Return the node of that id; KeyError if there is none."""
         return self.by_id[node_id]

@@ -7,7 +7,6 @@ that needs no gradient, is a node of its own, as far as the expression of its op
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import reduce
 
 from gviz.formulas.expressions import constant_of, output_name, words_of
@@ -82,8 +81,8 @@ def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
     edges += (moved(edge, stands_for, shifted) for edge in data if edge.target in ends)
     edges = [edge for edge in edges if edge.source in ends]
     made_by = {result.id: node for node, result in results.items()}
-    return replace(
-        graph, nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
+    return graph.changed(
+        nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
@@ -113,7 +113,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
 
     rows = [row_of(name, tensor) for name, tensor in listed.items()]
     if run.lines is None:
-        return replace(graph, tensors=tuple(rows), code=run.code if options.watch else "")
+        return graph.changed(tensors=tuple(rows), code=run.code if options.watch else "")
     lines, every = run.lines, {**names, **listed}
     backward = lines.named(about.place) if about.function == "backward" else None
     placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
@@ -128,8 +128,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or ""))) if node.later else node
         for node in graph.nodes
     )
-    return replace(
-        graph,
+    return graph.changed(
         nodes=tuple(nodes),
         tensors=placed,
         code=run.code,

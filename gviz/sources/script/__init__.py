@@ -274,14 +274,14 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
     if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
     if left.error is not None:
-        graph = replace(graph, stop=_stop(left.error, left.script))
+        graph = graph.changed(stop=_stop(left.error, left.script))
     changes, unlisted = left.changes.kept() if left.changes else ((), 0)
     if left.changes and not changes:
         names = {**left.then, **left.names}
         hint = did_you_mean(options.watch, names, f"its tensors: {joined(names)}" if names else "")
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
     codes = {place.without_run: left.script.code_at(place, left.code) for place, *_ in changes if place.cell}
-    graph = replace(graph, codes=(*graph.codes, *codes.items()))
+    graph = graph.changed(codes=(*graph.codes, *codes.items()))
     ran_backward = options.lines and call is not None and call.about.function == "backward"
     return Reading(
         graph,
