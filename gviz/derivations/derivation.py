@@ -9,7 +9,7 @@ from typing import Any
 
 from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
-from gviz.formulas.expressions import with_letters
+from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
@@ -98,11 +98,12 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
     has_gradient = any(node.grad.value is not None for node in shown.nodes)
+    too_large = absence_in_large(shown)
     chains = tuple(
         replace(
             completed(chain, has_tensors=has_tensors),
             before=before.get(chain.wrt),
-            absent=absence(chain, shown) if chain.grad is None and has_gradient else "",
+            absent=too_large or absence(chain, shown) if chain.grad is None and has_gradient else "",
         )
         for chain in find_chains(shown, names, most)
     )
@@ -114,9 +115,11 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
-        part = with_names_of_maps(with_symbols(subgraph(graph, on_listed | stated)))
+        part = subgraph(graph, on_listed | stated)
+        words = words_of(part)
+        part = with_names_of_maps(with_symbols(part, words))
         chains = tuple(with_symbols_of(chain, part) for chain in chains)
-        small = dataflow(part)
+        small = dataflow(subgraph(part, stated), words)
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
         edges += tuple(edge for edge in small.edges if edge.target in stated)
@@ -145,7 +148,7 @@ def with_symbols_of(chain: Chain, part: Graph) -> Chain:
     def named(path: Path) -> Path:
         symbols = [known.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
         pairs = zip(path.edges, symbols, strict=True)
-        edges = tuple(edge._replace(flow=edge.flow._replace(symbol=symbol)) for edge, symbol in pairs)
+        edges = tuple(Edge(*edge[:-1], flow=Flow(symbol, *edge.flow[1:])) for edge, symbol in pairs)
         return path._replace(edges=edges, symbols=tuple(symbols))
 
     return replace(chain, paths=tuple(map(named, chain.paths)))
@@ -164,10 +167,15 @@ def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mappi
     return set(found)
 
 
+def absence_in_large(shown: Graph) -> str:
+    """Return why a large graph has no gradients of backward's steps; "" for one that is not too large."""
+    number = sum(node.kind in ("operation", "leaf") for node in shown.nodes)
+    limit = f"gviz follows backward through {MOST_FLOWING} at most"
+    return f"it has {number:,} operations and leaves, and {limit}" if number > MOST_FLOWING else ""
+
+
 def absence(chain: Chain, shown: Graph) -> str:
-    """Return why the graph has no gradients of backward's steps, though backward ran."""
-    if (number := sum(node.kind in ("operation", "leaf") for node in shown.nodes)) > MOST_FLOWING:
-        return f"it has {number:,} operations and leaves, and gviz follows backward through {MOST_FLOWING} at most"
+    """Return why a graph that is not too large has no gradients of backward's steps, though backward ran."""
     on_paths = above(shown, [chain.node.id]) - {chain.node.id}
     operations = [node for node in shown.nodes if node.id in on_paths]
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
@@ -95,8 +96,8 @@ class Prefix(NamedTuple):
         """
         gradient = gradient_along(self.gradient, edge)
         gradient = edge.flow.handed if gradient is None and is_alone else gradient
-        head = self if self.length == ENDS else self.head
-        return Prefix(edge.source, gradient, edge, self, self.length + 1, head)
+        head, length = (self if self.length == ENDS else self.head), self.length + 1
+        return _new_prefix((edge.source, gradient, edge, self, length, head))
 
     def steps(self, *, is_whole: bool) -> list[Prefix]:
         """Return the way after each of its steps; of a long one the first and the last steps, with a gap between."""
@@ -108,6 +109,9 @@ class Prefix(NamedTuple):
                 gap = Edge(here.node, here.head.node, flow=Flow(GAP))
                 here = Prefix(here.node, here.gradient, gap, here.head)
         return steps[::-1]
+
+
+_new_prefix = partial(tuple.__new__, Prefix)  # all fields at once: half the time of Prefix(...), of which there are many
 
 
 @dataclass(frozen=True)
@@ -172,14 +176,15 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     are_checked = {
         name: agree(totals[node.id].sum, gradients[name], totals[node.id].scale) for name, node in targets.items()
     }
-    odd = {} if all(are_checked.values()) else first_odd_steps(order, inputs)
+    unlike = {name for name, node in targets.items() if not are_checked[name] and totals[node.id].sum and gradients[name]}
+    odd = first_odd_steps(order, inputs) if unlike else {}
     is_whole = sum(way.length for node in targets.values() for way in ways[node.id]) <= MOST_STEPS
     roots = tuple(tensor_name(graph.by_id[root]) for root in graph.roots)
     chains = []
     for name, node in targets.items():
         total, grad, is_checked = totals[node.id], gradients[name], are_checked[name]
         paths = tuple(listed_path(graph, way, is_whole=is_whole, has_product=is_checked) for way in ways[node.id])
-        odd_edge = None if is_checked or total.sum is None or grad is None else odd.get(node.id)
+        odd_edge = odd.get(node.id) if name in unlike else None
         step = backward_step(graph, odd_edge[1]) if odd_edge is not None else None
         checked = total.sum if is_checked else None
         chains.append(Chain(roots, name, node, total.paths, paths, start, checked, grad, total.sum, step))
@@ -303,12 +308,13 @@ def first_prefixes(
     todo: list[tuple[Prefix, Edge | None]] = [(Prefix(root, start), None) for root in reversed(roots) if root in inputs]
     while todo:
         way, edge = todo.pop()
-        if len(ways[way.node if edge is None else edge.source]) == most:
+        node = way.node if edge is None else edge.source
+        if len(ways[node]) == most:
             continue
         if edge is not None:
             way = way.further(edge, is_alone=totals[way.node].paths == 1)
-        ways[way.node].append(way)
-        todo += [(way, each) for each in reversed(inputs[way.node])]
+        ways[node].append(way)
+        todo += [(way, each) for each in reversed(inputs[node])]
     return ways
 
 

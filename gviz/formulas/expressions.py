@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from keyword import iskeyword
 from itertools import chain, count, product
 from string import ascii_lowercase
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import held_operands, options_of
 from gviz.graphs import Edge, Graph, Node
 
@@ -29,6 +30,9 @@ MINUS, WHOLE = 3, 5
 MOST_OPERANDS = 3
 LONGEST_PART = 16
 """Characters of an operation without a name, when it stands inside the expression of another one."""
+
+STAND_IN = "operand_"
+"""Stands, with a number, for a name in a pattern."""
 
 LONGEST_STATEMENT = 300
 """Characters of a statement that is taken apart."""
@@ -49,6 +53,42 @@ class Text(NamedTuple):
 
     text: str
     level: int = WHOLE
+
+
+class Pattern(NamedTuple):
+    """Texts with others in place of the names in them: what is found out of these holds for all texts of that pattern.
+
+    Args:
+        texts: with ``operand_0_`` in place of the first name, and so on.
+        names: the names.
+    """
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self | None:
+        """Return the pattern of texts, each a name, a number or not known; None if one of them is anything else.
+
+        >>> Pattern.of(["x", "w", "2.5", "x"]), Pattern.of(["x + w"])
+        (Pattern(texts=('operand_0_', 'operand_1_', '2.5', 'operand_0_'), names=('x', 'w')), None)
+        """
+        shown, names = [], dict[str, str]()
+        for text in texts:
+            is_name = text.isidentifier() and text.isascii() and not iskeyword(text)
+            if is_name and text != GRAD and STAND_IN not in text:
+                shown.append(names.setdefault(text, f"{STAND_IN}{len(names)}_"))
+            elif text == UNKNOWN or text.replace(".", "").isdecimal():
+                shown.append(text)
+            else:
+                return None
+        return cls(tuple(shown), tuple(names))
+
+    def filled(self, text: str) -> str:
+        """Return a text that was made from the pattern, with the names."""
+        for number, name in enumerate(self.names):
+            text = text.replace(f"{STAND_IN}{number}_", name)
+        return text
 
 
 class Words(NamedTuple):
@@ -81,29 +121,51 @@ def words_of(graph: Graph) -> dict[str, Words]:
     texts: dict[str, Text] = {}
     words: dict[str, Words] = {}
     pieces = pieces_of(graph, inputs)
+    alike: dict[tuple[object, ...], tuple[Text, tuple[str, ...]]] = {}
     for each in graph.inputs_first(("data",)):
-        node = each._replace(expression=each.expression or pieces.get(each.id, ""))
+        node = each._replace(expression=pieces[each.id]) if each.id in pieces else each
         operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         text = Text(node.name or "")
         if node.kind == "accumulate":
             text = operands.get(0, text)
         elif node.kind == "operation":
-            parts_of = (kinds[edge.source] for edge in inputs[node.id])
-            is_told = bool(node.expression) and all(mentions(node.expression, part) for part in parts_of)
-            level = 0 if node.id in pieces else WHOLE
-            held = held_operands(node) if node.recorded.held else {}
-            found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
-            parts = [
-                (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
-                for slot in range(node.recorded.slots)
-            ]
-            words[node.id] = Words(
-                found.text, with_constants(parts, operands, found.text), node.name or outputs.get(node.id, "")
-            )
+            is_plain = not (node.expression or node.recorded.held or any(one.level < WHOLE for one in operands.values()))
+            pattern = Pattern.of([operand.text for operand in operands.values()]) if is_plain else None
+            if pattern is None:
+                sources = [kinds[edge.source] for edge in inputs[node.id]]
+                found, parts = words_beside(node, operands, sources, 0 if node.id in pieces else WHOLE)
+            else:
+                key = node.label, node.recorded, node.shape, *operands, *pattern.texts
+                if key not in alike:
+                    alike[key] = words_beside(node, dict(zip(operands, map(Text, pattern.texts), strict=True)))
+                found, parts = alike[key]
+                found, parts = Text(pattern.filled(found.text), found.level), tuple(map(pattern.filled, parts))
+            words[node.id] = Words(found.text, parts, node.name or outputs.get(node.id, ""))
             if not text.text and len(found.text) <= LONGEST_PART:
                 text = found
         texts[node.id] = text
     return words
+
+
+def words_beside(
+    node: Node, operands: dict[int, Text], sources: Iterable[Node] = (), level: int = WHOLE
+) -> tuple[Text, tuple[str, ...]]:
+    """Return what an operation computes, and what each of its inputs is called.
+
+    Args:
+        node: the operation.
+        operands: the texts of the inputs that the graph has, by their slots.
+        sources: the nodes of these.
+        level: how strongly the last operation in the expression of the node binds.
+    """
+    is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
+    held = held_operands(node) if node.recorded.held else {}
+    found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
+    parts = [
+        (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
+        for slot in range(node.recorded.slots)
+    ]
+    return found, with_constants(parts, operands, found.text)
 
 
 def pieces_of(graph: Graph, inputs: Mapping[str, list[Edge]]) -> dict[str, str]:

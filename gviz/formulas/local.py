@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
-from gviz.formulas.expressions import with_letters, words_of
+from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import rows_by_label
-from gviz.graphs import Edge, Flow, Graph
+from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import size_of
 
 SHORT = {
@@ -269,30 +269,49 @@ def with_formula(graph: Graph) -> Graph:
     return with_symbols(with_letters(graph))
 
 
-def with_symbols(graph: Graph) -> Graph:
+def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Graph:
     """Return the graph with the symbol of the local derivative on each edge into an operation.
 
     The value of one that is no factor is taken away: it is what a gradient of ones would become. So is the Jacobian of
     one that is a factor for each element.
+
+    Args:
+        graph: one with names.
+        words: what is said of its operations; None to find that out.
     """
-    words = words_of(graph)
+    words = words_of(graph) if words is None else words
     nodes = graph.by_id
+    alike: dict[tuple[object, ...], Local | None] = {}
+
+    def derived(node: Node, slot: int, operands: Sequence[str], result: str) -> Local | None:
+        told = dict(node.recorded.held)
+        held = {name: told.get(name, UNKNOWN) for name in node.recorded.tensors}
+        return local_derivative(node.label, slot, operands, result, node.recorded.options, held=held)
+
+    def found_for(node: Node, slot: int, said: Words) -> Local | None:
+        texts = (said.result or UNKNOWN, *said.operands)
+        pattern = Pattern.of(texts) if not node.recorded.held else None
+        if pattern is None:
+            return derived(node, slot, said.operands, texts[0])
+        key = node.label, node.recorded, slot, *pattern.texts
+        if key not in alike:
+            alike[key] = derived(node, slot, pattern.texts[1:], pattern.texts[0])
+        local = alike[key]
+        return local and Local(pattern.filled(local.symbol), local.is_factor)
 
     def named(edge: Edge) -> Edge:
         node, said = nodes[edge.target], words.get(edge.target)
         if edge.kind != "data" or said is None:
             return edge
-        told = dict(node.recorded.held)
-        held = {name: told.get(name, UNKNOWN) for name in node.recorded.tensors}
-        options = node.recorded.options
-        found = local_derivative(node.label, edge.slot, said.operands, said.result or UNKNOWN, options, held=held)
+        found = found_for(node, edge.slot, said)
         if found is None:
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if found.is_factor else None
         is_each = local is not None and size_of(local) == size_of(
             edge.flow.handed
         )  # a factor for each element says as much
-        return edge._replace(flow=Flow(found.symbol, local, edge.flow.handed, None if is_each else edge.flow.jacobian))
+        flow = Flow(found.symbol, local, edge.flow.handed, None if is_each else edge.flow.jacobian)
+        return Edge(*edge[:-1], flow=flow)
 
     return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
 

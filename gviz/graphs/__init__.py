@@ -530,17 +530,17 @@ class Graph:
 
     def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
         """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
-        waiting = dict.fromkeys(self.by_id, 0)
-        for edge in self.edges:
-            if edge.kind in kinds:
-                waiting[edge.target] += 1
+        waiting, uses = {node: len(edges) for node, edges in self.inputs.items()}, self.uses
+        for edge in self.edges if kinds is not EDGE_KINDS else ():
+            waiting[edge.target] -= edge.kind not in kinds
         ready = [node for node, count in waiting.items() if not count]
         for node in ready:  # grows while it is read
-            for edge in self.uses[node]:
+            for edge in uses[node]:
+                target = edge.target
                 if edge.kind in kinds:
-                    waiting[edge.target] -= 1
-                    if not waiting[edge.target]:
-                        ready.append(edge.target)
+                    waiting[target] = left = waiting[target] - 1
+                    if not left:
+                        ready.append(target)
         return [self.by_id[node] for node in ready]
 
     def code_at(self, place: Place) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from gviz.formulas.expressions import constant_of, output_name, words_of
+from gviz.formulas.expressions import Words, constant_of, output_name, words_of
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
 
 
-def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
+def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_constants: bool = True) -> Graph:
     """Return the graph of the values.
 
     >>> from gviz.graphs import Edge, Graph, Node, Recorded
@@ -29,10 +29,13 @@ def dataflow(graph: Graph, *, has_constants: bool = True) -> Graph:
 
     Args:
         graph: one of operations and AccumulateGrad nodes.
+        words: what is said of its operations; None to find that out.
         has_constants: whether to read what operations compute, and the constants in it; this takes longest.
     """
     nodes = graph.by_id
-    words, rows = words_of(graph) if has_constants else {}, {row.name: row for row in graph.tensors}
+    rows = {row.name: row for row in graph.tensors}
+    if words is None:
+        words = words_of(graph) if has_constants else {}
     stands_for = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     data = [edge for edge in graph.edges if edge.kind == "data"]
     aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}

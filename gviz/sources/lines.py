@@ -135,15 +135,15 @@ class Lines:
             self.codes[place.without_run] = self.cell_code(place)
         return place
 
-    def breaks(self, nodes: Iterable[Any], roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphBreak]:
+    def breaks(self, roots: Iterable[Any], named: Mapping[str, Any]) -> Iterator[GraphBreak]:
         """Yield the lines that cut tensors off.
 
         Args:
-            nodes: the operations of the graph.
-            roots: the tensors that it is of.
+            roots: the tensors that the graph is of.
             named: the tensors that have a name.
         """
         trace = self.trace
+        nodes = graph_nodes(named.values()) if trace.cuts else ()
         outside = [call for node in nodes if (known := trace.record_of(node)) is not None for call in known.outside]
         of_roots = filter(None, (recall(trace.records, root) for root in roots))
         used = list({cut for call in [*outside, *of_roots] for cut in call.cuts})
