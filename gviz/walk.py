@@ -371,6 +371,7 @@ class Walker:
         self.made_by: dict[int, TensorRow] = {}
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
+        self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # the fields of boxes of which little is told, but the id
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
             node = tensor.grad_fn
@@ -456,8 +457,11 @@ class Walker:
         row = self.made_by.get(id(node))
         is_custom = hasattr(type(node), "saved_tensors")
         if row is None and not self.saved and not is_custom and len(self.nodes) >= self.detailed:
-            recorded = self.recorded.setdefault((len(slots), ()), Recorded(len(slots)))
-            self.nodes.append(Node(node_id, "operation", label, recorded=recorded))
+            plain = self.plain.get((label, len(slots)))
+            if plain is None:
+                recorded = self.recorded.setdefault((len(slots), ()), Recorded(len(slots)))
+                plain = self.plain[label, len(slots)] = Node("", "operation", label, recorded=recorded)[1:]
+            self.nodes.append(tuple.__new__(Node, (node_id, *plain)))
             return node_id, slots
         kept = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
         attrs = tuple([(key, brief(value)) for key, value in kept])
@@ -544,13 +548,12 @@ class Walker:
             origin = origin_of(self.things[node.id])
             place = places.get(user.get(node.id, ""))
             if origin is not None:
+                own, recorded, numbers = node.numbers, node.recorded, origin.numbers
                 place = origin.place or place
-                own, costs = node.numbers, (origin.is_written, origin.seconds, origin.kept)
-                recorded = node.recorded
-                if costs != (False, None, None):  # a record without them is shared by many nodes
-                    recorded = recorded._replace(is_written=costs[0], seconds=costs[1], kept=costs[2])
-                if node.name is None and origin.numbers is not None:
-                    own = origin.numbers._replace(dtype="")  # a box that the program gave no name shows none
+                if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
+                    recorded = recorded._replace(is_written=origin[1], seconds=origin[2], kept=origin[3])
+                if node.name is None and numbers is not None:
+                    own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 known = (*node[:4], own, *node[5:9], place, node.module, recorded, node.later)
                 self.nodes[position] = tuple.__new__(Node, known)  # a third of the time of _replace, of which there are most
             elif place is not None:

@@ -107,7 +107,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         )
         for chain in find_chains(shown, names, most)
     )
-    order, on_paths = shown.inputs_first(), above(shown, [chain.node.id for chain in chains])
+    order, on_paths = shown.order, above(shown, [chain.node.id for chain in chains])
     users = {edge.target for edge in shown.edges if edge.source in on_paths}
     listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)

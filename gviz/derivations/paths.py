@@ -167,8 +167,10 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     named = {node.name: node for node in reversed(graph.nodes)}
     targets = {name: wanted_node(graph, name, named) for name in names}
     on_paths = above(graph, [node.id for node in targets.values()])
-    inputs = {node: [edge for edge in graph.inputs[node] if edge.source in on_paths] for node in on_paths}
-    order = [node for node in reversed(graph.inputs_first()) if node.id in on_paths]
+    inputs = graph.inputs
+    if len(on_paths) < len(inputs):
+        inputs = {node: [edge for edge in inputs[node] if edge.source in on_paths] for node in on_paths}
+    order = [node for node in reversed(graph.order) if node.id in on_paths]
     start = start_of(graph)
     totals = totals_of(graph.roots, order, inputs, start)
     ways = first_prefixes(graph.roots, inputs, totals, start, most)
@@ -274,12 +276,14 @@ def totals_of(
 ) -> dict[str, Total]:
     """Return what comes to each tensor, from the roots down."""
     totals = {root: Total(1, start, magnitude(start)) for root in roots if root in inputs}
+    known: dict[int, Total] = {}  # many are equal
     for node in order:
         here = totals[node.id]
         for edge in inputs[node.id]:
             flow, there = edge.flow, totals.get(edge.source)
             if flow is NO_FLOW:  # as in a graph that is too large for numbers
-                totals[edge.source] = Total(here.paths + (there.paths if there else 0))
+                paths = here.paths + there.paths if there else here.paths
+                totals[edge.source] = known[paths] if paths in known else known.setdefault(paths, Total(paths))
                 continue
             step = magnitude(flow.local) if flow.jacobian is None else max(magnitude(flow.jacobian), CANCELLED)
             part = gradient_along(here.sum, edge)

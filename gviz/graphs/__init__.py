@@ -528,6 +528,11 @@ class Graph:
         """Return the node of that id; KeyError if there is none."""
         return self.by_id[node_id]
 
+    @cached_property
+    def order(self) -> list[Node]:
+        """The nodes, each after those that edges lead from; without those on a circle."""
+        return self.inputs_first()
+
     def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
         """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
         waiting, uses = {node: len(edges) for node, edges in self.inputs.items()}, self.uses

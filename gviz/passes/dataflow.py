@@ -81,7 +81,11 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
             shifted.update({node.id: 1} if constant.is_left else {})
             add_constant(constant.text, node, 1 - constant.is_left)
     ends = {node.id for node in made}
-    edges += (moved(edge, stands_for, shifted) for edge in data if edge.target in ends)
+    edges += [
+        moved(edge, stands_for, shifted) if edge.source in stands_for or edge.target in shifted else edge
+        for edge in data
+        if edge.target in ends
+    ]
     edges = [edge for edge in edges if edge.source in ends]
     made_by = {result.id: node for node, result in results.items()}
     return graph.changed(
@@ -92,7 +96,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
 def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> Edge:
     """Return an edge from what stands in place of its source, to the slot that is its own beside a constant."""
     source, slot = sources.get(edge.source, edge.source), edge.slot + shifts.get(edge.target, 0)
-    return edge if source == edge.source and slot == edge.slot else edge._replace(source=source, slot=slot)
+    return edge._replace(source=source, slot=slot)
 
 
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
