@@ -212,12 +212,8 @@ def walk(
     for add, known in facts:
         if known:
             add(known)
-    return Graph(
-        nodes=tuple(walker.nodes),
-        edges=tuple(walker.edges),
-        roots=root_ids,
-        tensors=tuple(rows.values()),
-        title=", ".join(roots),
+    return Graph(title=", ".join(roots)).changed(
+        nodes=tuple(walker.nodes), edges=tuple(walker.edges), roots=root_ids, tensors=tuple(rows.values())
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -78,8 +77,7 @@ def run_and_draw_nothing(source: Source, options: SourceOptions, tell: Callable[
 
 @contextmanager
 def as_a_script() -> Iterator[None]:
-    """Let a script collect its garbage, close its files after Ctrl-C, and have the whole of numpy."""
-    gc.enable()
+    """Let a script close its files after Ctrl-C, and have the whole of numpy."""
     for name in SPARED if "numpy" in sys.modules else ():
         import_module(name)
     with streams.interruptible():

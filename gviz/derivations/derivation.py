@@ -111,7 +111,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     users = {edge.target for edge in shown.edges if edge.source in on_paths}
     listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
-    nodes, edges = shown.by_id, shown.edges
+    nodes, edges = shown.by_id, [edge for node in listed for edge in shown.inputs[node]]
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
@@ -122,8 +122,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         small = dataflow(subgraph(part, stated), words)
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
-        edges += tuple(edge for edge in small.edges if edge.target in stated)
-    used = {edge.source for edge in edges if edge.target in listed} - listed
+        edges += [edge for edge in small.edges if edge.target in stated]
+    used = {edge.source for edge in edges} - listed
     given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from itertools import chain, count, product
 from string import ascii_lowercase
@@ -67,27 +67,34 @@ class Pattern(NamedTuple):
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Self | None:
+    def of(cls, texts: Sequence[str]) -> Self | None:
         """Return the pattern of texts, each a name, a number or not known; None if one of them is anything else.
 
         >>> Pattern.of(["x", "w", "2.5", "x"]), Pattern.of(["x + w"])
         (Pattern(texts=('operand_0_', 'operand_1_', '2.5', 'operand_0_'), names=('x', 'w')), None)
         """
-        shown, names = [], dict[str, str]()
+        shown, names = dict[str, str](), list[str]()
         for text in texts:
-            is_name = text.isidentifier() and text.isascii() and not iskeyword(text)
-            if is_name and text != GRAD and STAND_IN not in text:
-                shown.append(names.setdefault(text, f"{STAND_IN}{len(names)}_"))
+            if text in shown:
+                continue
+            if text.isidentifier() and text.isascii() and not (iskeyword(text) or text == GRAD or STAND_IN in text):
+                shown[text] = f"{STAND_IN}{len(names)}_"
+                names.append(text)
             elif text == UNKNOWN or text.replace(".", "").isdecimal():
-                shown.append(text)
+                shown[text] = text
             else:
                 return None
-        return cls(tuple(shown), tuple(names))
+        return cls(tuple([shown[text] for text in texts]), tuple(names))
 
-    def filled(self, text: str) -> str:
-        """Return a text that was made from the pattern, with the names."""
-        for number, name in enumerate(self.names):
-            text = text.replace(f"{STAND_IN}{number}_", name)
+    def form(self, text: str) -> str:
+        """Return a text that was made from the pattern as one to format with the names.
+
+        >>> Pattern.of(["x"]).form("operand_0_ * {}")
+        '{0} * {{}}'
+        """
+        text = text.replace("{", "{{").replace("}", "}}")
+        for number in range(len(self.names)):
+            text = text.replace(f"{STAND_IN}{number}_", f"{{{number}}}")
         return text
 
 
@@ -137,9 +144,11 @@ def words_of(graph: Graph) -> dict[str, Words]:
             else:
                 key = node.label, node.recorded, node.shape, *operands, *pattern.texts
                 if key not in alike:
-                    alike[key] = words_beside(node, dict(zip(operands, map(Text, pattern.texts), strict=True)))
-                found, parts = alike[key]
-                found, parts = Text(pattern.filled(found.text), found.level), tuple(map(pattern.filled, parts))
+                    found, parts = words_beside(node, dict(zip(operands, map(Text, pattern.texts), strict=True)))
+                    alike[key] = Text(pattern.form(found.text), found.level), tuple(map(pattern.form, parts))
+                (form, level), parts = alike[key]
+                found = Text(form.format(*pattern.names), level)
+                parts = tuple([part.format(*pattern.names) for part in parts])
             words[node.id] = Words(found.text, parts, node.name or outputs.get(node.id, ""))
             if not text.text and len(found.text) <= LONGEST_PART:
                 text = found

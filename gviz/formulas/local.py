@@ -295,9 +295,10 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
             return derived(node, slot, said.operands, texts[0])
         key = node.label, node.recorded, slot, *pattern.texts
         if key not in alike:
-            alike[key] = derived(node, slot, pattern.texts[1:], pattern.texts[0])
+            local = derived(node, slot, pattern.texts[1:], pattern.texts[0])
+            alike[key] = local and Local(pattern.form(local.symbol), local.is_factor)
         local = alike[key]
-        return local and Local(pattern.filled(local.symbol), local.is_factor)
+        return local and Local(local.symbol.format(*pattern.names), local.is_factor)
 
     def named(edge: Edge) -> Edge:
         node, said = nodes[edge.target], words.get(edge.target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import linecache
 import os
@@ -223,10 +224,12 @@ def _is_unread(stream: Any) -> bool:
 
 @contextmanager
 def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
-    """Let tracebacks show the lines that run, also of a pasted session.
+    """Let tracebacks show the lines that run, also of a pasted session; collect the garbage of a script.
 
     Put back what a script switches for the process.
     """
+    collects = gc.isenabled()
+    gc.enable()
     is_on, dtype = engine.is_grad_enabled(), engine.get_default_dtype()
     is_gviz = engine.__name__ == ENGINE  # PyTorch does not warn of nan and infinity, whatever filters a script sets
     silent: Any = importlib.import_module("numpy").errstate(all="ignore") if is_gviz else nullcontext()
@@ -235,6 +238,8 @@ def _kept(engine: Any, file: str, text: str) -> Iterator[None]:
         with silent:
             yield
     finally:
+        if not collects:
+            gc.disable()
         linecache.cache.pop(file, None)
         engine.set_grad_enabled(is_on)
         engine.set_default_dtype(dtype)
