@@ -132,10 +132,14 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
 
 def subgraph(graph: Graph, ids: set[str]) -> Graph:
     """Return some operations of a graph, what their inputs and these ones' inputs are, and the names of their results."""
-    inputs = {edge.source for node in ids if node in graph.by_id for edge in graph.inputs[node]}
-    leaves = {edge.source for node in inputs for edge in graph.inputs[node]}
-    outputs = {edge.target for node in ids for edge in graph.uses[node] if graph.by_id[edge.target].kind == "output"}
-    kept = ids | inputs | leaves | outputs
+    outputs = {node.id for node in graph.nodes if node.kind == "output"}
+    inputs = {edge.source for edge in graph.edges if edge.target in ids}
+    leaves = {edge.source for edge in graph.edges if edge.target in inputs}
+    kept = (
+        ids | inputs | leaves | {edge.target for edge in graph.edges if edge.target in outputs and edge.source in ids}
+    )
+    if len(kept) == len(graph.nodes):
+        return graph
     edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
     nodes = tuple(node for node in graph.nodes if node.id in kept)
     return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))

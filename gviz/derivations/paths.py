@@ -111,7 +111,7 @@ class Prefix(NamedTuple):
         return steps[::-1]
 
 
-_new_prefix = partial(tuple.__new__, Prefix)  # all fields at once: half the time of Prefix(...), of which there are many
+_new_prefix = partial(tuple.__new__, Prefix)  # all fields at once: half the time of Prefix(...)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,9 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     are_checked = {
         name: agree(totals[node.id].sum, gradients[name], totals[node.id].scale) for name, node in targets.items()
     }
-    unlike = {name for name, node in targets.items() if not are_checked[name] and totals[node.id].sum and gradients[name]}
+    unlike = {
+        name for name, node in targets.items() if not are_checked[name] and totals[node.id].sum and gradients[name]
+    }
     odd = first_odd_steps(order, inputs) if unlike else {}
     is_whole = sum(way.length for node in targets.values() for way in ways[node.id]) <= MOST_STEPS
     roots = tuple(tensor_name(graph.by_id[root]) for root in graph.roots)

@@ -293,7 +293,7 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
         pattern = Pattern.of(texts) if not node.recorded.held else None
         if pattern is None:
             return derived(node, slot, said.operands, texts[0])
-        key = node.label, node.recorded, slot, *pattern.texts
+        key = node.label, id(node.recorded), slot, *pattern.texts  # equal records are mostly one
         if key not in alike:
             local = derived(node, slot, pattern.texts[1:], pattern.texts[0])
             alike[key] = local and Local(pattern.form(local.symbol), local.is_factor)

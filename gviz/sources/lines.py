@@ -59,7 +59,8 @@ class Lines:
         if noted is None:
             return Origin(None, kept=kept) if self.keeps else None
         call = noted.call
-        place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run))  # there are many: half the time of Place(...)
+        fields = (*self.place(call.place)[:4], noted.run)
+        place = tuple.__new__(Place, fields)  # half the time of Place(...), of which there are many
         is_written = call.writes and not call.is_view
         return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers)
 
