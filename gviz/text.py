@@ -76,7 +76,8 @@ def display_width(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width  # only needed if a text has other characters than ASCII
 
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    odd = {c: 0 if combining(c) else 2 for c in set(text) if combining(c) or east_asian_width(c) in "WF"}
+    return sum(odd.get(c, 1) for c in text) if odd else len(text)
 
 
 def aligned_text(lines: Sequence[Sequence[str]]) -> str:

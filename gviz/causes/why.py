@@ -52,12 +52,12 @@ def why_all(graph: Graph) -> list[Cause]:
     case = Diagnosis(graph)
     rows = case.rows.values()
     taken = {row.name for row in rows if took_name(case, row) or (not row.is_leaf and leaf_within(case, row))}
-    leaves = {
+    names = taken | {
         row.name
         for row in rows
         if row.is_leaf and (row.requires_grad or (row.broken is None or row.broken.reason == "frozen"))
     }
-    wanted = [row for row in rows if row.name in taken | leaves]
+    wanted = [row for row in rows if row.name in names]
     behind = {leaf for row in wanted if not row.is_leaf for leaf in row.leaves}
     return [cause_of(case, row) for row in wanted if row.name not in behind]
 

@@ -118,7 +118,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         part = subgraph(graph, on_listed | stated)
         words = words_of(part)
         part = with_names_of_maps(with_symbols(part, words))
-        chains = tuple(with_symbols_of(chain, part) for chain in chains)
+        symbols = {(edge.target, edge.slot): edge.flow.symbol for edge in part.edges if edge.flow.symbol}
+        chains = tuple(with_symbols_of(chain, symbols) for chain in chains)
         small = dataflow(subgraph(part, stated), words)
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
@@ -145,9 +146,8 @@ def subgraph(graph: Graph, ids: set[str]) -> Graph:
     return graph.changed(nodes=nodes, edges=edges, roots=tuple(root for root in graph.roots if root in kept))
 
 
-def with_symbols_of(chain: Chain, part: Graph) -> Chain:
-    """Return a chain with the symbols that a graph has for the steps of its paths."""
-    known = {(edge.target, edge.slot): edge.flow.symbol for edge in part.edges if edge.flow.symbol}
+def with_symbols_of(chain: Chain, known: Mapping[tuple[str, int], str]) -> Chain:
+    """Return a chain with the symbols that are known of the steps of its paths, by the operation and its slot."""
 
     def named(path: Path) -> Path:
         symbols = [known.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
