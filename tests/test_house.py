@@ -88,7 +88,7 @@ BUDGETS = {
     "compare": 300,
     "derivations": 400,
     "engine": 5030,
-    "formulas": 510,
+    "formulas": 560,
     "graphs": 540,
     "layout": 400,
     "numbers": 650,

@@ -519,7 +519,7 @@ class Graph:
         return uses
 
     def changed(self, **fields: Any) -> Self:
-        """Return the graph with other values in some fields, which are not checked: what a pass of gviz makes is right."""
+        """Return the graph with other fields, which are not checked: what a pass of gviz makes is right."""
         made = object.__new__(type(self))
         vars(made).update({name: vars(self)[name] for name in self.__dataclass_fields__} | fields)
         return made
