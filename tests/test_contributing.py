@@ -15,7 +15,7 @@ from test_readme import CONTRIBUTING, EXAMPLES, fences
 COPIED = ("gviz", "tests", "docs", "README.md", "CONTRIBUTING.md", "pyproject.toml", "Makefile", ".ci")
 
 WORDS = {
-    "gviz/cli/__init__.py": ('COMMANDS = ("render", ', 'COMMANDS = ("render", "count", '),
+    "gviz/cli/__init__.py": ('*("help", "version",', '*("count", "help", "version",'),
     "gviz/pictures/options.py": ('VIEWS = {"torchviz": "TB", ', 'VIEWS = {"torchviz": "TB", "values": "LR", '),
     "tests/table_samples.py": ("]] = {\n", ']] = {\n    "entr": [("P",)],\n'),
 }

@@ -25,6 +25,7 @@ from gviz.graphs import (
     Recorded,
     Stop,
     TensorRow,
+    Unlisted,
 )
 from gviz.graphs.numbers import Numbers, Summary
 
@@ -98,6 +99,7 @@ FULL = Graph(
                 Place(4), was_used=True, was_early=True, requires_grad_set=Place(5), autograd_grad=Place(6)
             ),
             moment=Moment(Numbers.of(1.0), Gradient(Numbers.of(2.0))),
+            unlisted=Unlisted("net", "w", "Parameter", Place(6)),
         ),
     ),
     title="y",
@@ -109,6 +111,7 @@ FULL = Graph(
     writes=((Place(7), "add_"),),
     breaks=(GraphBreak(Place(5), "item", "no_grad", is_number=True),),
     earlier=6,
+    is_followed=True,
 )
 
 

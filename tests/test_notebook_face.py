@@ -33,10 +33,10 @@ def leaf(value: float) -> Any:
 
 def test_an_error_in_a_notebook_is_its_message_without_frames() -> None:
     with pytest.raises(gviz.GvizError) as caught:
-        gviz.read("y=2x+w")
+        gviz.read("y=foo(x)+w")
     shown = "\n".join(caught.value._render_traceback_())
     assert shown == f"SourceError: {caught.value}"
-    assert "  y=2x+w\n     ^\n" in shown
+    assert "  y=foo(x)+w\n    ^^^" in shown
     assert "File" not in shown
 
 

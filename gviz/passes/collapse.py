@@ -12,7 +12,7 @@ from gviz.graphs import Edge, Graph, Module, Node
 def scopes_of(graph: Graph) -> list[str]:
     """Return all name scopes in it, outer ones first.
 
-    >>> scopes_of(Graph(nodes=(Node("n0", "operation", module=Module("outer/inner")),)))
+    >>> scopes_of(Graph(nodes=(Node("n0", "operation", "MulBackward0", module=Module("outer/inner")),)))
     ['outer', 'outer/inner']
     """
     scopes: dict[str, None] = {}

@@ -104,7 +104,8 @@ def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
 
     >>> from gviz.graphs import Edge, Flow, Graph, Node, Recorded
     >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))
-    >>> nodes = Node("s", "operation", name="a", recorded=Recorded(outputs=("a", "b", "c"))), Node("y", "operation", name="y")
+    >>> split = Node("s", "operation", "SplitBackward0", "a", recorded=Recorded(outputs=("a", "b", "c")))
+    >>> nodes = split, Node("y", "operation", "MulBackward0", "y")
     >>> edges = Edge("s", "y", 0, output=0, flow=two), Edge("s", "y", 1, output=2, flow=one)
     >>> outputs = outputs_of(Graph(nodes, edges, ("y",)))["s"]
     >>> [(number, made.id, made.name, made.grad.arrived.nested()) for number, made in outputs.items()]

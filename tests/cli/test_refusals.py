@@ -186,7 +186,7 @@ def test_gviz_s_own_bug_is_owned_up_to(gviz: Program) -> None:
 @pytest.mark.parametrize(
     ("words", "phrase"),
     [
-        (["render", "help"], "Write gviz render --help"),
+        (["render", "help"], "gviz render --help has an example."),
         (["inspect", "steps"], '"steps" is a command. gviz steps --help has an example.'),
         (["render", "format"], '"format" is an option. Write --format'),
     ],

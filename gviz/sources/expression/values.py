@@ -145,7 +145,7 @@ def make_value(
 def as_rows(text: str) -> str | None:
     r"""Return numbers that spaces and semicolons separate, as numpy and MATLAB write them, as lists; None for no such.
 
-    >>> as_rows("[1 2]"), as_rows("1 2; 3 4"), as_rows("[[1. 2.]\\n [3. 4.]]"), as_rows("2.0f"), as_rows("x y")
+    >>> as_rows("[1 2]"), as_rows("1 2; 3 4"), as_rows("[[1. 2.]\n [3. 4.]]"), as_rows("2.0f"), as_rows("x y")
     ('[1, 2]', '[[1, 2], [3, 4]]', '[[1., 2.], [3., 4.]]', '2.0', None)
     """
     plain = re.sub(r"(?<=\d)f\b|(?<=\d\.)f\b", "", " ".join(text.split()))

@@ -284,10 +284,11 @@ def test_options_of_expressions_are_named_as_unused(folder: Folder) -> None:
     assert texts(reading, "warning") == [
         "x=5, n=3 not used: a script makes its own tensors; what follows -- is in its sys.argv",
         "--frozen x not used: write requires_grad=False where the script makes the tensor",
-        "--retain a,b not used: call y.retain_grad() in the script, before backward()",
         "--dtype float64 not used: write dtype=torch.float64 or the like where the script makes its tensors",
         "--grad-output ones not used: write it in the brackets of the script's own backward(...)",
         "--no-backward not used: gviz runs no backward in a script; the script calls it, or does not",
+        "--retain a, b not used: where backward() is called, no tensor that requires a gradient has that name; call its "
+        "retain_grad() where it is made",
     ]
 
 
