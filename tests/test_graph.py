@@ -93,7 +93,9 @@ FULL = Graph(
             expression="x + w",
             place=Place(2, cell=3),
             is_written=True,
-            broken=GraphBreak(None, "detach", "detached", "h", ("w",), is_used=True, is_number=True),
+            broken=GraphBreak(
+                None, "detach", "detached", "h", ("w",), is_used=True, is_number=True, is_list=True, is_of_leaves=True
+            ),
             leaves=("w", "x"),
             history=History(
                 Place(4), was_used=True, was_early=True, requires_grad_set=Place(5), autograd_grad=Place(6)

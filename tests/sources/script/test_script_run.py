@@ -287,8 +287,10 @@ def test_options_of_expressions_are_named_as_unused(folder: Folder) -> None:
         "--dtype float64 not used: write dtype=torch.float64 or the like where the script makes its tensors",
         "--grad-output ones not used: write it in the brackets of the script's own backward(...)",
         "--no-backward not used: gviz runs no backward in a script; the script calls it, or does not",
-        "--retain a, b not used: where backward() is called, no tensor that requires a gradient has that name; call its "
-        "retain_grad() where it is made",
+        (
+            "--retain a, b not used: where backward() is called, no tensor that requires a gradient has that name; call its "
+            "retain_grad() where it is made"
+        ),
     ]
 
 
