@@ -6,6 +6,7 @@ does, without touching any ``.grad``, as long as the graph has not been freed.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -94,6 +95,9 @@ def flow(
 def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Numbers | None, ...]:
     """Return the Jacobian of an operation for each input; None for a large one.
 
+    Where nan or inf arrives, an entry is the whole number 0 if the operation lets nothing through there, as a permutation
+    or a selection does: it is found by sending nan.
+
     Args:
         engine: the module that its tensors are of.
         node: the operation.
@@ -105,13 +109,23 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
     matrices: list[Numbers | None] = [None] * len(handed)
     if places and 0 < count <= MOST_ROWS and numbers(arrived).elements is not None:
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
-        rows = [summed(node, _as_tuple(node(unit))) for unit in units]  # type: ignore[operator]
+        is_finite = numbers(arrived).is_finite
+        probes = [units] if is_finite else [units, engine.where(units == 1, math.nan, units)]
+        rows, *nans = ([summed(node, _as_tuple(node(one))) for one in probe] for probe in probes)  # type: ignore[operator]
         for at in places:
-            parts = [numbers(row[at], MOST_ENTRIES).elements for row in rows]
-            if all(part is not None for part in parts):
-                entries = tuple(item for part in parts for item in part or ())
-                matrices[at] = Numbers((count, len(entries) // count), "", entries)
+            entries = entries_of(rows, at)
+            if nans and entries:
+                told = entries_of(nans[0], at)
+                entries = [0 if not one and through == 0 else one for one, through in zip(entries, told, strict=True)]
+            if entries:
+                matrices[at] = Numbers((count, len(entries) // count), "", tuple(entries))
     return tuple(matrices)
+
+
+def entries_of(rows: Sequence[Sequence[Any]], at: int) -> list[Any]:
+    """Return the entries of a Jacobian from its rows, each the gradients of all inputs; none where one is not known."""
+    parts = [numbers(row[at], MOST_ENTRIES).elements for row in rows]
+    return [item for part in parts for item in part or ()] if None not in parts else []
 
 
 def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, NodeFlow]:

@@ -14,7 +14,7 @@ from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import agree, is_finite, plus, scalar_of
+from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
 from gviz.pictures.labels import decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
@@ -85,12 +85,27 @@ def is_scalar(chain: Chain, path: Path) -> bool:
     return not has_maps and not any(value is not None and value.shape and value.numel != 1 for value in values)
 
 
-def steps(path: Path) -> list[tuple[str, str, str, str]]:
-    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it."""
+def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
+    """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it.
+
+    A sum over what the input was spread over is a step of its own.
+    """
+    rows = []
+    for pair, symbol, edge, text, gradients in zip(
+        pairwise(path.names), path.symbols, path.edges, path.sums, gradients_of(chain, path), strict=True
+    ):
+        told = [numbers(gradient, LONGEST_CELL) for gradient in gradients]
+        rows.append((quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), told[0]))
+        rows += [("", text, "", told[1])] if text else []
+    return rows
+
+
+def gradients_of(chain: Chain, path: Path) -> list[tuple[Numbers | None, Numbers | None]]:
+    """Return what the gradient is after each step of a path: the product, and what that is summed to."""
     passed = path.passed or (None,) * len(path.edges)
     return [
-        (quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), numbers(gradient, LONGEST_CELL))
-        for pair, symbol, edge, gradient in zip(pairwise(path.names), path.symbols, path.edges, passed, strict=True)
+        (times(before, edge.flow.local) if text and after is not None else after, after)
+        for before, edge, text, after in zip((chain.start, *passed), path.edges, path.sums, passed, strict=False)
     ]
 
 

@@ -10,7 +10,7 @@ from math import isfinite
 from unicodedata import normalize
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import grad_name, is_short, numbers, remark
+from gviz.answers.formulas import grad_name, gradients_of, is_short, numbers, remark
 from gviz.answers.writer import Writer
 from gviz.derivations.derivation import Derivation, single, step_kind
 from gviz.derivations.paths import Chain, Path
@@ -36,7 +36,7 @@ PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"$<$", ">": r"$>$", "|": r"$|$", '"': "''",
     "→": r"$\to$", "∂": r"$\partial$", "·": r"$\cdot$", "×": r"$\times$", "²": r"$^2$", "³": r"$^3$",
-    "…": r"\dots{}", "−": "$-$", UNKNOWN: r"$\square$",
+    "…": r"\dots{}", "Σ": r"$\sum$", "−": "$-$", UNKNOWN: r"$\square$",
 }  # fmt: skip
 """Characters that stand for something else in LaTeX, or that its fonts lack."""
 
@@ -273,17 +273,19 @@ class LatexWriter(Writer):
         sides = (" = ".join(dict.fromkeys(filter(None, self.sides(chain, path)))) for path in chain.paths)
         yield _aligned([f"{way(path)}:\\quad & {text}" for path, text in zip(chain.paths, sides, strict=True)])
 
-    def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
+    def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"
         lines = []
-        passed = path.passed or (None,) * len(path.edges)
-        for pair, edge, text, gradient in zip(pairwise(path.names), path.edges, path.symbols, passed, strict=True):
+        for pair, edge, text, total, gradients in zip(
+            pairwise(path.names), path.edges, path.symbols, path.sums, gradients_of(chain, path), strict=True
+        ):
             is_map = step_kind(edge) != "factor" and "grad" in edge.flow.symbol
             sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
             is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
             local = "" if is_plain else f" = {tensor(edge.flow.local)}"
-            behind = "" if gradient is None else f", && \\text{{gradient }} {tensor(gradient)}"
-            lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind}")
+            behind = ["" if one is None else f", && \\text{{gradient }} {tensor(one)}" for one in gradients]
+            lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
+            lines += [f"&{self.words(total)}{behind[1]}"] if total else []
         yield _aligned(lines)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:

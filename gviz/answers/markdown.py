@@ -63,9 +63,9 @@ class MarkdownWriter(Writer):
         rows = [(" → ".join(path.names), *self.sides(chain, path)) for path in chain.paths]
         yield table(("path", "chain rule", "local derivatives", "numbers", "product"), rows)
 
-    def steps(self, _chain: Chain, path: Path) -> Iterator[str]:
+    def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield _plain(" → ".join(path.names))
-        yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(path))
+        yield table(("step", "local derivative", "its numbers", "gradient behind it"), steps(chain, path))
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         value = self.number(chain.found if chain.sum is None else chain.sum)

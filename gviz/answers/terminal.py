@@ -20,7 +20,7 @@ LONGEST_NAMES, MOST_GIVEN = 60, 24
 """Characters of a path's names; values that are listed before the paths."""
 
 ASCII = str.maketrans({
-    "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?",
+    "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?", "Σ": "sum", "π": "pi",
 })  # fmt: skip
 """gviz's own signs in ASCII; other characters, those of names, are escaped."""
 
@@ -139,7 +139,7 @@ class TerminalWriter(Writer):
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
         yield self.line(f"  {self.names(path)}")
         start = [] if begins_with_one(chain) else [("start", "", "", numbers(chain.start, LONGEST_CELL))]
-        rows = [("step", "derivative", "its numbers", "gradient"), *start, *steps(path)]
+        rows = [("step", "derivative", "its numbers", "gradient"), *start, *steps(chain, path)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
         for number, row in enumerate(zip(*padded(table, self.width - 4), strict=True)):
             yield self.line(f"    {'  '.join(row)}".rstrip(), "" if number else DIM)

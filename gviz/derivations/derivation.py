@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
+from gviz.derivations.paths import GAP, Chain, Path, above, find_chains, summed_dims
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN
@@ -271,7 +271,7 @@ def step_kind(edge: Edge) -> str:
     """
     if edge.flow.symbol == GAP:
         return "gap"
-    if GRAD not in edge.flow.symbol and edge.flow.local is not None:
+    if edge.flow.local is not None:
         return "factor"
     return "matrix" if edge.flow.jacobian is not None else "vjp"
 
@@ -300,10 +300,20 @@ def _jsonable(numbers: Numbers | None) -> Any:
 
 
 def path_record(path: Path) -> dict[str, Any]:
-    """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix."""
+    """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix.
+
+    ``kinds`` is there if not all steps are factors. ``sums`` is there if a product is added up after a factor, as the input
+    was broadcast; ``gradients``, what the product has become after each step, with one of the two.
+    """
     flows = [edge.flow.jacobian if step_kind(edge) == "matrix" else edge.flow.local for edge in path.edges]
     factors = [_jsonable(one) for one in flows]
     record = {"nodes": path.names, "factors": factors, "symbols": path.symbols, "product": _jsonable(path.product)}
     kinds = [step_kind(edge) for edge in path.edges]
     record |= {"skipped": path.skipped} if path.skipped else {}
-    return record if set(kinds) <= {"factor", "gap"} else {**record, "kinds": kinds}
+    record |= {} if set(kinds) <= {"factor", "gap"} else {"kinds": kinds}
+    if any(path.sums):
+        pairs = zip(path.sums, path.edges, strict=True)
+        record["sums"] = [{"symbol": text, "dim": summed_dims(edge)} if text else None for text, edge in pairs]
+    if record.keys() & {"kinds", "sums"}:
+        record["gradients"] = [_jsonable(one) for one in path.passed or (None,) * len(path.edges)]
+    return record

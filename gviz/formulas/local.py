@@ -20,7 +20,6 @@ from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
-from gviz.graphs.numbers import size_of
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -308,11 +307,8 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
         if found is None:
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if found.is_factor else None
-        is_each = local is not None and size_of(local) == size_of(
-            edge.flow.handed
-        )  # a factor for each element says as much
-        flow = Flow(found.symbol, local, edge.flow.handed, None if is_each else edge.flow.jacobian)
-        return Edge(*edge[:-1], flow=flow)
+        jacobian = edge.flow.jacobian if local is None else None
+        return Edge(*edge[:-1], flow=Flow(found.symbol, local, edge.flow.handed, jacobian))
 
     return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
 

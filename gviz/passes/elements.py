@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
 
-EPSILON = 2.0**-23
-"""The part of a float32 that the next one is larger by: a smaller rest of a sum is 0."""
+EPSILON, EPSILONS = 2.0**-23, {"float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""The part of a number that the next one is larger by, in float32 and others: a smaller rest of what cancels out is 0."""
 
 ONE = Numbers((), "float32", (1.0,))
 
@@ -44,18 +44,25 @@ def scalar_of(numbers: Numbers | None) -> Element | None:
 
 
 def times(left: Numbers | None, right: Numbers | None) -> Numbers | None:
-    """Return the product; a number goes with any tensor, two tensors of different sizes have none.
+    """Return the product; sizes are aligned from the right, one of 1 is spread, and others that differ have none.
 
-    >>> two, pair = Numbers.of(2.0), Numbers.of([3.0, 4.0])
-    >>> times(pair, two).nested(), times(pair, pair).nested(), times(pair, Numbers.of([3.0])), times(two, None)
-    ([6.0, 8.0], [9.0, 16.0], None, None)
+    >>> two, pair, column = Numbers.of(2.0), Numbers.of([3.0, 4.0]), Numbers.of([[1.0], [2.0]])
+    >>> times(pair, two).nested(), times(pair, pair).nested(), times(column, pair).nested(), times(two, None)
+    ([6.0, 8.0], [9.0, 16.0], [[3.0, 4.0], [6.0, 8.0]], None)
+    >>> times(pair, Numbers.of([3.0, 4.0, 5.0])) is None
+    True
     """
     return combined(left, right, lambda one, other: one * other)
 
 
 def plus(left: Numbers | None, right: Numbers | None) -> Numbers | None:
-    """Return the sum, as :func:`times` returns the product."""
-    return combined(left, right, lambda one, other: one + other)
+    """Return the sum, as :func:`times` returns the product; what cancels out but for rounding is 0.
+
+    >>> plus(Numbers.of([1.0, 3.0]), Numbers.of([-1.00000001, 1.0])).nested()
+    [0.0, 4.0]
+    """
+    rest = epsilon(left, right)
+    return combined(left, right, lambda one, other: settled(one + other, abs(one) + abs(other), rest))
 
 
 def sum_of(parts: Sequence[Numbers | None]) -> Numbers | None:
@@ -71,16 +78,41 @@ def combined(left: Numbers | None, right: Numbers | None, function: Callable[...
     if isinstance(one, float) and isinstance(other, float):
         return Numbers((), dtype, elements_of((function(one, other),)))
     arrays = array_of(left), array_of(right)
-    if (
-        arrays[0] is None
-        or arrays[1] is None
-        or (arrays[0].shape != arrays[1].shape and arrays[0].ndim and arrays[1].ndim)
-    ):
+    if arrays[0] is None or arrays[1] is None or not are_aligned(arrays[0].shape, arrays[1].shape):
         return None
     import numpy as np
 
     with np.errstate(all="ignore"):
         return numbers_of(np.asarray(function(*arrays)), dtype)
+
+
+def are_aligned(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Return whether sizes fit together, from the right, where 1 fits any.
+
+    >>> are_aligned((2, 3), (3,)), are_aligned((2, 1), (2, 3)), are_aligned((2,), (2, 3))
+    (True, True, False)
+    """
+    return all(here == there or 1 in (here, there) for here, there in zip(reversed(one), reversed(other), strict=False))
+
+
+def epsilon(*values: Numbers | None) -> float:
+    """Return the rounding of the coarsest of some dtypes; one that is not known is float32."""
+    return max(EPSILON if value is None else EPSILONS.get(value.dtype, EPSILON) for value in values)
+
+
+def settled(total: Any, amount: Any, rest: float) -> Any:
+    """Return a sum, or an array of sums, with 0 where only a rounding is left of what was added up.
+
+    Args:
+        total: the sum.
+        amount: that of the sizes of its summands.
+        rest: the part of the amount that is rounding.
+    """
+    if isinstance(total, float):
+        return 0.0 if abs(total) < rest * amount < math.inf else total
+    import numpy as np
+
+    return np.where((np.abs(total) < rest * amount) & np.isfinite(amount), 0.0, total)
 
 
 def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
@@ -95,23 +127,38 @@ def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
     array, sizes = array_of(value), size_of(like)
     if array is None:
         return None
-    more = array.ndim - len(sizes)
-    if more < 0:
+    if array.ndim < len(sizes):
         return value if not array.ndim else None
-    if any(there not in (here, 1) for here, there in zip(array.shape[more:], sizes, strict=True)):
+    if any(there not in (here, 1) for here, there in zip(array.shape[array.ndim - len(sizes) :], sizes, strict=True)):
         return None
-    spread = (*range(more), *(more + at for at, size in enumerate(sizes) if size == 1))
-    return numbers_of(array.sum(spread).reshape(sizes), value.dtype)
+    import numpy as np
+
+    spread = spread_dims(array.shape, sizes)
+    with np.errstate(all="ignore"):
+        total = settled(array.sum(spread), np.abs(array).sum(spread), epsilon(value))
+    return numbers_of(np.asarray(total).reshape(sizes), value.dtype)
+
+
+def spread_dims(sizes: Sequence[int], of: Sequence[int]) -> tuple[int, ...]:
+    """Return the dimensions of a tensor over which one of smaller sizes was spread.
+
+    >>> spread_dims((2, 3), (3,)), spread_dims((2, 3), (2, 1)), spread_dims((2, 1), (2, 1)), spread_dims((2, 3), ())
+    ((0,), (1,), (), (0, 1))
+    """
+    more = len(sizes) - len(of)
+    return (*range(more), *(more + at for at, size in enumerate(of) if size == 1 != sizes[more + at]))
 
 
 def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:
     """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input.
 
-    None if they do not fit.
+    None if they do not fit. Where the Jacobian has the whole number 0, nothing goes along, not even nan (0.0 is a number).
 
     >>> matrix = Numbers.of([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> through(Numbers.of([1.0, 10.0]), matrix, Numbers.of([[0.0], [0.0], [0.0]])).nested()
     [[41.0], [52.0], [63.0]]
+    >>> through(Numbers.of([1.0, "nan"]), Numbers.of([[1.0, 2.0], [0, 0.0]]), Numbers.of([0.0, 0.0])).nested()
+    [1.0, nan]
     """
     gradient, jacobian = array_of(value), array_of(matrix)
     if gradient is None or jacobian is None or like is None:
@@ -122,9 +169,9 @@ def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None)
 
     with np.errstate(all="ignore"):
         parts = gradient.reshape(-1, 1) * jacobian
-        row = parts.sum(0)
-        finite = np.where(np.isfinite(parts), np.abs(parts), 0.0)
-        row[np.abs(row) < EPSILON * finite.max(0, initial=0.0)] = 0.0
+        if matrix is not None and not np.isfinite(gradient).all():
+            parts[np.array([type(item) is int and not item for item in matrix.elements or ()]).reshape(parts.shape)] = 0.0
+        row = settled(parts.sum(0), np.abs(parts).sum(0), epsilon(value))
     return numbers_of(row.reshape(size_of(like)), value.dtype if value is not None else "")
 
 

@@ -135,17 +135,29 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
         if agree(chain.start, ONE) or not is_small(size_of(chain.start))
         else [value_text(chain.start, options.precision)]
     )
-    symbols = " · ".join(map(in_brackets, [*start, *path.symbols]))
+    sums = ["", *path.sums] if start else path.sums
+    symbols = product_text([*start, *path.symbols], sums)
     if path.product is None or not is_small(size_of(path.product)):
         return (Span(head + short(symbols, LONGEST - len(head)), ink),)
-    numbers = " · ".join(
-        map(in_brackets, [*start, *(value_text(factor, options.precision) for factor in path.factors)])
-    )
+    numbers = product_text([*start, *(value_text(factor, options.precision) for factor in path.factors)], sums)
     product = value_text(path.product, options.precision)
     parts = [part for part in dict.fromkeys((symbols, numbers)) if part != product]
     while parts and len(head) + sum(len(part) + 3 for part in parts) + len(product) > LONGEST:
         parts.pop()
     return (Span(head + "".join(f"{part} = " for part in parts), ink), Span(product, ink, is_bold=True))
+
+
+def product_text(parts: Sequence[str], sums: Sequence[str]) -> str:
+    """Return a product of parts, with what is added up behind each of them.
+
+    >>> product_text(["2·a", "1", "x - y"], ["", "Σ over rows", ""]), product_text(["x - y"], [""])
+    ('Σ over rows (2·a · 1) · (x - y)', 'x - y')
+    """
+    text = ""
+    for part, total in zip(parts, sums, strict=True):
+        text = f"{text} · {in_brackets(part)}" if text else in_brackets(part) if len(parts) > 1 else part
+        text = f"{total} ({text})" if total else text
+    return text
 
 
 def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOptions) -> Iterator[Span]:
