@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -37,8 +36,6 @@ LONGEST_CELL, LONGEST_MATRIX = 24, 36
 PRECISION = 4
 """Decimals of a number."""
 
-MINUS_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
-
 
 def numbers(value: Numbers | None, most: int = 1000) -> str:
     """Return the numbers of a small tensor; the size and the norm of another; "" for none.
@@ -56,7 +53,7 @@ def numbers(value: Numbers | None, most: int = 1000) -> str:
         return "no elements"
     if isinstance(number := scalar_of(value), float):
         return one_number(number)
-    text = MINUS_ZERO.sub("0", value_text(single(value), PRECISION)) if is_short(value) else ""
+    text = value_text(single(value), PRECISION) if is_short(value) else ""
     if 0 < len(text) <= most:
         return text
     about = value.summary
@@ -67,8 +64,8 @@ def numbers(value: Numbers | None, most: int = 1000) -> str:
 
 @cache  # many paths have the same factors
 def one_number(value: float) -> str:
-    """Return a number, without a minus before a 0."""
-    return MINUS_ZERO.sub("0", decimal(value, PRECISION))
+    """Return a number."""
+    return decimal(value, PRECISION)
 
 
 def is_short(value: Numbers | None) -> bool:

@@ -189,7 +189,7 @@ def _number(value: Element | None) -> str:
         return {"nan": "\\mathrm{nan}", "inf": "\\infty", "-inf": "-\\infty"}[str(value)]
     if isinstance(value, bool | str) or value is None:
         return code(str(value))
-    digits, exponent, power = decimal(value or 0.0).partition("e")  # no minus before a 0
+    digits, exponent, power = decimal(value).partition("e")
     return f"{digits} \\cdot 10^{{{int(power)}}}" if exponent else digits
 
 

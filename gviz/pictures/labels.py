@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
@@ -59,14 +60,14 @@ def _number(value: Element) -> str:
 def decimal(value: Element, precision: int = 4) -> str:
     """Return a number with so many decimals, without zeros at its end; a tiny or huge one with an exponent.
 
-    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan)]
-    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan']
+    >>> [decimal(value) for value in (6.0, 2.302585092994046, -0.50004, -1.5e-5, 1234567.0, math.nan, -0.0)]
+    ['6', '2.3026', '-0.5', '-1.5e-05', '1.23e+06', 'nan', '0']
     """
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if value and not 10.0**-precision <= abs(value) < 1e5:
         return f"{value:.3g}"
-    text = f"{value:.{precision}f}"
+    text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
     return text.rstrip("0").rstrip(".") if precision else text
 
 
@@ -89,10 +90,12 @@ def value_text(value: Numbers | None, precision: int | None = None) -> str:
 def in_brackets(text: str) -> str:
     """Return a text as it stands between two signs.
 
-    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]")
-    ('(-1)', '(1 - t²)', '2·x', '[1, 2]')
+    >>> in_brackets("-1"), in_brackets("1 - t²"), in_brackets("2·x"), in_brackets("[1, 2]"), in_brackets("exp(x - y)")
+    ('(-1)', '(1 - t²)', '2·x', '[1, 2]', 'exp(x - y)')
     """
-    return f"({text})" if text.startswith("-") or (" " in text and not text.startswith("[")) else text
+    depths = accumulate((sign in "([") - (sign in ")]") for sign in text)
+    is_sum = any(sign == " " and not depth for sign, depth in zip(text, depths, strict=True))
+    return f"({text})" if text.startswith("-") or is_sum else text
 
 
 def nested_text(texts: Any) -> str:

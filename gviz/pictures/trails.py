@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
-from gviz.derivations.paths import MOST, Chain, Path, above, find_chains
+from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import ONE, agree
-from gviz.pictures.labels import decimal, in_brackets, is_small, norm, short, short_value, value_text
+from gviz.pictures.labels import SPACE_KEPT, decimal, in_brackets, is_small, norm, short, short_value, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import Theme
@@ -24,6 +25,9 @@ WIDTH, DOUBLE, SHARED = "2.6", "1.3", "4.5"
 
 LONGEST, LONGEST_PART = 84, 30
 """Characters of a line in words, and of the names of a path, or its symbols."""
+
+MOST_PARTS = 24
+"""Parts of a product that are written; of a longer one those at its ends."""
 
 NUMBERS = ("no", "one", "two", "three", "four")
 
@@ -114,11 +118,11 @@ def heading(trails: Trails) -> str:
 
 
 def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
-    """Yield a line for each path that is drawn, and one for each sum."""
+    """Yield the lines of each path that is drawn, and one for each sum."""
     for chain in trails.chains:
         own = [(number, path) for number, (owner, path) in enumerate(trails.listed) if owner is chain]
         for number, path in own:
-            yield path_line(number, path, chain, options)
+            yield from path_lines(number, path, chain, options)
         if len(own) < chain.count:
             yield (
                 Span(f"{len(own)} of the {chain.count:,} paths from {' and '.join(chain.of)} to {chain.wrt} are drawn"),
@@ -126,8 +130,8 @@ def words(trails: Trails, options: RenderOptions) -> Iterator[Line]:
         yield tuple(_sum_line(chain, own, options))
 
 
-def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> Line:
-    """Return a path in words: names, symbols, numbers, product; what makes the line too long is left out."""
+def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) -> Iterator[Line]:
+    """Yield a path in words: names, symbols, numbers, product; in more than one line if they are long."""
     ink = f"path {number}"
     head = f"{SAMPLES[number]}  {short(' → '.join(path.names), LONGEST_PART)}:   "
     start = (
@@ -136,15 +140,21 @@ def path_line(number: int, path: Path, chain: Chain, options: RenderOptions) -> 
         else [value_text(chain.start, options.precision)]
     )
     sums = ["", *path.sums] if start else path.sums
-    symbols = product_text([*start, *path.symbols], sums)
-    if path.product is None or not is_small(size_of(path.product)):
-        return (Span(head + short(symbols, LONGEST - len(head)), ink),)
-    numbers = product_text([*start, *(value_text(factor, options.precision) for factor in path.factors)], sums)
-    product = value_text(path.product, options.precision)
-    parts = [part for part in dict.fromkeys((symbols, numbers)) if part != product]
-    while parts and len(head) + sum(len(part) + 3 for part in parts) + len(product) > LONGEST:
-        parts.pop()
-    return (Span(head + "".join(f"{part} = " for part in parts), ink), Span(product, ink, is_bold=True))
+    sides = [product_text([*start, *path.symbols], sums)]
+    product = ""
+    if path.product is not None and is_small(size_of(path.product)):
+        product = value_text(path.product, options.precision)
+        if path.is_known and all(is_small(size_of(factor)) for factor in path.factors):
+            numbers = (value_text(factor, options.precision) for factor in path.factors)
+            sides.append(product_text([*start, *numbers], sums))
+    sides = [side for side in dict.fromkeys(sides) if side != product]
+    lines = [f"{head}{' = '.join([*sides, ''] if product else sides)}"]
+    if len(lines[0]) + len(product) > LONGEST:
+        indent = SPACE_KEPT * 4
+        folded = [wrap(f"= {side}" if at else side, LONGEST, break_on_hyphens=False) for at, side in enumerate(sides)]
+        lines = [head, *(indent + row for rows in folded for row in rows), *([f"{indent}= "] if product else [])]
+    yield from ((Span(line, ink),) for line in lines[:-1])
+    yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
 
 
 def product_text(parts: Sequence[str], sums: Sequence[str]) -> str:
@@ -153,8 +163,8 @@ def product_text(parts: Sequence[str], sums: Sequence[str]) -> str:
     >>> product_text(["2·a", "1", "x - y"], ["", "Σ over rows", ""]), product_text(["x - y"], [""])
     ('Σ over rows (2·a · 1) · (x - y)', 'x - y')
     """
-    text = ""
-    for part, total in zip(parts, sums, strict=True):
+    text, rows = "", list(zip(parts, sums, strict=True))
+    for part, total in rows if len(rows) <= MOST_PARTS else [*rows[: MOST_PARTS // 2], (GAP, ""), *rows[-MOST_PARTS // 2 :]]:
         text = f"{text} · {in_brackets(part)}" if text else in_brackets(part) if len(parts) > 1 else part
         text = f"{total} ({text})" if total else text
     return text
