@@ -160,6 +160,8 @@ def part(node: ast.expr) -> tuple[str, int]:
             text, level = f"{_within(node.value, ATOM)}^{{\\top}}", POWER
         case ast.Compare(ops=[sign], comparators=[right]) if type(sign) in COMPARED:
             text = f"[{_within(node.left, SUM)} {COMPARED[type(sign)]} {_within(right, SUM)}]"
+        case ast.List([ast.Compare() as inner]):
+            text, level = part(inner)
         case ast.Call(func=ast.Name(id=name), keywords=[]):
             text, level = _call(name, [part(one)[0] for one in node.args])
     return text, level

@@ -14,6 +14,9 @@ from typing import Self
 SIGNS = {" ** 2": "²", " ** 3": "³", " ** ": "^", " * ": "·", " / ": "/", "...": "…"}
 """Python's signs, and those of mathematics."""
 
+READ = {**SIGNS, ".T": "ᵀ"}
+"""The signs that are read; what is transposed is written as in Python, but for the Jacobians of lectures."""
+
 UNKNOWN, NAME = "□", "unknown_"
 """An operand that needs no gradient: the graph does not have it; and a name in its place, for Python's parser."""
 
@@ -44,7 +47,7 @@ class Formula:
         >>> Formula.read("-2·x²/y").python, Formula.read("□·x").python, Formula.read("x (1st)")
         ('-2 * x ** 2 / y', '□ * x', None)
         """
-        for python, sign in SIGNS.items():
+        for python, sign in READ.items():
             text = text.replace(sign, python)
         try:
             formula = cls(ast.parse(text.replace(UNKNOWN, NAME), mode="eval").body)

@@ -10,16 +10,20 @@ derivative is named for what it does to the gradient: ``grad @ w.T``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+import math
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
-from gviz.autograd.row import ARRAYS, COMPOSITES, ROWS, Row
+from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
 from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
+from gviz.graphs.numbers import Numbers
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -40,12 +44,27 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 """Each comparison, and the one that holds where it does not."""
 
-EACH = {
-    "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "rsqrt", "sgn", "sign", "sigmoid", "where", "absolute",
-    "square", "reciprocal", "masked_fill", "log10", "log2", "expm1", "isnan",
-    "logical_and", "logical_or", "erf", "log1p", "exp2", "maximum", "minimum",
+TENSOR, MASKED = "tensor", "masked"
+"""Arguments that are arrays, of numbers and of what is true, where a function is tried; others are themselves."""
+
+PROBES = (0.75, -1.25, 2.5, 0.25, -0.5, 1.5)
+"""What a function is tried with."""
+
+LOGICAL = {"logical_and", "logical_or", "logical_not", "isnan", "isfinite"}
+"""Functions that say where something holds."""
+
+CONSTANTS = {
+    math.pi: "π", math.pi / 180: "π/180", 180 / math.pi: "180/π", 1 / math.sqrt(2): "1/sqrt(2)", math.sqrt(2): "sqrt(2)",
+    math.sqrt(2 * math.pi): "sqrt(2*π)", math.sqrt(2 / math.pi): "sqrt(2/π)", 2 / math.sqrt(math.pi): "2/sqrt(π)",
+    math.sqrt(math.pi) / 2: "sqrt(π)/2", 1 / math.sqrt(2 * math.pi): "1/sqrt(2*π)", math.log(2): "log(2)", math.log(10): "log(10)",
 }  # fmt: skip
-"""Further functions that work element by element."""
+"""Numbers that have a name."""
+
+DIGITS = 6
+"""Digits of a number without a name."""
+
+JACOBIANS = {"SoftmaxBackward0": "diag({0}) - {0}·{0}ᵀ", "LogSoftmaxBackward0": "I - 1·exp({0})ᵀ"}
+"""The Jacobians that every lecture writes, by the class of the node, with the result in them."""
 
 SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")
 """Rows that change no number: the gradient of a sum is that of each element."""
@@ -121,11 +140,33 @@ def tree(value: Any) -> ast.expr:
     if isinstance(value, Symbol):
         return value.node
     if isinstance(value, bool | int | float):
-        number = int(value) if isinstance(value, float) and value.is_integer() else value
-        return ast.UnaryOp(ast.USub(), ast.Constant(-number)) if number < 0 else ast.Constant(number)
+        return number_tree(value)
+    if isinstance(value, str):  # an option
+        return ast.Constant(value)
     if isinstance(value, tuple):  # sizes, places
         return ast.Tuple([tree(item) for item in value], ast.Load())
     raise NotSymbolicError(f"{value!r} is neither a symbol nor a number")
+
+
+def number_tree(value: float) -> ast.expr:
+    """Return the syntax of a number: by its name, if it has one, else with as many digits as people read.
+
+    >>> [ast.unparse(number_tree(value)) for value in (2.0, -0.5, 0.7071067811865476, 1.7580993408473766, math.inf)]
+    ['2', '-0.5', '1 / sqrt(2)', '1.7581', 'inf']
+    """
+    if value < 0:
+        return ast.UnaryOp(ast.USub(), number_tree(-value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return ast.Name(str(value), ast.Load())
+    if isinstance(value, float) and not value.is_integer():
+        name = next((name for known, name in CONSTANTS.items() if math.isclose(value, known, rel_tol=1e-12)), "")
+        return ast.parse(name, mode="eval").body if name else ast.Constant(float(f"{value:.{DIGITS}g}"))
+    return ast.Constant(int(value) if isinstance(value, float) else value)
+
+
+def as_number(node: ast.expr) -> ast.expr:
+    """Return a comparison as the number that it is, 1 where it holds and else 0: in square brackets; all else as it is."""
+    return ast.List([node], ast.Load()) if isinstance(node, ast.Compare) else node
 
 
 def applied(name: str, *args: Any) -> Symbol:
@@ -143,6 +184,8 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
     first, texts = parts[0], [ast.unparse(part) for part in parts]
     found: ast.expr | None = None
     match name, texts:
+        case ("zeros_like", ["1" | "grad"]):
+            found = ast.Constant(0)
         case ("mul", ["1", _]) | ("add", ["0", _]):
             found = parts[1]
         case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
@@ -151,21 +194,32 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
             found = tree(applied("neg", Symbol(parts[1])))
         case ("mul", [left, right]) if left == right and UNKNOWN not in left:  # two that are not known may be two
             found = tree(applied("power", Symbol(first), 2))
+        case ("mul", _) if not is_constant(first):
+            match parts[1]:
+                case ast.BinOp(ast.Constant(1), ast.Div(), below) if is_constant(below):  # x/sqrt(2)
+                    found = ast.BinOp(as_number(first), ast.Div(), below)
+                case ast.Constant() | ast.Name("π") | ast.UnaryOp(ast.USub(), ast.Constant()):  # 2·x
+                    found = tree(applied("mul", Symbol(parts[1]), Symbol(first)))
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
         case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare):
-            found = ast.Compare(first.left, [OPPOSITE[type(first.ops[0])]()], first.comparators)
+            found = as_number(ast.Compare(first.left, [OPPOSITE[type(first.ops[0])]()], first.comparators))
         case ("where", [_, "1", "0"]) if isinstance(first, ast.Compare):
-            found = first
+            found = as_number(first)
     return None if found is None else Symbol(found)
+
+
+def is_constant(node: ast.expr) -> bool:
+    """Return whether a syntax is that of a number, or of one by its name."""
+    return all(not isinstance(part, ast.Name) or part.id in ("π", "sqrt", "log") for part in ast.walk(node))
 
 
 def written_as(name: str, parts: list[ast.expr]) -> ast.expr:
     """Return a call as it is written: with a sign, if it has one."""
     if name == "neg":
-        return ast.UnaryOp(ast.USub(), parts[0])
+        return ast.UnaryOp(ast.USub(), as_number(parts[0]))
     if name in BINARY:
-        return ast.BinOp(parts[0], BINARY[name](), parts[1])
+        return ast.BinOp(as_number(parts[0]), BINARY[name](), as_number(parts[1]))
     if name in COMPARED:
         return ast.Compare(parts[0], [COMPARED[name]()], [parts[1]])
     if name == "t":
@@ -228,10 +282,9 @@ def local_derivative(
     row = rows_by_label().get(label)
     if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
-    try:
-        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}))
-    except REFUSALS:
-        return None
+    with suppress(*REFUSALS):
+        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}), label)
+    return None
 
 
 def _known(
@@ -241,26 +294,42 @@ def _known(
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
     known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
     known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.named(result)}
+    known[MASK] = (True,) * len(row.edges)
     return known | {row.parameters[at]: Symbol.named(text) for at, text in zip(row.edges, operands, strict=True)}
 
 
-def _from_formula(row: Row, slot: int, known: Mapping[str, Any]) -> Local | None:
+def _from_formula(row: Row, slot: int, known: Mapping[str, Any], label: str) -> Local | None:
     """Return what the formula for an input comes to with symbols.
 
-    None if there is none, or it needs what is not known.
+    None if there is none, or it needs what is not known; of a row that works element by element, what backward makes of 1.
     """
-    formula = row.formulas.get(row.parameters[row.edges[slot]])
-    if formula is None or not known.keys() >= set(parameters(formula)[1:]):
+    name, is_each = row.parameters[row.edges[slot]], row_works_on_each(row, known)
+    group = next((one for one in row.groups if name in one), ())
+    formula = row.formulas.get("__".join(group))
+    if formula is None:
         return None
-    derivative = bind(formula, _namespace())
+    needs, derivative = parameters(formula)[1:], bind(formula, _namespace())
     for grad in (Symbol(ast.Constant(1)), Symbol.named(GRAD)):
-        found = tree(derivative(grad, *[known[need] for need in parameters(formula)[1:]]))
         is_factor = isinstance(grad.node, ast.Constant)
-        if not is_factor or is_elementwise(
-            found, [value.node for value in known.values() if isinstance(value, Symbol)]
-        ):
+        try:
+            values = derivative(grad, *[known[need] for need in needs])
+            found = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
+        except REFUSALS:
+            return Local(f"{label}(1)", is_factor=True) if is_each else None
+        given = [value.node for value in known.values() if isinstance(value, Symbol)]
+        if not is_factor or is_each or is_elementwise(found, given):
             return Local(str(Formula(found)), is_factor)
     return None
+
+
+def row_works_on_each(row: Row, known: Mapping[str, Any]) -> bool:
+    """Return whether an operation works element by element, with the options that its node has."""
+    is_plain = not (row.view or row.outputs or row.node == "NotImplemented")
+    names = [name for at, name in enumerate(row.parameters) if at not in row.inputs]
+    if not is_plain or not row.edges or not known.keys() >= {*names}:
+        return False
+    options = tuple(TENSOR if at in row.inputs else known[name] for at, name in enumerate(row.parameters))
+    return all(isinstance(one, Hashable) for one in options) and works_on_each(row.key, options)
 
 
 def with_formula(graph: Graph) -> Graph:
@@ -338,8 +407,68 @@ def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
     for part in todo:  # grows while it is read
         if id(part) in given:
             continue
-        is_other = isinstance(part, ast.Call) and not (isinstance(part.func, ast.Name) and part.func.id in EACH)
-        if is_other or isinstance(part, ast.MatMult | ast.Attribute):  # the attribute is .T
+        if isinstance(part, ast.Call):
+            args = [constant_of(arg) if is_constant(arg) else argument_of(arg) for arg in part.args]
+            args[:1] = [TENSOR] if {TENSOR, MASKED}.isdisjoint(args) else args[:1]  # of the gradient, which is 1
+            if not works_on_each(ast.unparse(part.func), tuple(args)):
+                return False
+            todo += part.args
+        elif isinstance(part, ast.MatMult | ast.Attribute):  # the attribute is .T
             return False
-        todo.extend(ast.iter_child_nodes(part))
+        else:
+            todo.extend(ast.iter_child_nodes(part))
     return True
+
+
+def constant_of(node: ast.expr) -> Any:
+    """Return the number, the option or the tuple that an argument is; any number for one by its name."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return 1.0
+
+
+def argument_of(node: ast.expr) -> str:
+    """Return what kind of array an argument is."""
+    is_mask = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) in LOGICAL)
+    return MASKED if is_mask else TENSOR
+
+
+@cache
+def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
+    """Return whether a function of the table, or of numpy, works element by element: it is tried, whole and on each.
+
+    >>> works_on_each("digamma", (TENSOR,)), works_on_each("cumsum", (TENSOR, 0)), works_on_each("hypot", (TENSOR, TENSOR))
+    (True, False, True)
+    """
+    np = ARRAYS["np"]
+    function = ROWS[name].forward if name in ROWS else getattr(np, name, None)
+    if not callable(function):
+        return False
+    probes = [np.roll(PROBES, at) > 0 if arg == MASKED else np.roll(PROBES, at) for at, arg in enumerate(args)]
+
+    def made(shape: tuple[int, ...], part: Any) -> Any:
+        parts = (arg if arg not in (TENSOR, MASKED) else one[part].reshape(shape) for arg, one in zip(args, probes))
+        result = function(*parts)
+        return result[0] if isinstance(result, tuple) else result
+
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            each = [made((1,), at) for at in range(len(PROBES))]
+            wholes = [(shape, made(shape, ...)) for shape in ((2, 3), (len(PROBES),))]
+    except REFUSALS:
+        return False
+    shapes = [np.shape(one) == shape for shape, one in [*(((1,), one) for one in each), *wholes]]
+    return all(shapes) and all(np.array_equal(np.ravel(each), one.ravel(), equal_nan=True) for _, one in wholes)
+
+
+def jacobian_symbol(node: Node) -> str:
+    """Return the Jacobian of an operation on a vector as lectures write it; "" for one that has no such form.
+
+    >>> from gviz.graphs import Node
+    >>> jacobian_symbol(Node("n0", "operation", "SoftmaxBackward0", name="a", numbers=Numbers.of([0.5, 0.5])))
+    'diag(a) - a·aᵀ'
+    """
+    is_vector = bool(node.name) and len(node.shape or ()) == 1
+    return JACOBIANS[node.label].format(node.name) if is_vector and node.label in JACOBIANS else ""

@@ -45,6 +45,7 @@ FUNCTIONS: dict[str, Any] = {
     "sgn": np.sign,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    **{"π": math.pi, "sqrt": math.sqrt},
     "masked_fill": lambda value, mask, other: np.where(mask, other, value),
 }
 
@@ -54,6 +55,7 @@ def computed(symbol: str, names: dict[str, Any]) -> float:
     text = symbol
     for sign, python in (("²", "**2"), ("³", "**3"), ("^", "**"), ("·", "*")):
         text = text.replace(sign, python)
+    text = re.sub(r"\[(.*)\]", r"(\1)", text)  # [x > 0] is 1 where that holds
     with np.errstate(all="ignore"):
         return float(eval(text, {**FUNCTIONS, **names}))  # noqa: S307 - gviz's own symbol
 
@@ -130,7 +132,7 @@ def test_what_is_no_factor_is_named_for_what_it_does_to_the_gradient() -> None:
         ("MulBackward0", ["a + 1", "b - c"], ["b - c", "a + 1"]),
         ("DivBackward0", ["a", "b"], ["1/b", "-(a/b/b)"]),
         ("ExpBackward0", ["a"], ["y"]),
-        ("ReluBackward0", ["a"], ["y > 0"]),
+        ("ReluBackward0", ["a"], ["[y > 0]"]),
         ("SinBackward0", ["x (1st)"], ["cos(x (1st))"]),
         ("MulBackward0", ["□", "b"], ["b", "□"]),
     ],
