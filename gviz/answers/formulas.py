@@ -30,9 +30,6 @@ UNNAMED = f"{UNKNOWN} is a tensor, or a number, that needs no gradient, and has 
 LONGEST_VALUE = 48
 """Characters of the numbers of a tensor before its paths."""
 
-LONGEST_CELL, LONGEST_MATRIX = 24, 36
-"""Characters of a tensor's numbers, and of a Jacobian's, in a table."""
-
 PRECISION = 4
 """Decimals of a number."""
 
@@ -91,7 +88,7 @@ def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
     for pair, symbol, edge, text, gradients in zip(
         pairwise(path.names), path.symbols, path.edges, path.sums, gradients_of(chain, path), strict=True
     ):
-        told = [numbers(gradient, LONGEST_CELL) for gradient in gradients]
+        told = [numbers(gradient) for gradient in gradients]
         rows.append((quotient(*pair), symbol if edge.flow.symbol else "", local_text(edge), told[0]))
         rows += [("", text, "", told[1])] if text else []
     return rows
@@ -115,11 +112,10 @@ def local_text(edge: Edge) -> str:
     """Return the numbers of a step: of each element, or its Jacobian; only the size of a large Jacobian."""
     kind = step_kind(edge)
     if kind == "factor":
-        return numbers(edge.flow.local, LONGEST_CELL)
+        return numbers(edge.flow.local)
     if kind == "matrix":
         rows, columns = size_of(edge.flow.jacobian)
-        text = f"J = {numbers(edge.flow.jacobian)}" if is_short(edge.flow.jacobian) else ""
-        return text if 0 < len(text) <= LONGEST_MATRIX else f"J is {rows} × {columns}"
+        return f"J = {value_text(edge.flow.jacobian, PRECISION)}" if is_short(edge.flow.jacobian) else f"J is {rows} × {columns}"
     return GAP if kind == "gap" else ""
 
 

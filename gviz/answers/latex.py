@@ -285,6 +285,8 @@ class LatexWriter(Writer):
             sign = ":\\ \\mathrm{grad} \\mapsto" if is_map else "="
             is_plain = edge.flow.local is None or is_map or edge.flow.symbol.lstrip("-").isdigit()
             local = "" if is_plain else f" = {tensor(edge.flow.local)}"
+            if step_kind(edge) == "matrix" and is_short(edge.flow.jacobian):
+                local = f",\\ J = {tensor(edge.flow.jacobian)}"
             behind = ["" if one is None else f", && \\text{{gradient }} {tensor(one)}" for one in gradients]
             lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
             lines += [f"&{self.words(total)}{behind[1]}"] if total else []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from gviz.answers import Explanation, Page
-from gviz.answers.formulas import LONGEST_CELL, forward, grad_name, numbers, remark, steps
+from gviz.answers.formulas import forward, grad_name, numbers, remark, steps
 from gviz.answers.writer import Part, Writer
 from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
-from gviz.derivations.paths import Chain, Path
+from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Node
 from gviz.text import display_width, shorten, visible
 
@@ -105,13 +107,15 @@ class TerminalWriter(Writer):
         yield from self.title(f"{name}: {text}")
 
     def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
-        """Return the parts of a line, without those in its middle that are going to be cut: each takes four columns."""
-        most = self.width // 8 + 1
-        return parts if len(parts) <= 2 * most else (*parts[:most], *parts[-most:])
+        """Return the parts of an equation; of one that takes many lines those at its ends."""
+        most = self.width // 16
+        return parts if len(parts) <= 4 * most else (*parts[:most], *parts[-most:])
 
     def names(self, path: Path) -> str:
         """Return the names along a path."""
-        return shorten(" → ".join(self.ends(path.names)), min(LONGEST_NAMES, self.width - 4), middle=True, mark="…")
+        names = [*self.ends(path.names)]
+        names[len(names) // 2 :] = [*([GAP] if len(names) < len(path.names) else ()), *names[len(names) // 2 :]]
+        return shorten(" → ".join(names), min(LONGEST_NAMES, self.width - 4), middle=True, mark="…")
 
     def products(self, chain: Chain) -> Iterator[str]:
         heads = [self.names(path) for path in chain.paths]
@@ -122,7 +126,7 @@ class TerminalWriter(Writer):
             yield from self.equation(lead, sides) if path.edges else self.steps(chain, path)
 
     def equation(self, head: str, sides: Sequence[str]) -> Iterator[str]:
-        """Yield an equation; where it is too long, each side has a line, and a side that is still too long is cut."""
+        """Yield an equation; where it is too long, each side has a line, or several."""
         whole, width = head + " = ".join(sides), display_width(head)
         if display_width(whole) <= self.width:
             yield self.line(whole)
@@ -132,17 +136,24 @@ class TerminalWriter(Writer):
             yield self.line(shorten(head.rstrip(), self.width, middle=True, mark="…"))
         for number, side in enumerate(sides):
             lead = head if not number and indent == width else " " * indent
-            text = f"= {side}" if number else side
-            yield self.line(lead + shorten(text, self.width - indent, middle=True, mark="…"))
+            for at, row in enumerate(folded(f"= {side}" if number else side, self.width - indent)):
+                yield self.line(f"{lead if not at else ' ' * indent}{row}")
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
         yield self.line(f"  {self.names(path)}")
-        start = [] if begins_with_one(chain) else [("start", "", "", numbers(chain.start, LONGEST_CELL))]
+        start = [] if begins_with_one(chain) else [("start", "", "", numbers(chain.start))]
         rows = [("step", "derivative", "its numbers", "gradient"), *start, *steps(chain, path)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
-        for number, row in enumerate(zip(*padded(table, self.width - 4), strict=True)):
-            yield self.line(f"    {'  '.join(row)}".rstrip(), "" if number else DIM)
+        widths = [max(map(display_width, column)) for column in table]
+        if sum(widths) + 2 * (len(widths) - 1) > self.width - 4:
+            rows = [[row for cell in column for row in rows_of(cell)] for column in table]
+            widths = fitting([max(map(display_width, column)) for column in rows], self.width - 4)
+        for number, row in enumerate(zip(*table, strict=True)):
+            cells = [folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+            for parts in zip_longest(*cells, fillvalue=""):
+                line = "  ".join(part + " " * (width - display_width(part)) for part, width in zip(parts, widths))
+                yield self.line(f"    {line}".rstrip(), "" if number else DIM)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         known = chain.found if chain.sum is None else chain.sum
@@ -150,8 +161,8 @@ class TerminalWriter(Writer):
             known = chain.paths[0].product
         parts, total = self.sum_of(chain), numbers(known, self.width - display_width(f"  {name} =  = {chain.wrt}.grad"))
         sides = list(dict.fromkeys(filter(None, [parts, total])))
-        if len(sides) == 2 and display_width(f"  {name} = {parts} = {total}") > self.width:
-            sides = ["the sum of these", total]
+        if parts and display_width(f"  {name} = {parts} = {total}") > self.width:
+            sides = ["the sum of these", total] if total else []
         if not chain.is_complete and total:
             sides = [f"the sum of all {chain.count:,}", total]
         if sides:
@@ -164,11 +175,50 @@ def _beside(text: str, value: str, sign: str) -> str:
     return (" " if value.startswith("(") else sign).join(filter(None, [text, value]))
 
 
-def padded(columns: Sequence[Sequence[str]], width: int) -> Iterator[list[str]]:
-    """Yield the columns of a table, padded, the widest cut where they are too wide together."""
-    widths = [max(map(display_width, column)) for column in columns]
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 6:
+def fitting(widths: list[int], most: int) -> list[int]:
+    """Return the widths of columns with the widest made narrower, where they are too wide together."""
+    while sum(widths) + 2 * (len(widths) - 1) > most and max(widths) > 6:
         widths[widths.index(max(widths))] -= 1
-    for column, most in zip(columns, widths, strict=True):
-        cells = [shorten(cell, most, middle=True, mark="…") for cell in column]
-        yield [cell + " " * (most - display_width(cell)) for cell in cells]
+    return widths
+
+
+def rows_of(cell: str) -> list[str]:
+    """Return a cell in lines: of a matrix one for each row, as print shows it.
+
+    >>> rows_of("J = [[1, 0], [0, 25]]"), rows_of("x·[1, 2]")
+    (['J = [[1, 0],', '     [0, 25]]'], ['x·[1, 2]'])
+    """
+    indent = " " * (cell.find("[[") + 1)
+    return re.sub(r"(?<=\]), (?=\[)", f",\n{indent}", cell).split("\n") if indent else [cell]
+
+
+def folded(cell: str, width: int) -> list[str]:
+    """Return a cell in lines of a width, broken between words and numbers, and behind signs.
+
+    >>> folded("J = [[1, 0], [0, 25]]", 9), folded("x·exp(-a²)/sqrt(2·π)", 12)
+    (['J = [[1,', '      0],', '     [0,', '      25]]'], ['x·exp(-a²)/', 'sqrt(2·π)'])
+    """
+    if display_width(cell) <= width:
+        return [cell]
+    lines = []
+    for row in rows_of(cell):
+        margin = len(row) - len(row.lstrip()) or row.find("[[") + 1
+        line, used = row[: len(row) - len(row.lstrip())], len(row) - len(row.lstrip())
+        for piece in pieces_of(row.lstrip(), width):
+            size = display_width(piece)
+            if line.strip() and used + size - piece.endswith(" ") > width:
+                lines.append(line.rstrip())
+                line, used = " " * (margin + bool(margin)), margin + bool(margin)
+            line, used = line + piece, used + size
+        lines.append(line.rstrip())
+    return [shorten(line, width, middle=True, mark="…") for line in lines]
+
+
+def pieces_of(text: str, width: int) -> Iterator[str]:
+    """Yield the parts of a text between which a line may end: factors, and what is in a factor that is too long.
+
+    >>> list(pieces_of("= (1 - a) · sigmoid(x)·(1 - x)", 12))
+    ['= (1 - a) · ', 'sigmoid(', 'x)·(', '1 ', '- ', 'x)']
+    """
+    for part in re.findall(r".+?(?: · |, |$)", text):
+        yield from [part] if display_width(part) <= width else re.findall(r"(?:= )?.+?(?:[ ·(/_]+|$)", part)

@@ -20,7 +20,7 @@ from gviz.answers.formulas import (
     target,
 )
 from gviz.derivations.derivation import Derivation, begins_with_one
-from gviz.derivations.paths import Chain, Path
+from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Edge
 from gviz.graphs.numbers import Numbers
 from gviz.pictures.labels import in_brackets
@@ -63,12 +63,18 @@ class Writer(ABC):
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
         start = [] if begins_with_one(chain) else [self.number(chain.start)]
         quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
-        symbols = map(self.symbol, self.ends(path.edges), self.ends(path.symbols))
-        factors = map(self.factor, self.ends(path.edges)) if path.is_known else None
+        symbols = list(map(self.symbol, self.ends(path.edges), self.ends(path.symbols)))
+        factors = list(map(self.factor, self.ends(path.edges))) if path.is_known else []
+
+        def product(parts: list[str], *, is_bracketed: bool = True) -> str:
+            middle = len(parts) // 2 if len(parts) < len(path.edges) else len(parts)
+            parts = [*start, *parts[:middle], *([GAP] if middle < len(parts) else ()), *parts[middle:]]
+            return self.dot.join(map(self.bracketed, parts) if is_bracketed and len(parts) > 1 else parts)
+
         return [
-            self.dot.join([*start, *quotients]),
-            self.dot.join(map(self.bracketed, [*start, *symbols])),
-            "" if factors is None else self.dot.join(map(self.bracketed, [*start, *factors])),
+            product(quotients, is_bracketed=False),
+            product(symbols),
+            product(factors) if factors else "",
             self.number(path.product),
         ]
 
@@ -79,7 +85,7 @@ class Writer(ABC):
         return " + ".join(map(self.bracketed, products)) if has_all else ""
 
     def ends(self, parts: Sequence[Part]) -> Sequence[Part]:
-        """Return the parts of a line, without those in its middle that are going to be cut."""
+        """Return the parts of an equation, without those in its middle that are left out."""
         return parts
 
     # ---------------------------------------------------------------- parts of an equation

@@ -294,7 +294,7 @@ def _known(
     known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
     known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
     known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.named(result)}
-    known[MASK] = (True,) * len(row.edges)
+    known |= {MASK: (True,) * len(row.edges), **(dict.fromkeys(row.hidden) if row.key in SPREAD else {})}
     return known | {row.parameters[at]: Symbol.named(text) for at, text in zip(row.edges, operands, strict=True)}
 
 
@@ -445,7 +445,9 @@ def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
     function = ROWS[name].forward if name in ROWS else getattr(np, name, None)
     if not callable(function):
         return False
-    probes = [np.roll(PROBES, at) > 0 if arg == MASKED else np.roll(PROBES, at) for at, arg in enumerate(args)]
+    names = ROWS[name].parameters if name in ROWS else ()
+    masks = {at for at, arg in enumerate(args) if arg == MASKED or names[at : at + 1] == ("mask",)}
+    probes = [np.roll(PROBES, at) > 0 if at in masks else np.roll(PROBES, at) for at in range(len(args))]
 
     def made(shape: tuple[int, ...], part: Any) -> Any:
         parts = (arg if arg not in (TENSOR, MASKED) else one[part].reshape(shape) for arg, one in zip(args, probes))
