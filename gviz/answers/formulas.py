@@ -166,12 +166,25 @@ def remark(chain: Chain) -> str:
     if chain.sum is None:
         return unchecked(chain, name)
     if grad_name(chain):
-        return ""
+        return afterwards(chain.node, name)
     if not is_retained(chain.node):
         return f"equals {name}"
     if chain.node.grad.value is None:
         return f"equals the engine's gradient; {name} itself is None: backward() has not run, or it was cleared"
     return f"equals what the steps of backward give; {name} is {numbers(chain.node.grad.value)}: {since(chain)}"
+
+
+def afterwards(node: Node, name: str) -> str:
+    """Return what the program has made of a gradient after backward; "" for nothing.
+
+    >>> from gviz.graphs import Later, Place
+    >>> afterwards(Node("n0", "leaf", later=Later(is_cleared=True, cleared_at=Place(5))), "w.grad")
+    'w.grad was cleared afterwards, line 5'
+    """
+    later = node.later
+    if later is not None and (later.is_cleared or later.cleared_at is not None):
+        return f"{name} was cleared afterwards{f', {later.cleared_at}' if later.cleared_at is not None else ''}"
+    return f"{name} is now {numbers(later.grad, LONGEST_VALUE)}" if later is not None and later.grad is not None else ""
 
 
 def since(chain: Chain) -> str:

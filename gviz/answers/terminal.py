@@ -195,7 +195,7 @@ def rows_of(cell: str) -> list[str]:
 def folded(cell: str, width: int) -> list[str]:
     """Return a cell in lines of a width, broken between words and numbers, and behind signs.
 
-    >>> folded("J = [[1, 0], [0, 25]]", 9), folded("x·exp(-a²)/sqrt(2·π)", 12)
+    >>> folded("J = [[1, 0], [0, 25]]", 10), folded("x·exp(-a²)/sqrt(2·π)", 12)
     (['J = [[1,', '      0],', '     [0,', '      25]]'], ['x·exp(-a²)/', 'sqrt(2·π)'])
     """
     if display_width(cell) <= width:

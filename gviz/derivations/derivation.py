@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gviz.derivations.paths import GAP, Chain, Path, above, find_chains, summed_dims
+from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN
@@ -16,7 +16,7 @@ from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import ONE, agree
+from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.walk import FREED, MOST_FLOWING, without_collecting
 
 MOST_PATHS = 8
@@ -58,7 +58,8 @@ class Derivation:
 
         ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the
         engine's gradient, ``start`` if backward does not start from 1; ``grad_before`` and ``grad_after``, what the
-        tensor's ``.grad`` was before backward and is now, if that is not ``grad``. ``sum`` and a product are null where
+        tensor's ``.grad`` was before backward and after it, if that is not ``grad``; ``cleared``, where the program has
+        cleared it since ("" where that is not known). ``sum`` and a product are null where
         they are not known.
         """
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
@@ -293,6 +294,8 @@ def chain_record(chain: Chain) -> dict[str, Any]:
     record |= {"sum": _jsonable(chain.sum), "grad": _jsonable(chain.grad)}
     if is_retained(chain.node) and chain.node.grad.value != chain.grad and not agree(chain.node.grad.value, chain.grad):
         record |= {"grad_before": _jsonable(chain.before), "grad_after": _jsonable(chain.node.grad.value)}
+    if (later := chain.node.later) is not None and (later.is_cleared or later.cleared_at is not None):
+        record["cleared"] = "" if later.cleared_at is None else str(later.cleared_at)
     if not chain.is_complete:
         record["count"] = chain.count
     if not begins_with_one(chain):

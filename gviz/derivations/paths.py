@@ -5,7 +5,6 @@ A graph of n operations may have 2^n paths, so they are counted, and their produ
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from typing import NamedTuple
 from gviz.errors import SourceError
 from gviz.formulas.expressions import operator_of
 from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Node, TensorRow
-from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import ONE, agree, magnitude, plus, spread_dims, sum_of, sum_to, through, times
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, through, times
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
 
 MOST = 4
@@ -27,9 +26,6 @@ MOST = 4
 
 MOST_STEPS, ENDS = 100_000, 20
 """Steps of all listed paths together; if there are more, so many are listed at each end of a path."""
-
-AXES = ("rows", "columns")
-"""The dimensions of a matrix."""
 
 GAP = "…"
 """The symbol that stands for the steps between."""
@@ -367,31 +363,6 @@ def gradient_along(gradient: Numbers | None, edge: Edge) -> Numbers | None:
     if edge.flow.jacobian is not None:
         return through(gradient, edge.flow.jacobian, edge.flow.handed)
     return sum_to(times(gradient, edge.flow.local), edge.flow.handed)
-
-
-def summed_dims(edge: Edge) -> tuple[int, ...]:
-    """Return the dimensions over which the product at a step is added up, as the input was spread over them.
-
-    >>> row, grid = Numbers.of([2.0, 2.0]), Numbers.of([[1.0, 1.0], [1.0, 1.0]])
-    >>> summed_dims(Edge("b", "a", flow=Flow("1", grid, row))), summed_dims(Edge("X", "a", flow=Flow("1", grid, grid)))
-    ((0,), ())
-    """
-    whole, part = size_of(edge.flow.local), size_of(edge.flow.handed)
-    if edge.flow.local is None or edge.flow.handed is None or math.prod(whole) == math.prod(part):
-        return ()
-    return spread_dims(whole, part)
-
-
-def sum_text(edge: Edge) -> str:
-    """Return what is done at a step to the product: ``Σ over rows`` where the input is a row that was added to each; else ""."""
-    dims, count = summed_dims(edge), len(size_of(edge.flow.local))
-    if not dims:
-        return ""
-    if len(dims) == count:
-        return "Σ over all"
-    if count == len(AXES):
-        return f"Σ over {AXES[dims[0]]}"
-    return f"Σ over dim{'s' * (len(dims) > 1)} {', '.join(map(str, dims))}"
 
 
 def backward_step(graph: Graph, edge: Edge) -> BackwardStep:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from gviz.graphs import Edge
 from gviz.graphs.numbers import Element, Numbers, elements_of, size_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ TOLERANCE = 1e-3
 
 EPSILON, EPSILONS = 2.0**-23, {"float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The part of a number that the next one is larger by, in float32 and others: a smaller rest of what cancels out is 0."""
+
+AXES = ("rows", "columns")
+"""The dimensions of a matrix."""
 
 ONE = Numbers((), "float32", (1.0,))
 
@@ -147,6 +151,32 @@ def spread_dims(sizes: Sequence[int], of: Sequence[int]) -> tuple[int, ...]:
     """
     more = len(sizes) - len(of)
     return (*range(more), *(more + at for at, size in enumerate(of) if size == 1 != sizes[more + at]))
+
+
+def summed_dims(edge: Edge) -> tuple[int, ...]:
+    """Return the dimensions over which the product at a step is added up, as the input was spread over them.
+
+    >>> from gviz.graphs import Flow
+    >>> row, grid = Numbers.of([2.0, 2.0]), Numbers.of([[1.0, 1.0], [1.0, 1.0]])
+    >>> summed_dims(Edge("b", "a", flow=Flow("1", grid, row))), summed_dims(Edge("X", "a", flow=Flow("1", grid, grid)))
+    ((0,), ())
+    """
+    whole, part = size_of(edge.flow.local), size_of(edge.flow.handed)
+    if edge.flow.local is None or edge.flow.handed is None or math.prod(whole) == math.prod(part):
+        return ()
+    return spread_dims(whole, part)
+
+
+def sum_text(edge: Edge) -> str:
+    """Return what is done at a step to the product: ``Σ over rows`` where the input is a row that was added to each; else ""."""
+    dims, count = summed_dims(edge), len(size_of(edge.flow.local))
+    if not dims:
+        return ""
+    if len(dims) == count:
+        return "Σ over all"
+    if count == len(AXES):
+        return f"Σ over {AXES[dims[0]]}"
+    return f"Σ over dim{'s' * (len(dims) > 1)} {', '.join(map(str, dims))}"
 
 
 def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.graphs import Edge, Flow, Graph, Node
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import ONE, agree, plus, times
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import ONE, agree, plus, summed_dims, times
 
 LONGEST = 100
 """Characters of a formula: a longer one is none any more."""
@@ -107,9 +107,20 @@ def through_edge(part: Part, edge: Edge) -> Part:
     handed = edge.flow.handed
     if symbol is None or part.symbol is None:
         return Part(None, is_factor, times(part.local, edge.flow.local), handed)
+    if summed_dims(edge):
+        product = as_gradient(part).times(symbol) if is_factor else symbol.replaced({GRAD: as_gradient(part)})
+        return Part(limited(added_up(product, edge)), False, None, handed)
     if is_factor:
         return Part(limited(part.symbol.times(symbol)), part.is_factor, times(part.local, edge.flow.local), handed)
     return Part(limited(symbol.replaced({GRAD: as_gradient(part)})), False, None, handed)
+
+
+def added_up(product: Formula, edge: Edge) -> Formula:
+    """Return a product, added up over what the input was spread over."""
+    dims, sizes = summed_dims(edge), size_of(edge.flow.handed)
+    is_whole = len(sizes) + len(dims) == len(size_of(edge.flow.local))
+    name, over = ("sum", dims[0] if len(dims) == 1 else dims) if is_whole else ("sum_to_size", sizes)
+    return Formula.named(f"{name}({product.python}, {over})" if sizes else f"sum({product.python})")
 
 
 def as_gradient(part: Part) -> Formula:

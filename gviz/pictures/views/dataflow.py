@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.local import jacobian_symbol
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import scalar_of
+from gviz.passes.elements import scalar_of, sum_text
 from gviz.passes.statements import by_statement
 from gviz.pictures import html
 from gviz.pictures.labels import (
@@ -184,8 +185,10 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         return ()
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
-    symbol = short(own, LONGEST_SYMBOL) if has_symbol and not (number and UNKNOWN in own) else ""
-    if is_vjp(edge):
+    if len(own) > LONGEST_SYMBOL:
+        own = jacobian_symbol(nodes[edge.target]) if is_vjp(edge) else slope_name(nodes[edge.target], options)
+    symbol = own if has_symbol and not (number and UNKNOWN in own) else ""
+    if is_vjp(edge) and (not symbol or GRAD.search(symbol)):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
         has_size = has_number and edge.flow.handed is not None and "grad" in options.show
         size = [f"norm {decimal(norm(edge.flow.handed), options.precision)}"] if has_size else []
@@ -194,9 +197,10 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
         number = ""
     text = " = ".join(dict.fromkeys(part for part in (symbol, number) if part))
     quotient = quotient_of(nodes[edge.target].name or "·", name_along(edge, nodes[edge.source]))
+    total = f", {sum_text(edge)}" if sum_text(edge) else ""
     if symbol and number and len(text) > LONGEST:
-        return (quotient, symbol, f"= {number}")
-    return (quotient, text) if text else ()
+        return (quotient, symbol, f"= {number}{total}")
+    return (quotient, f"{text}{total}") if text else ()
 
 
 def is_vjp(edge: Edge) -> bool:
@@ -209,6 +213,12 @@ def vjp_name(user: Node, options: RenderOptions) -> str:
     if options.by == "statement" or not user.label:
         return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
     return f"{short(user.label, LONGEST_SYMBOL)}(grad)"
+
+
+def slope_name(user: Node, options: RenderOptions) -> str:
+    """Return what a factor is called whose formula is too long: ``gelu′``; "" for that of a statement, or a sign."""
+    function = operator_of(user.label)
+    return f"{function}′" if options.by != "statement" and function.isidentifier() else ""
 
 
 def on_two_lines(texts: Sequence[tuple[str, ...]]) -> bool:

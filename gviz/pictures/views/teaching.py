@@ -13,7 +13,7 @@ from textwrap import wrap
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
-from gviz.passes.elements import is_finite
+from gviz.passes.elements import is_finite, sum_text
 from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
@@ -137,9 +137,10 @@ def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
         return ""
     handed, rule = short_value(edge.flow.handed, options.precision), product_of(edge, user)
     arrow = WAYS[options.direction].back
-    if rule.is_equation and not rule.is_summed:
+    if rule.is_equation:
         arrives, local = (short_value(value, options.precision) for value in rule[:2])
-        text = f"{arrow} {arrives} · {in_brackets(local)} = {handed}"
+        product = f"{arrives} · {in_brackets(local)}"
+        text = f"{arrow} {f'{sum_text(edge)} ({product})' if rule.is_summed else product} = {handed}"
         if len(text) <= LONGEST:
             return text
     # norms do not multiply, and of what was broadcast the sum is handed on
