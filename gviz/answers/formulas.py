@@ -115,7 +115,11 @@ def local_text(edge: Edge) -> str:
         return numbers(edge.flow.local)
     if kind == "matrix":
         rows, columns = size_of(edge.flow.jacobian)
-        return f"J = {value_text(edge.flow.jacobian, PRECISION)}" if is_short(edge.flow.jacobian) else f"J is {rows} × {columns}"
+        return (
+            f"J = {value_text(edge.flow.jacobian, PRECISION)}"
+            if is_short(edge.flow.jacobian)
+            else f"J is {rows} × {columns}"
+        )
     return GAP if kind == "gap" else ""
 
 

@@ -22,7 +22,8 @@ LONGEST_NAMES, MOST_GIVEN = 60, 24
 """Characters of a path's names; values that are listed before the paths."""
 
 ASCII = str.maketrans({
-    "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?", "Σ": "sum", "π": "pi",
+    "∂": "d", "→": "->", "·": "*", "×": "x", "²": "^2", "³": "^3", "…": "...", "−": "-", "÷": "/", "□": "?",
+    "Σ": "sum", "π": "pi",
 })  # fmt: skip
 """gviz's own signs in ASCII; other characters, those of names, are escaped."""
 
@@ -136,7 +137,7 @@ class TerminalWriter(Writer):
             yield self.line(shorten(head.rstrip(), self.width, middle=True, mark="…"))
         for number, side in enumerate(sides):
             lead = head if not number and indent == width else " " * indent
-            for at, row in enumerate(folded(f"= {side}" if number else side, self.width - indent)):
+            for at, row in enumerate(in_lines(f"= {side}" if number else side, self.width - indent)):
                 yield self.line(f"{lead if not at else ' ' * indent}{row}")
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
@@ -147,12 +148,13 @@ class TerminalWriter(Writer):
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
         widths = [max(map(display_width, column)) for column in table]
         if sum(widths) + 2 * (len(widths) - 1) > self.width - 4:
-            rows = [[row for cell in column for row in rows_of(cell)] for column in table]
-            widths = fitting([max(map(display_width, column)) for column in rows], self.width - 4)
+            lines = [[line for cell in column for line in matrix_lines(cell)] for column in table]
+            widths = narrowed([max(map(display_width, column)) for column in lines], self.width - 4)
         for number, row in enumerate(zip(*table, strict=True)):
-            cells = [folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+            cells = [in_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
             for parts in zip_longest(*cells, fillvalue=""):
-                line = "  ".join(part + " " * (width - display_width(part)) for part, width in zip(parts, widths))
+                pairs = zip(parts, widths, strict=True)
+                line = "  ".join(part + " " * (width - display_width(part)) for part, width in pairs)
                 yield self.line(f"    {line}".rstrip(), "" if number else DIM)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
@@ -175,36 +177,36 @@ def _beside(text: str, value: str, sign: str) -> str:
     return (" " if value.startswith("(") else sign).join(filter(None, [text, value]))
 
 
-def fitting(widths: list[int], most: int) -> list[int]:
+def narrowed(widths: list[int], most: int) -> list[int]:
     """Return the widths of columns with the widest made narrower, where they are too wide together."""
     while sum(widths) + 2 * (len(widths) - 1) > most and max(widths) > 6:
         widths[widths.index(max(widths))] -= 1
     return widths
 
 
-def rows_of(cell: str) -> list[str]:
+def matrix_lines(cell: str) -> list[str]:
     """Return a cell in lines: of a matrix one for each row, as print shows it.
 
-    >>> rows_of("J = [[1, 0], [0, 25]]"), rows_of("x·[1, 2]")
+    >>> matrix_lines("J = [[1, 0], [0, 25]]"), matrix_lines("x·[1, 2]")
     (['J = [[1, 0],', '     [0, 25]]'], ['x·[1, 2]'])
     """
     indent = " " * (cell.find("[[") + 1)
     return re.sub(r"(?<=\]), (?=\[)", f",\n{indent}", cell).split("\n") if indent else [cell]
 
 
-def folded(cell: str, width: int) -> list[str]:
+def in_lines(cell: str, width: int) -> list[str]:
     """Return a cell in lines of a width, broken between words and numbers, and behind signs.
 
-    >>> folded("J = [[1, 0], [0, 25]]", 10), folded("x·exp(-a²)/sqrt(2·π)", 12)
+    >>> in_lines("J = [[1, 0], [0, 25]]", 10), in_lines("x·exp(-a²)/sqrt(2·π)", 12)
     (['J = [[1,', '      0],', '     [0,', '      25]]'], ['x·exp(-a²)/', 'sqrt(2·π)'])
     """
     if display_width(cell) <= width:
         return [cell]
     lines = []
-    for row in rows_of(cell):
+    for row in matrix_lines(cell):
         margin = len(row) - len(row.lstrip()) or row.find("[[") + 1
         line, used = row[: len(row) - len(row.lstrip())], len(row) - len(row.lstrip())
-        for piece in pieces_of(row.lstrip(), width):
+        for piece in breakable_parts(row.lstrip(), width):
             size = display_width(piece)
             if line.strip() and used + size - piece.endswith(" ") > width:
                 lines.append(line.rstrip())
@@ -214,10 +216,10 @@ def folded(cell: str, width: int) -> list[str]:
     return [shorten(line, width, middle=True, mark="…") for line in lines]
 
 
-def pieces_of(text: str, width: int) -> Iterator[str]:
+def breakable_parts(text: str, width: int) -> Iterator[str]:
     """Yield the parts of a text between which a line may end: factors, and what is in a factor that is too long.
 
-    >>> list(pieces_of("= (1 - a) · sigmoid(x)·(1 - x)", 12))
+    >>> list(breakable_parts("= (1 - a) · sigmoid(x)·(1 - x)", 12))
     ['= (1 - a) · ', 'sigmoid(', 'x)·(', '1 ', '- ', 'x)']
     """
     for part in re.findall(r".+?(?: · |, |$)", text):

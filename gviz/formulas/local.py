@@ -23,7 +23,6 @@ from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
-from gviz.graphs.numbers import Numbers
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
@@ -54,9 +53,10 @@ LOGICAL = {"logical_and", "logical_or", "logical_not", "isnan", "isfinite"}
 """Functions that say where something holds."""
 
 CONSTANTS = {
-    math.pi: "π", math.pi / 180: "π/180", 180 / math.pi: "180/π", 1 / math.sqrt(2): "1/sqrt(2)", math.sqrt(2): "sqrt(2)",
-    math.sqrt(2 * math.pi): "sqrt(2*π)", math.sqrt(2 / math.pi): "sqrt(2/π)", 2 / math.sqrt(math.pi): "2/sqrt(π)",
-    math.sqrt(math.pi) / 2: "sqrt(π)/2", 1 / math.sqrt(2 * math.pi): "1/sqrt(2*π)", math.log(2): "log(2)", math.log(10): "log(10)",
+    math.pi: "π", math.pi / 180: "π/180", 180 / math.pi: "180/π", 1 / math.sqrt(2): "1/sqrt(2)",
+    math.sqrt(2): "sqrt(2)", math.sqrt(2 * math.pi): "sqrt(2*π)", math.sqrt(2 / math.pi): "sqrt(2/π)", 2 / math.sqrt(math.pi): "2/sqrt(π)",
+    math.sqrt(math.pi) / 2: "sqrt(π)/2", 1 / math.sqrt(2 * math.pi): "1/sqrt(2*π)",
+    math.log(2): "log(2)", math.log(10): "log(10)",
 }  # fmt: skip
 """Numbers that have a name."""
 
@@ -148,7 +148,7 @@ def tree(value: Any) -> ast.expr:
     raise NotSymbolicError(f"{value!r} is neither a symbol nor a number")
 
 
-def number_tree(value: float) -> ast.expr:
+def number_tree(value: Any) -> ast.expr:
     """Return the syntax of a number: by its name, if it has one, else with as many digits as people read.
 
     >>> [ast.unparse(number_tree(value)) for value in (2.0, -0.5, 0.7071067811865476, 1.7580993408473766, math.inf)]
@@ -165,7 +165,7 @@ def number_tree(value: float) -> ast.expr:
 
 
 def as_number(node: ast.expr) -> ast.expr:
-    """Return a comparison as the number that it is, 1 where it holds and else 0: in square brackets; all else as it is."""
+    """Return a comparison as the number that it is, 1 where it holds and else 0: in square brackets."""
     return ast.List([node], ast.Load()) if isinstance(node, ast.Compare) else node
 
 
@@ -301,7 +301,8 @@ def _known(
 def _from_formula(row: Row, slot: int, known: Mapping[str, Any], label: str) -> Local | None:
     """Return what the formula for an input comes to with symbols.
 
-    None if there is none, or it needs what is not known; of a row that works element by element, what backward makes of 1.
+    None if there is none, or it needs what is not known; of a row that works element by element, what backward makes
+    of 1.
     """
     name, is_each = row.parameters[row.edges[slot]], row_works_on_each(row, known)
     group = next((one for one in row.groups if name in one), ())
@@ -408,7 +409,7 @@ def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
         if id(part) in given:
             continue
         if isinstance(part, ast.Call):
-            args = [constant_of(arg) if is_constant(arg) else argument_of(arg) for arg in part.args]
+            args = [literal_of(arg) if is_constant(arg) else argument_of(arg) for arg in part.args]
             args[:1] = [TENSOR] if {TENSOR, MASKED}.isdisjoint(args) else args[:1]  # of the gradient, which is 1
             if not works_on_each(ast.unparse(part.func), tuple(args)):
                 return False
@@ -420,7 +421,7 @@ def is_elementwise(node: ast.expr, operands: Sequence[ast.expr]) -> bool:
     return True
 
 
-def constant_of(node: ast.expr) -> Any:
+def literal_of(node: ast.expr) -> Any:
     """Return the number, the option or the tuple that an argument is; any number for one by its name."""
     try:
         return ast.literal_eval(node)
@@ -438,8 +439,8 @@ def argument_of(node: ast.expr) -> str:
 def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
     """Return whether a function of the table, or of numpy, works element by element: it is tried, whole and on each.
 
-    >>> works_on_each("digamma", (TENSOR,)), works_on_each("cumsum", (TENSOR, 0)), works_on_each("hypot", (TENSOR, TENSOR))
-    (True, False, True)
+    >>> works_on_each("digamma", (TENSOR,)), works_on_each("cumsum", (TENSOR, 0))
+    (True, False)
     """
     np = ARRAYS["np"]
     function = ROWS[name].forward if name in ROWS else getattr(np, name, None)
@@ -450,7 +451,8 @@ def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
     probes = [np.roll(PROBES, at) > 0 if at in masks else np.roll(PROBES, at) for at in range(len(args))]
 
     def made(shape: tuple[int, ...], part: Any) -> Any:
-        parts = (arg if arg not in (TENSOR, MASKED) else one[part].reshape(shape) for arg, one in zip(args, probes))
+        pairs = zip(args, probes, strict=True)
+        parts = (one[part].reshape(shape) if arg in (TENSOR, MASKED) else arg for arg, one in pairs)
         result = function(*parts)
         return result[0] if isinstance(result, tuple) else result
 
@@ -469,6 +471,7 @@ def jacobian_symbol(node: Node) -> str:
     """Return the Jacobian of an operation on a vector as lectures write it; "" for one that has no such form.
 
     >>> from gviz.graphs import Node
+    >>> from gviz.graphs.numbers import Numbers
     >>> jacobian_symbol(Node("n0", "operation", "SoftmaxBackward0", name="a", numbers=Numbers.of([0.5, 0.5])))
     'diag(a) - a·aᵀ'
     """

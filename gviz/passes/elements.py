@@ -200,7 +200,9 @@ def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None)
     with np.errstate(all="ignore"):
         parts = gradient.reshape(-1, 1) * jacobian
         if matrix is not None and not np.isfinite(gradient).all():
-            parts[np.array([type(item) is int and not item for item in matrix.elements or ()]).reshape(parts.shape)] = 0.0
+            parts[np.array([type(item) is int and not item for item in matrix.elements or ()]).reshape(parts.shape)] = (
+                0.0
+            )
         row = settled(parts.sum(0), np.abs(parts).sum(0), epsilon(value))
     return numbers_of(row.reshape(size_of(like)), value.dtype if value is not None else "")
 

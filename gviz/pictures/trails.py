@@ -164,7 +164,9 @@ def product_text(parts: Sequence[str], sums: Sequence[str]) -> str:
     ('Σ over rows (2·a · 1) · (x - y)', 'x - y')
     """
     text, rows = "", list(zip(parts, sums, strict=True))
-    for part, total in rows if len(rows) <= MOST_PARTS else [*rows[: MOST_PARTS // 2], (GAP, ""), *rows[-MOST_PARTS // 2 :]]:
+    for part, total in (
+        rows if len(rows) <= MOST_PARTS else [*rows[: MOST_PARTS // 2], (GAP, ""), *rows[-MOST_PARTS // 2 :]]
+    ):
         text = f"{text} · {in_brackets(part)}" if text else in_brackets(part) if len(parts) > 1 else part
         text = f"{total} ({text})" if total else text
     return text

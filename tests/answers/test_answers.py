@@ -248,3 +248,36 @@ def test_a_fragment_of_latex_has_no_preamble_and_nothing_that_a_slide_refuses() 
         assert set(re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", whole, re.DOTALL)) == set(
             re.findall(r"\\begin\{align\*\}.*?\\end\{align\*\}", part, re.DOTALL)
         )
+
+
+def test_the_sum_over_rows_is_a_step_of_its_own_in_each_format() -> None:
+    found = explain("y=(X+b).sum()", "b", X=[[1, 2], [3, 4]], b=[1, 2])
+    lines = found.text().splitlines()
+    at = next(number for number, line in enumerate(lines) if "∂a/∂b" in line)
+    assert lines[at].split("  ")[-1].strip() == "[[1, 1], [1, 1]]"
+    assert re.fullmatch(r" +Σ over rows +\[2, 2\]", lines[at + 1])
+    assert "|  | Σ over rows |  | \\[2, 2\\] |" in found.text("markdown")
+    assert r"\sum$ over rows}, && \text{gradient } \begin{bmatrix} 2 & 2 \end{bmatrix}" in found.text("latex")
+
+
+def test_a_small_jacobian_stands_whole_that_of_softmax_as_lectures_write_it() -> None:
+    found = explain("y=softmax(x,0)[0]", "x", x=[1.5, 2.5, 1])
+    entries = ("0.1778", "-0.1453", "-0.0324", "0.2335", "-0.0881", "0.1206")
+    for form in ("text", "markdown"):
+        assert all(entry in found.text(form) for entry in entries)
+        assert "diag(a) - a·aᵀ" in found.text(form)
+    assert r"\operatorname{diag}\left(a\right) - a \cdot a^{\top},\ J = \begin{bmatrix}" in found.text("latex")
+    assert "I - 1·exp(a)ᵀ" in explain("y=-log_softmax(x,0)[0]", "x", x=[1.5, 2.5, 1]).text()
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("y=relu(x)", "= [y > 0] = 1"),
+        ("y=gelu(x)", "= 0.5·(1 + erf(x/sqrt(2))) + x·exp(-0.5·x²)/sqrt(2·π) = "),
+        ("y=logaddexp(x,x+1)", "∂y/∂x = 1/(1 + exp(a - x)) = "),
+        ("y=selu(x)", "where(x <= 0, 1.7581·exp(minimum(x, 0)), 1.0507)"),
+    ],
+)
+def test_a_symbol_reads_as_mathematics_and_is_not_cut(source: str, told: str) -> None:
+    assert told in explain(source, x=0.5).text("text", Page(width=100))

@@ -459,3 +459,81 @@ def test_a_large_graph_has_the_symbols_of_a_small_one(monkeypatch: pytest.Monkey
     assert part.as_dict() == whole.as_dict()
     assert part.computed[:40] == whole.computed[:40]
     assert Explanation("source", part).text() == Explanation("source", whole).text()
+
+
+@pytest.mark.parametrize(
+    ("source", "wrt", "values", "sums"),
+    [
+        ("y=(X+b).sum()", "b", {"X": [[1, 2], [3, 4]], "b": [1, 2]}, [None, {"symbol": "Σ over rows", "dim": [0]}]),
+        ("y=(X*w).sum()", "w", {"X": [[1, 2], [3, 4]], "w": 2}, [None, {"symbol": "Σ over all", "dim": [0, 1]}]),
+        (
+            "y=(X*c).sum()",
+            "c",
+            {"X": [[1, 2], [3, 4]], "c": [[1], [2]]},
+            [None, {"symbol": "Σ over columns", "dim": [1]}],
+        ),
+        (
+            "y=(X*c).sum()",
+            "c",
+            {"X": "ones(2,3,4)", "c": "ones(3,1)"},
+            [None, {"symbol": "Σ over dims 0, 2", "dim": [0, 2]}],
+        ),
+        ("y=(X+b).sum()", "X", {"X": [[1, 2], [3, 4]], "b": [1, 2]}, None),
+    ],
+)
+def test_the_sum_over_what_an_input_was_spread_over_is_told_with_its_dimensions(
+    source: str, wrt: str, values: dict[str, Any], sums: Any
+) -> None:
+    (path,) = record(source, wrt, **values)["wrt"][0]["paths"]
+    assert path.get("sums") == sums
+
+
+@pytest.mark.parametrize(
+    ("source", "x"),
+    [
+        ("m=x.mean(dim=1,keepdim=True); y=((x-m)**2).sum()", [[1, 2, 4], [0, 3, 5]]),
+        ("e=exp(x-x.max(dim=1,keepdim=True)[0]); s=e/e.sum(dim=1,keepdim=True); y=s[0,0]", [[1, 2, 4], [0, 3, 5]]),
+        (
+            "m=x.mean(-1,keepdim=True); v=((x-m)**2).mean(-1,keepdim=True); y=((x-m)/sqrt(v+1e-5))[0,1]",
+            [[1, 2, 4], [0, 3, 5]],
+        ),
+        ("y=(x/x.norm(dim=1,keepdim=True)).prod()", [[1, 2, 4], [0.5, 3, 5]]),
+    ],
+)
+def test_what_keeps_its_dimensions_is_multiplied_as_the_engine_does_it(source: str, x: Any) -> None:
+    text = explain(source, "x", options=SourceOptions(values={"x": x})).text()
+    assert "checked" not in text
+    assert "= x.grad" in text
+
+
+@pytest.mark.parametrize(
+    "source", ["y=sqrt(w.T)", "y=sqrt(w).reshape(4)", "y=sqrt(w).sum(1)", "y=cat([sqrt(w),w])", "y=sqrt(w)@w"]
+)
+def test_nan_goes_where_the_engine_lets_it_through_and_nowhere_else(source: str) -> None:
+    options = SourceOptions(values={"w": [[0.5, 0.1], [-2, 3]]}, grad_output="ones")
+    text = explain(source, options=options, say=lambda _: None).text()
+    assert "= w.grad" in text
+    assert "not the engine's" not in text
+
+
+@pytest.mark.parametrize(
+    "operation", ["lgamma", "digamma", "logit", "erfinv", "hardtanh", "relu6", "gelu", "hardsigmoid", "floor"]
+)
+def test_an_operation_on_each_element_has_a_factor_for_each(operation: str) -> None:
+    (path,) = record(f"y={operation}(x).sum()", "x", x=[0.25, 0.5, 0.75])["wrt"][0]["paths"]
+    assert "kinds" not in path
+    assert [len(factor) for factor in path["factors"]] == [3, 3]
+
+
+def test_a_rest_that_is_rounding_alone_is_zero() -> None:
+    for source in ("y=softmax(x,0).sum()", "y=(x-x.mean()).sum()*1e3"):
+        assert record(source, "x", x=[1.5, 2.5, 1.0])["wrt"][0]["sum"] == [0.0, 0.0, 0.0]
+    assert record("y=x*1e-9", "x", x=2)["wrt"][0]["sum"] == pytest.approx(1e-9)
+
+
+def test_a_gradient_that_the_program_cleared_is_told(tmp_path: Any) -> None:
+    script = "import torch\nw = torch.tensor([1., -1.], requires_grad=True)\nloss = (w ** 2).sum()\nloss.backward()\nw.grad = None\n"
+    (tmp_path / "p.py").write_text(script)
+    found = explain(str(tmp_path / "p.py"), say=lambda _: None)
+    assert "= w.grad\n  w.grad was cleared afterwards, line 5" in found.text()
+    assert found.as_dict()["wrt"][0]["cleared"] == "line 5"

@@ -45,7 +45,8 @@ FUNCTIONS: dict[str, Any] = {
     "sgn": np.sign,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    **{"π": math.pi, "sqrt": math.sqrt},
+    "π": math.pi,
+    "sqrt": math.sqrt,
     "masked_fill": lambda value, mask, other: np.where(mask, other, value),
 }
 

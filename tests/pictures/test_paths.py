@@ -233,3 +233,27 @@ def plain(markup: str) -> str:
     from html import unescape
 
     return unescape(re.sub(r"<[^>]*>", "", markup)).replace("\u00a0", " ")
+
+
+def captions(source: str, *names: str, **given: object) -> list[str]:
+    """Return the lines below the picture of paths."""
+    options = RenderOptions(path=names, fit="none")
+    graph = read(source, SourceOptions(values=given, flow=True), say=lambda _: None).graph
+    return plain("\n".join(picture_of(graph, options).caption).replace("<TR>", "\n")).splitlines()
+
+
+def test_a_product_for_a_broadcast_input_is_added_up_in_words() -> None:
+    lines = captions("y=(X+b).sum()", "b", X=[[1, 2], [3, 4]], b=[1, 2])
+    at = next(number for number, line in enumerate(lines) if "y → a → b" in line)
+    assert [line.strip() for line in lines[at + 1 : at + 4]] == [
+        "Σ over rows (1 · 1)",
+        "= Σ over rows ([[1, 1], [1, 1]] · [[1, 1], [1, 1]])",
+        "= [2, 2]",
+    ]
+
+
+def test_a_long_product_stands_in_full_on_several_lines() -> None:
+    lines = captions("h=w1*x+b1; s=sigmoid(w2*h+b2); loss=(s-t)**2", "w1", w1=0.5, w2=1, b1=0.1, b2=0.2, x=2, t=1)
+    assert any("= (-0.4283) · 1 · 0.1683 · 1 · 1 · 1 · 2" in line for line in lines)
+    assert "= 0.7311" in "\n".join(captions("y=logaddexp(t,x)", "t", x=1, t=2))
+    assert "(1/(" not in "\n".join(captions("y=logaddexp(t,x)", "t", x=1, t=2))

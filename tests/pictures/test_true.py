@@ -72,11 +72,11 @@ def test_norms_are_not_multiplied_or_added() -> None:
     assert "↑ |" in text
 
 
-def test_a_factor_of_a_broadcast_input_is_not_multiplied_out() -> None:
+def test_a_product_for_a_broadcast_input_is_added_up() -> None:
     graph = gviz.read("y=(x*w).sum()", gviz.SourceOptions(flow=True), x=[1, 2], w=3).graph
     text = drawn(graph, "teaching")
     assert "↑ [1, 1] · [3, 3] = [3, 3]" in text
-    assert "↑ 3" in text.splitlines()  # to w: the sum of [1, 1] · [1, 2]
+    assert "↑ Σ over all ([1, 1] · [1, 2]) = 3" in text.splitlines()
 
 
 def test_each_output_of_an_operation_has_its_own_name_and_no_sum(tmp_path: Path) -> None:

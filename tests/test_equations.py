@@ -1,0 +1,219 @@
+"""An explanation is made of equations: what it says is computed again, with its own numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzzing import MORE, relaxed
+from hypothesis import given, strategies as st
+
+from gviz.answers import Page, explain
+from gviz.sources import SourceOptions
+
+VALUES = {
+    "x": 1.5, "w": -0.75, "b": 0.4, "u": [0.5, -1.25], "v": [2.0, 0.8, -0.3], "c": [[0.7], [-1.1]],
+    "W": [[0.3, -0.6, 1.2], [1.1, 0.9, -0.2]], "V": [[0.25, -1.5], [2.0, 0.6]],
+    "T": [[[1.0, -2.0], [0.5, 3.0]], [[-1.0, 0.1], [0.2, 0.4]]],
+}  # fmt: skip
+
+ELEMENTS = (
+    "tanh",
+    "sigmoid",
+    "relu",
+    "exp",
+    "sin",
+    "gelu",
+    "silu",
+    "softplus",
+    "leaky_relu",
+    "elu",
+    "abs",
+    "logsigmoid",
+    "square",
+)
+
+SCALARS = st.sampled_from(["x", "w", "b", "(x+1)", "u.sum()", "W[0,1]", "T.mean()", "W.max()", "v.norm()", "V.trace()"])
+ROWS = st.sampled_from(["v", "W[0]", "W.sum(0)", "W.mean(0)", "(u@W)", "softmax(v,0)", "v.cumsum(0)", "W.amax(0)"])
+COLUMNS = st.sampled_from(
+    ["c", "W.sum(1,keepdim=True)", "W.mean(dim=1,keepdim=True)", "W.max(dim=1,keepdim=True)[0]", "u.reshape(2,1)"]
+)
+GRIDS = st.sampled_from(["W", "(V@W)", "(W+v)", "(W*c)", "(c+v)", "(W-W.mean(dim=1,keepdim=True))",
+                         "(exp(W)/exp(W).sum(1,keepdim=True))",
+                         "softmax(W,1)", "log_softmax(W,-1)", "W.flip(0)",
+                         "(W/W.norm(dim=1,keepdim=True))", "W.roll(1,1)"])  # fmt: skip
+CUBES = st.sampled_from(
+    ["T", "(T*V)", "(T+u)", "T.transpose(0,1)", "(T-T.mean(dim=2,keepdim=True))", "T.permute(2,0,1)"]
+)
+
+
+def grown(start: Any, *others: Any) -> Any:
+    """Return texts of one size: what elements, numbers and others that are broadcast make of it."""
+    other = st.one_of(start, SCALARS, *others)
+    return st.recursive(
+        start,
+        lambda inner: st.one_of(
+            st.builds("{}({})".format, st.sampled_from(ELEMENTS), inner),
+            st.builds("({}{}{})".format, inner, st.sampled_from(["+", "-", "*"]), st.one_of(inner, other)),
+            st.builds("({}/(1+{}**2))".format, inner, other),
+            st.builds("where({}>0,{},{})".format, inner, inner, other),
+            st.builds("({}**{})".format, inner, st.sampled_from(["2", "3"])),
+        ),
+        max_leaves=4,
+    )
+
+
+ENDS = (".sum()", ".mean()", ".sum(0).norm()", ".mean(-1).sum()", ".reshape(-1)[1:].sum()", ".norm()",
+        ".var()", ".std()", ".logsumexp(0).sum()",
+        ".max()", ".T.sum(0).square().sum()", "[0].sum()", ".prod()")  # fmt: skip
+EXPRESSIONS = st.one_of(
+    grown(SCALARS),
+    st.builds(
+        "({}){}".format,
+        st.one_of(grown(ROWS), grown(GRIDS, ROWS, COLUMNS), grown(COLUMNS), grown(CUBES)),
+        st.sampled_from(ENDS),
+    ),
+)
+
+
+def explained(text: str, **options: Any) -> Any:
+    """Return the explanation of an expression, with the values of its names."""
+    used = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", text)}
+    return explain(
+        f"y=({text})*1.0",
+        options=SourceOptions(values=used, dtype="float64", **options),
+        max_paths=40,
+        say=lambda _: None,
+    )
+
+
+def array(numbers: Any) -> Any:
+    """Return numbers of the JSON as an array."""
+    return np.array(numbers, float) if numbers is not None else None
+
+
+def near(one: Any, other: Any, scale: float = 0.0) -> bool:
+    """Return whether two arrays are the same but for rounding."""
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(scale, 1.0), equal_nan=True)
+
+
+def after_step(gradient: Any, factor: Any, kind: str, total: Any, sizes: tuple[int, ...]) -> Any:
+    """Return what the gradient becomes at a step, computed as the JSON says: a product, a matrix, a sum."""
+    if kind == "factor":
+        product = gradient * factor
+        return product.sum(tuple(total["dim"])).reshape(sizes) if total else product
+    assert kind == "matrix", kind
+    connected = np.where(factor == 0, 0.0, gradient.reshape(-1, 1) * factor)
+    return connected.sum(0).reshape(sizes)
+
+
+def checked(record: dict[str, Any]) -> int:
+    """Check all paths of a tensor, and their sum; return how many equations there were."""
+    assert "checked" not in record, record
+    products, count = [], 0
+    for path in record["paths"]:
+        gradient = array(record.get("start", 1.0))
+        kinds = path.get("kinds") or ["factor"] * len(path["factors"])
+        sums = path.get("sums") or [None] * len(kinds)
+        gradients = path.get("gradients") or [None] * len(kinds)
+        assert len(path["nodes"]) == len(kinds) + 1 == len(path["symbols"]) + 1 == len(sums) + 1 == len(gradients) + 1
+        for factor, kind, total, told in zip(path["factors"], kinds, sums, gradients, strict=True):
+            before = gradient
+            gradient = after_step(gradient, array(factor), kind, total, np.shape(told) if told is not None else ())
+            if told is not None:
+                scale = np.abs(before).sum() * np.abs(array(factor)).sum()
+                assert near(gradient, array(told), scale), (path["nodes"], gradient, told)
+                gradient, count = array(told), count + 1
+        assert near(gradient, array(path["product"])), (path, gradient)
+        products.append(array(path["product"]))
+    scale = max(np.abs(product).max(initial=0.0) for product in products)
+    if "count" not in record:
+        assert near(sum(products), array(record["sum"]), scale), record
+    assert near(array(record["sum"]), array(record["grad"]), scale + np.abs(array(record["grad"])).max(initial=0.0)), (
+        record
+    )
+    return count + 2 * len(products)
+
+
+NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[+-]\d+)?|nan|inf)"
+TENSOR = re.compile(rf"(?:{NUMBER}|\[.*\])")
+
+
+def numbers_in(text: str) -> Any:
+    """Return the numbers that a text is; None for any other text."""
+    if not TENSOR.fullmatch(text):
+        return None
+    try:
+        return np.array(ast.literal_eval(text.replace("nan", "None").replace("inf", "1e999")), float)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line of a table."""
+    return re.split(r" {2,}", line.strip())
+
+
+def checked_lines(text: str) -> int:
+    """Check the tables and the products in the lines of an explanation, as they are rounded there; return how many there were."""
+    count, gradient = 0, np.array(1.0)
+    for line in text.splitlines():
+        if re.match(r"^    step", line) or line.startswith("  y → "):
+            gradient = np.array(1.0)
+        row = cells(line)
+        values = [numbers_in(cell.removeprefix("J = ")) for cell in row]
+        is_step = len(row) == 4 and row[0].startswith("∂")
+        if row[0].startswith("Σ over") and len(row) == 2:
+            told = values[-1]
+            if told is not None and gradient is not None:
+                axes = (
+                    tuple(range(gradient.ndim))
+                    if row[0].endswith("all")
+                    else {"rows": (0,), "columns": (1,)}.get(row[0].split()[-1])
+                )
+                if axes is None:
+                    axes = tuple(int(one) for one in re.findall(r"\d+", row[0]))
+                total = gradient.sum(axes).reshape(told.shape)
+                assert np.allclose(total, told, rtol=6e-3, atol=2e-3 * max(1.0, np.abs(gradient).max(initial=0))), (
+                    line,
+                    gradient,
+                )
+                count += 1
+            gradient = told
+        elif is_step:
+            factor, told = values[2:]
+            if factor is not None and told is not None and gradient is not None:
+                product = (
+                    (gradient.reshape(1, -1) @ factor).reshape(told.shape)
+                    if row[2].startswith("J")
+                    else gradient * factor
+                )
+                scale = max(1.0, np.abs(gradient).sum(), np.abs(factor).sum())
+                assert np.allclose(product, told, rtol=6e-3, atol=2e-3 * scale, equal_nan=True), (line, gradient)
+                count += 1
+            gradient = told
+        elif "   ∂" in line and " = " in line:
+            sides = line.split("   ", 1)[1].strip().split(" = ")
+            if len(sides) > 2 and re.fullmatch(rf"(?:\(?{NUMBER}\)?(?: · |$))+", sides[-2]):
+                factors = [float(one) for one in re.findall(NUMBER, sides[-2])]
+                value = float(sides[-1])
+                if all(map(isfinite, [*factors, value])):
+                    assert abs(np.prod(factors) - value) <= 2e-3 * max(1.0, *map(abs, factors)) ** len(factors), line
+                    count += 1
+    return count
+
+
+@pytest.mark.fuzz
+@relaxed(200)
+@given(text=EXPRESSIONS)
+def test_the_numbers_of_an_explanation_hold_together(text: str) -> None:
+    """Of each path the factors, with the sums between them, come to its product; the products to the engine's gradient."""
+    found = explained(text)
+    for record in found.as_dict()["wrt"]:
+        assert checked(record)
+    checked_lines(found.text("text", Page(width=400)))
+    assert MORE
