@@ -54,7 +54,8 @@ LOGICAL = {"logical_and", "logical_or", "logical_not", "isnan", "isfinite"}
 
 CONSTANTS = {
     math.pi: "π", math.pi / 180: "π/180", 180 / math.pi: "180/π", 1 / math.sqrt(2): "1/sqrt(2)",
-    math.sqrt(2): "sqrt(2)", math.sqrt(2 * math.pi): "sqrt(2*π)", math.sqrt(2 / math.pi): "sqrt(2/π)", 2 / math.sqrt(math.pi): "2/sqrt(π)",
+    math.sqrt(2): "sqrt(2)", math.sqrt(2 * math.pi): "sqrt(2*π)", math.sqrt(2 / math.pi): "sqrt(2/π)",
+    2 / math.sqrt(math.pi): "2/sqrt(π)",
     math.sqrt(math.pi) / 2: "sqrt(π)/2", 1 / math.sqrt(2 * math.pi): "1/sqrt(2*π)",
     math.log(2): "log(2)", math.log(10): "log(10)",
 }  # fmt: skip
@@ -210,8 +211,14 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
 
 
 def is_constant(node: ast.expr) -> bool:
-    """Return whether a syntax is that of a number, or of one by its name."""
-    return all(not isinstance(part, ast.Name) or part.id in ("π", "sqrt", "log") for part in ast.walk(node))
+    """Return whether a syntax is that of a number, or of one by its name.
+
+    >>> [is_constant(ast.parse(text, mode="eval").body) for text in ("2/sqrt(π)", "-1", "sqrt", "sqrt(x)")]
+    [True, True, False, False]
+    """
+    functions = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return all(name.id in ("sqrt", "log") if id(name) in functions else name.id == "π" for name in names)
 
 
 def written_as(name: str, parts: list[ast.expr]) -> ast.expr:
@@ -304,7 +311,7 @@ def _from_formula(row: Row, slot: int, known: Mapping[str, Any], label: str) -> 
     None if there is none, or it needs what is not known; of a row that works element by element, what backward makes
     of 1.
     """
-    name, is_each = row.parameters[row.edges[slot]], row_works_on_each(row, known)
+    name = row.parameters[row.edges[slot]]
     group = next((one for one in row.groups if name in one), ())
     formula = row.formulas.get("__".join(group))
     if formula is None:
@@ -316,9 +323,9 @@ def _from_formula(row: Row, slot: int, known: Mapping[str, Any], label: str) -> 
             values = derivative(grad, *[known[need] for need in needs])
             found = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
         except REFUSALS:
-            return Local(f"{label}(1)", is_factor=True) if is_each else None
+            return Local(f"{label}(1)", is_factor=True) if row_works_on_each(row, known) else None
         given = [value.node for value in known.values() if isinstance(value, Symbol)]
-        if not is_factor or is_each or is_elementwise(found, given):
+        if not is_factor or is_elementwise(found, given) or row_works_on_each(row, known):
             return Local(str(Formula(found)), is_factor)
     return None
 
