@@ -95,8 +95,8 @@ def flow(
 def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Numbers | None, ...]:
     """Return the Jacobian of an operation for each input; None for a large one.
 
-    Where nan or inf arrives, an entry is the whole number 0 if the operation lets nothing through there, as a permutation
-    or a selection does: it is found by sending nan.
+    Where nan or inf arrives, an entry is the whole number 0 if the operation lets nothing through there, as a
+    permutation or a selection does: it is found by sending nan.
 
     Args:
         engine: the module that its tensors are of.
@@ -111,7 +111,10 @@ def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any
         units = engine.eye(count, dtype=arrived.dtype).reshape(count, *arrived.shape)
         is_finite = numbers(arrived).is_finite
         probes = [units] if is_finite else [units, engine.where(units == 1, math.nan, units)]
-        rows, *nans = ([summed(node, _as_tuple(node(one))) for one in probe] for probe in probes)  # type: ignore[operator]
+        rows, *nans = (
+            [summed(node, _as_tuple(node(one))) for one in probe]  # type: ignore[operator]
+            for probe in probes
+        )
         for at in places:
             entries = entries_of(rows, at)
             if nans and entries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from gviz.answers import Explanation, Page
@@ -57,6 +57,11 @@ class TerminalWriter(Writer):
         ):
             yield self.line(line, style)
 
+    def cut(self, lead: str, lines: Iterable[str], style: str = "") -> Iterator[str]:
+        """Yield lines; one of a name or a number that is wider than the page is cut."""
+        for line in lines:
+            yield self.line(lead + shorten(line, self.width - len(lead), middle=True, mark="…"), style)
+
     # ---------------------------------------------------------------- words
     def title(self, text: str) -> Iterator[str]:
         yield from ("", *self.wrapped(text, style=BOLD))
@@ -98,11 +103,11 @@ class TerminalWriter(Writer):
         line = ""
         for text in texts:
             if line and display_width(line) + display_width(text) + 4 > self.width:
-                yield self.line(f"  {line}")
+                yield from self.cut("  ", in_lines(line, self.width - 2))
                 line = ""
             line = f"{line}, {text}" if line else text
         if line:
-            yield self.line(f"  {shorten(line, self.width - 2, middle=True, mark='…')}")
+            yield from self.cut("  ", in_lines(line, self.width - 2))
 
     def subtitle(self, name: str, text: str) -> Iterator[str]:
         yield from self.title(f"{name}: {text}")
@@ -137,8 +142,8 @@ class TerminalWriter(Writer):
             yield self.line(shorten(head.rstrip(), self.width, middle=True, mark="…"))
         for number, side in enumerate(sides):
             lead = head if not number and indent == width else " " * indent
-            for at, row in enumerate(in_lines(f"= {side}" if number else side, self.width - indent)):
-                yield self.line(f"{lead if not at else ' ' * indent}{row}")
+            first, *rest = in_lines(f"= {side}" if number else side, self.width - indent)
+            yield from (*self.cut(lead, [first]), *self.cut(" " * indent, rest))
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
@@ -146,16 +151,21 @@ class TerminalWriter(Writer):
         start = [] if begins_with_one(chain) else [("start", "", "", numbers(chain.start))]
         rows = [("step", "derivative", "its numbers", "gradient"), *start, *steps(chain, path)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
-        widths = [max(map(display_width, column)) for column in table]
-        if sum(widths) + 2 * (len(widths) - 1) > self.width - 4:
-            lines = [[line for cell in column for line in matrix_lines(cell)] for column in table]
-            widths = narrowed([max(map(display_width, column)) for column in lines], self.width - 4)
+        lines = [[line for cell in column for line in matrix_lines(cell)] for column in table]
+        least = [max(display_width(line) for cell in column for line in in_lines(cell, 1)) for column in table]
+        wide, folded = ([max(map(display_width, column)) for column in columns] for columns in (table, lines))
+        widths = narrowed(wide, folded, least, self.width - 4)
         for number, row in enumerate(zip(*table, strict=True)):
+            style = "" if number else DIM
+            if not widths:  # a line, or some, for each cell
+                for at, cell in enumerate(filter(None, row)):
+                    yield from self.cut(f"    {'  ' * bool(at)}", in_lines(cell, self.width - 6), style)
+                continue
             cells = [in_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
             for parts in zip_longest(*cells, fillvalue=""):
                 pairs = zip(parts, widths, strict=True)
                 line = "  ".join(part + " " * (width - display_width(part)) for part, width in pairs)
-                yield self.line(f"    {line}".rstrip(), "" if number else DIM)
+                yield self.line(f"    {line}".rstrip(), style)
 
     def total(self, name: str, chain: Chain) -> Iterator[str]:
         known = chain.found if chain.sum is None else chain.sum
@@ -177,10 +187,21 @@ def _beside(text: str, value: str, sign: str) -> str:
     return (" " if value.startswith("(") else sign).join(filter(None, [text, value]))
 
 
-def narrowed(widths: list[int], most: int) -> list[int]:
-    """Return the widths of columns with the widest made narrower, where they are too wide together."""
-    while sum(widths) + 2 * (len(widths) - 1) > most and max(widths) > 6:
-        widths[widths.index(max(widths))] -= 1
+def narrowed(wide: list[int], folded: list[int], least: list[int], most: int) -> list[int]:
+    """Return the widths of columns: on one line each, or of folded cells, the widest made narrower; none if none fits.
+
+    >>> narrowed([5, 9], [5, 7], [2, 3], 20), narrowed([5, 9], [5, 7], [2, 3], 11), narrowed([5, 9], [5, 7], [4, 5], 10)
+    ([5, 9], [4, 5], [])
+    """
+    room = most - 2 * (len(wide) - 1)
+    if sum(wide) <= room:
+        return wide
+    widths = [max(pair) for pair in zip(folded, least, strict=True)]
+    while sum(widths) > room:
+        at = max(range(len(widths)), key=lambda column: (widths[column] > least[column], widths[column]))
+        if widths[at] == least[at]:
+            return []
+        widths[at] -= 1
     return widths
 
 
@@ -213,7 +234,7 @@ def in_lines(cell: str, width: int) -> list[str]:
                 line, used = " " * (margin + bool(margin)), margin + bool(margin)
             line, used = line + piece, used + size
         lines.append(line.rstrip())
-    return [shorten(line, width, middle=True, mark="…") for line in lines]
+    return lines
 
 
 def breakable_parts(text: str, width: int) -> Iterator[str]:

@@ -209,9 +209,9 @@ def with_leaf_names(graph: Graph) -> Graph:
 
 
 def with_names_of_maps(shown: Graph) -> Graph:
-    """Return the graph with a symbol for each derivative that no formula tells: its backward's name, ``CatBackward0(grad)``.
+    """Return the graph with a symbol for each derivative that no formula tells.
 
-    A Jacobian that lectures write has their symbol.
+    It is its backward's name, ``CatBackward0(grad)``; a Jacobian that lectures write has their symbol.
     """
     nodes = {node.id: node for node in shown.nodes if node.kind == "operation"}
 
@@ -311,8 +311,8 @@ def _jsonable(numbers: Numbers | None) -> Any:
 def path_record(path: Path) -> dict[str, Any]:
     """Return the record of one path; a factor is a number, the numbers of each element, or a Jacobian as a matrix.
 
-    ``kinds`` is there if not all steps are factors. ``sums`` is there if a product is added up after a factor, as the input
-    was broadcast; ``gradients``, what the product has become after each step, with one of the two.
+    ``kinds`` is there if not all steps are factors. ``sums`` is there if a product is added up after a factor, as the
+    input was broadcast; ``gradients``, what the product has become after each step, with one of the two.
     """
     flows = [edge.flow.jacobian if step_kind(edge) == "matrix" else edge.flow.local for edge in path.edges]
     factors = [_jsonable(one) for one in flows]

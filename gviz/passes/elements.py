@@ -17,7 +17,7 @@ TOLERANCE = 1e-3
 """How far two ways to the same number may be apart, in parts of the larger one: what a float32 loses in a long sum."""
 
 EPSILON, EPSILONS = 2.0**-23, {"float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-"""The part of a number that the next one is larger by, in float32 and others: a smaller rest of what cancels out is 0."""
+"""The part of a number that the next one is larger by, in float32 and others: a smaller rest of a sum is 0."""
 
 AXES = ("rows", "columns")
 """The dimensions of a matrix."""
@@ -168,7 +168,7 @@ def summed_dims(edge: Edge) -> tuple[int, ...]:
 
 
 def sum_text(edge: Edge) -> str:
-    """Return what is done at a step to the product: ``Σ over rows`` where the input is a row that was added to each; else ""."""
+    """Return what is done to the product at a step: ``Σ over rows`` for a row that was added to each; "" for nothing."""
     dims, count = summed_dims(edge), len(size_of(edge.flow.local))
     if not dims:
         return ""
@@ -182,7 +182,8 @@ def sum_text(edge: Edge) -> str:
 def through(value: Numbers | None, matrix: Numbers | None, like: Numbers | None) -> Numbers | None:
     """Return the product of a gradient, as a row of numbers, and a Jacobian, in the sizes of an input.
 
-    None if they do not fit. Where the Jacobian has the whole number 0, nothing goes along, not even nan (0.0 is a number).
+    None if they do not fit. Where the Jacobian has the whole number 0, nothing goes along, not even nan; 0.0 is a
+    number.
 
     >>> matrix = Numbers.of([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> through(Numbers.of([1.0, 10.0]), matrix, Numbers.of([[0.0], [0.0], [0.0]])).nested()
