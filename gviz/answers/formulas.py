@@ -212,7 +212,8 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"
-    return f"this is not the engine's gradient, {numbers(chain.grad)}: {odd_text(chain.odd) if chain.odd is not None else ROUNDED}"
+    why = odd_text(chain.odd) if chain.odd is not None else ROUNDED
+    return f"this is not the engine's gradient, {numbers(chain.grad)}: {why}"
 
 
 def odd_text(step: BackwardStep) -> str:

@@ -1,4 +1,4 @@
-"""Formulas as people read them: a row that has a sign is written with it, and a composite as the value that it returns."""
+"""Formulas as people read them: a row that has a sign is written with it, a composite as the value that it returns."""
 
 from __future__ import annotations
 

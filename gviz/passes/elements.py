@@ -168,7 +168,7 @@ def summed_dims(edge: Edge) -> tuple[int, ...]:
 
 
 def sum_text(edge: Edge) -> str:
-    """Return what is done to the product at a step: ``Σ over rows`` for a row that was added to each; "" for nothing."""
+    """Return what is done to a product at a step: ``Σ over rows`` where a row was added to each; "" for nothing."""
     dims, count = summed_dims(edge), len(size_of(edge.flow.local))
     if not dims:
         return ""

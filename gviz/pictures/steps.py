@@ -318,8 +318,7 @@ class StepBuilder:
             one, factor = (in_brackets(self.text(value)) for value in (product.arrived, flow.local))
             return words, [Span(one, "gradient"), Span(f" · {factor}{', summed' * product.is_summed} = ")]
         if flow.symbol and flow.local is not None:
-            is_short = flow.symbol.isidentifier() or flow.symbol.isdigit()
-            return [*words, incoming, Span(f" · {flow.symbol if is_short else f'({flow.symbol})'} = ")], []
+            return [*words, incoming, Span(f" · {in_brackets(flow.symbol)} = ")], []
         if flow.symbol:
             pieces = [Span(piece) for piece in _word("grad").split(flow.symbol.replace(" * ", " × "))]
             return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
