@@ -81,14 +81,14 @@ WALKING_RENDERER = "gviz.render.torchviz"
 
 BUDGETS = {
     "files below gviz/": 1160,
-    "answers": 735,
+    "answers": 730,
     "autograd": 1460,
     "causes": 760,
     "cli": 1440,
     "compare": 300,
     "derivations": 420,
     "engine": 5030,
-    "formulas": 630,
+    "formulas": 620,
     "graphs": 540,
     "layout": 400,
     "numbers": 650,
