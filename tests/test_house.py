@@ -80,7 +80,7 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1160,
+    "files below gviz/": 1180,
     "answers": 730,
     "autograd": 1460,
     "causes": 760,
