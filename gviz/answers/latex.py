@@ -254,11 +254,11 @@ class LatexWriter(Writer):
         yield f"\\noindent {prose(text[:1].upper() + text[1:])}."
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> Iterator[str]:
-        yield listed("description", [f"\\item[{prose(head)}] {prose(text)}" for head, text in facts])
+        yield environment("description", [f"\\item[{prose(head)}] {prose(text)}" for head, text in facts])
 
     def ways(self, ways: Sequence[tuple[str, str]]) -> Iterator[str]:
-        codes = [self.listing(code) if code else "" for _, code in ways]
-        yield listed("itemize", [f"\\item {prose(when)}{code}" for (when, _), code in zip(ways, codes, strict=True)])
+        items = [f"\\item {prose(when)}{self.listing(code) if code else ''}" for when, code in ways]
+        yield environment("itemize", items)
 
     def values(self, derivation: Derivation) -> Iterator[str]:
         lines = [f"{name_of(node.name or '')} &= {value_of(node)}" for node in derivation.given]
@@ -322,12 +322,11 @@ def value_of(node: Node) -> str:
 
 def _aligned(lines: Sequence[str]) -> str:
     """Return lines of equations."""
-    joined = " \\\\\n".join(f"  {line}" for line in lines if line)
-    return f"\\begin{{align*}}\n{joined}\n\\end{{align*}}"
+    return environment("align*", [" \\\\\n".join(f"  {line}" for line in lines if line)])
 
 
-def listed(kind: str, items: Sequence[str]) -> str:
-    """Return a list of items."""
+def environment(kind: str, items: Sequence[str]) -> str:
+    """Return lines within an environment: items of a list, or equations."""
     return f"\\begin{{{kind}}}\n{chr(10).join(items)}\n\\end{{{kind}}}"
 
 

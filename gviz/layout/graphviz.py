@@ -60,8 +60,9 @@ def draw(dot: str, output: str, *, using: str = "auto", program: str = "dot") ->
                 warn_of_missing(dot)
             return picture
     ways = "\nor ".join(dict.fromkeys(reason.hint for reason in missing if reason.hint))
+    why = "; ".join(reason.what for reason in missing)
     raise NoEngineError(
-        f"there is no Graphviz here that makes {output.partition(':')[0]}: {'; '.join(reason.what for reason in missing)}",
+        f"there is no Graphviz here that makes {output.partition(':')[0]}: {why}",
         hint=f"{ways}\n{_WITHOUT}" if ways else _WITHOUT,
     )
 

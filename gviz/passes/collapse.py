@@ -36,7 +36,8 @@ def collapse(graph: Graph, scopes: Collection[str]) -> Graph:
         SourceError: there is no such scope.
 
     >>> inner = Node("n1", "operation", "Mul", "outer/mul", module=Module("outer"))
-    >>> one = collapse(Graph(nodes=(Node("n0", "operation", "Log", "Log"), inner), edges=(Edge("n0", "n1"),)), ["outer"])
+    >>> nodes = Node("n0", "operation", "Log", "Log"), inner
+    >>> one = collapse(Graph(nodes=nodes, edges=(Edge("n0", "n1"),)), ["outer"])
     >>> [(node.label, node.name) for node in one.nodes], one.edges[0].target
     ([('Log', 'Log'), ('outer', '1 operation')], 'n1')
     """

@@ -100,7 +100,9 @@ def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> 
 
 
 def outputs_of(graph: Graph) -> dict[str, dict[int, Node]]:
-    """Return the tensors that each node makes and others use, by the number of the output: several have names of their own.
+    """Return the tensors that each node makes and others use, by the number of the output.
+
+    Several have names of their own.
 
     >>> from gviz.graphs import Edge, Flow, Graph, Node, Recorded
     >>> two, one = Flow(handed=Numbers.of(2.0)), Flow(handed=Numbers.of(1.0))

@@ -1,4 +1,4 @@
-"""What takes part in the computation and not in the graph: constants and frozen inputs, as boxes that TorchViz leaves out."""
+"""Constants and frozen inputs, which are part of the computation and not of the graph: boxes that TorchViz leaves out."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ TITLES = {"grad-norm": "|grad|", "value": "|value|", "memory": "bytes saved for 
 
 def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture with its boxes in shades, and the scale below it; as it is if nothing can be measured."""
-    sizes = {node.id: size for node in graph.nodes if (size := magnitude(node, options.color_by)) is not None}
+    sizes = {node.id: size for node in graph.nodes if (size := measured(node, options.color_by)) is not None}
     if not any(sizes.values()):
         why = "it is 0 in every box" if sizes else _reason(graph, options.color_by)
         warnings.warn(f"there is nothing to colour by {options.color_by}: {why}", RenderWarning, stacklevel=3)
@@ -86,7 +86,7 @@ def _reason(graph: Graph, measure: str) -> str:
     )
 
 
-def magnitude(node: Node, measure: str) -> float | None:
+def measured(node: Node, measure: str) -> float | None:
     """Return what a box is coloured by; None for a box without it, or one that is not finite."""
     if measure in ("memory", "time"):
         return node.recorded.kept if measure == "memory" else node.recorded.seconds

@@ -171,7 +171,7 @@ def public() -> Iterator[tuple[str, Any, Any]]:
 
 
 def rows_in(start: Any) -> set[str]:
-    """Return the rows that a function calls: by their names, through compositions of rows and other functions of the engine."""
+    """Return the rows that a function calls: by their names, through compositions of rows and other functions."""
     rows, seen, todo = set[str](), set[int](), [start]
     while todo:
         function = todo.pop()
@@ -214,7 +214,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def is_form(name: str, called: Any, row: Row, rows: set[str]) -> bool:
-    """Return whether a function of these rows is a name of one: it is called so, chooses among few, or only calls it."""
+    """Return whether a function of these rows is a name of one: is called so, chooses among few, or only calls it."""
     if called is row or (is_operator(name) and len(rows) < 6):
         return True
     bare, family = name.rpartition(".")[2].removesuffix("_"), str(row.node).partition("Backward")[0].lower()
@@ -259,7 +259,7 @@ def called_by(key: str) -> dict[str, None]:
 
 
 def order_of_form(form: str) -> tuple[int, str]:
-    """Return the place of a form among others: functions, operators, methods, in-place methods, and what is in submodules."""
+    """Return the place of a form among others: functions, operators, methods, in-place methods, those of submodules."""
     owner, _, name = form.rpartition(".")
     return 1 if is_operator(form) else {"torch": 0, "Tensor": 3 if name.endswith("_") else 2}.get(owner, 4), form
 

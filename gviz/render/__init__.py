@@ -57,7 +57,7 @@ ELSEWHERE = {
     **dict.fromkeys(("tikz", "pgf"), "gviz writes none: pdf is for \\includegraphics, dot for dot2tex"),
     **dict.fromkeys(("onnx", "pt", "pth", "pb"), "gviz saves a graph as json; -o logs/ is for TensorBoard"),
 }
-"""Suffixes that people try, which are no format of a picture: which command makes them, if one does, and what to take."""
+"""Suffixes that people try, which are no format of a picture: the command that makes them, if any, and what to take."""
 
 
 class Format(Protocol):
@@ -81,7 +81,7 @@ class HasGraph(Protocol):
 
 @record
 class FormatRow:
-    """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and True if that works."""
+    """A line of ``gviz formats``: a suffix, its use, the program that makes it here ("" for none), and if that works."""
 
     suffix: str
     description: str
@@ -114,9 +114,9 @@ def find(suffix: str, *, any_word: bool = False) -> Format:
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the suffix that tells a file's format, in small letters and without its dot: ``xdot1.2`` has a dot of its own.
+    """Return the suffix that tells a file's format, in small letters and without its dot.
 
-    A folder, by the slash at its end, is TensorBoard's.
+    ``xdot1.2`` has a dot of its own. A folder, by the slash at its end, is TensorBoard's.
 
     >>> suffix_of("out/a.b.PDF"), suffix_of("y.xdot1.2"), suffix_of("net-1.2"), suffix_of("graph"), suffix_of("logs/")
     ('pdf', 'xdot1.2', '2', '', 'tensorboard')
@@ -170,7 +170,7 @@ def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderO
 
 
 def formats() -> tuple[FormatRow, ...]:
-    """Return every format, with what makes it here: a module's own rows, else one for each suffix, made by gviz itself."""
+    """Return every format, with what makes it here: a module's own rows, else one for each suffix, by gviz itself."""
     rows: list[FormatRow] = []
     for module in _modules():
         own = (FormatRow(suffix, module.DESCRIPTION, "gviz", works=True) for suffix in module.SUFFIXES)
