@@ -99,7 +99,7 @@ class Diagnosis:
             return ""
         place, code = lines[0]
         is_in_text = not (place.file or place.cell or self.is_expression)
-        return (fixes.whole(self.graph.code, place.line) if is_in_text else "") or code
+        return (fixes.whole_statement(self.graph.code, place.line) if is_in_text else "") or code
 
     def line_of_node(self, node: Node | None) -> Lines:
         """Return the line that recorded an operation."""

@@ -50,10 +50,10 @@ def statements(line: str) -> list[ast.stmt]:
     return found
 
 
-def whole(program: str, number: int) -> str:
+def whole_statement(program: str, number: int) -> str:
     r"""Return the simple statement of several lines that a line of a program belongs to; "" if that stands on one line.
 
-    >>> whole("h = f(\n    w,\n)\ny = h", 2), whole("h = f(w)", 1)
+    >>> whole_statement("h = f(\n    w,\n)\ny = h", 2), whole_statement("h = f(w)", 1)
     ('h = f(w)', '')
     """
     found = [text for first, last, text in long_statements(program) if first <= number <= last]
@@ -165,12 +165,12 @@ class _Plain(ast.NodeTransformer):
         return node
 
 
-def listed(line: str, attribute: str, wrapper: str) -> str:
+def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     """Return the line that gives an attribute of a module its value so that the module's parameters() list it.
 
-    >>> listed("def __init__(self): super().__init__(); self.w = torch.ones(2, requires_grad=True)", "w", "nn.Parameter")
+    >>> as_parameter("def __init__(self): f(); self.w = torch.ones(2, requires_grad=True)", "w", "nn.Parameter")
     'self.w = nn.Parameter(torch.ones(2))'
-    >>> listed("self.layers = []", "layers", "nn.ModuleList")
+    >>> as_parameter("self.layers = []", "layers", "nn.ModuleList")
     'self.layers = nn.ModuleList()'
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
-from gviz.causes.outside import false_cure, listed, no_parameter
+from gviz.causes.outside import false_cure, made_parameter, no_parameter
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions
@@ -74,7 +74,7 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):
         what = f"{row.name} has a gradient, but {no_parameter(row.unlisted)}: an optimizer of these leaves it as it is"
-        yield Cause(row.name, "no parameter", what, *listed(case, row.unlisted, row))
+        yield Cause(row.name, "no parameter", what, *made_parameter(case, row.unlisted, row))
     if case.has_run and case.nodes and not case.is_reached(row):
         what = f"{row.name} has the gradient that another backward has left: {case.root_name} is not made from it"
         yield Cause(row.name, "ok", what, case.line_of(row.place))

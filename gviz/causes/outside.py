@@ -92,7 +92,7 @@ def never_required(case: Diagnosis, row: TensorRow) -> Cause:
         return Cause(row.name, "integer", what, lines, f"write floating-point numbers, or {row.name}.float()")
     if row.unlisted is not None:
         what = f"{row.name} does not require a gradient: {no_parameter(row.unlisted)}"
-        return Cause(row.name, "frozen", what, *listed(case, row.unlisted, row))
+        return Cause(row.name, "frozen", what, *made_parameter(case, row.unlisted, row))
     better = (
         f"leave {row.name} out of --frozen" if case.is_expression else fixes.requiring(case.code_of(lines), row.name)
     )
@@ -110,11 +110,11 @@ def no_parameter(held: Unlisted) -> str:
     return f"{held.module}.{held.attribute} is a plain {kind}, and {held.module}.parameters() does not list {it}"
 
 
-def listed(case: Diagnosis, held: Unlisted, row: TensorRow) -> tuple[Lines, str]:
+def made_parameter(case: Diagnosis, held: Unlisted, row: TensorRow) -> tuple[Lines, str]:
     """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
     lines = case.line_of(held.place or row.place)
     wrapper = f"nn.{held.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{held.wrapper}"
-    better = fixes.listed(case.code_of(lines), held.attribute, wrapper)
+    better = fixes.as_parameter(case.code_of(lines), held.attribute, wrapper)
     return lines, better or f"put what {held.module}.{held.attribute} holds into {wrapper}"
 
 
