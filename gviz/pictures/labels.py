@@ -112,6 +112,16 @@ def shape_text(shape: Sizes) -> str:
     return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
+def size_text(shape: Sizes) -> str:
+    """Return sizes so that nobody takes them for numbers: nothing for those of a number, ``?`` for an unknown one.
+
+    >>> size_text((3, 2)), size_text((3,)), size_text((None, 4)), size_text(())
+    ('3×2', 'size 3', '?×4', '')
+    """
+    sizes = ["?" if size is None else str(size) for size in shape]
+    return f"size {sizes[0]}" if len(sizes) == 1 else "×".join(sizes)
+
+
 def is_small(shape: Sizes) -> bool:
     """Return whether the values are few enough to be read in a box.
 
@@ -126,10 +136,31 @@ def short_value(value: Numbers | None, precision: int = 4, most: int = 1000) -> 
 
     >>> pair = Numbers.of([1.0, 2.5])
     >>> short_value(pair), short_value(pair, most=5), short_value(Numbers.of([3.0, 4.0, 0.0, 0.0, 0.0]))
-    ('[1, 2.5]', '|2.6926|', '|5|')
+    ('[1, 2.5]', 'norm 2.6926', 'norm 5')
     """
+    return _brief_text(value, precision, most) or f"norm {decimal(norm(value), precision)}"
+
+
+def equation(name: str, value: Numbers | None, precision: int = 4, most: int = 1000) -> str:
+    """Return what a name is equal to: the values of a small tensor, or the norm, as :func:`short_value` decides.
+
+    >>> pair = Numbers.of([3.0, 4.0])
+    >>> equation("∂y/∂w", pair), equation("w.grad", pair, most=5)
+    ('∂y/∂w = [3, 4]', '‖w.grad‖ = 5')
+    """
+    text = _brief_text(value, precision, most)
+    return f"{name} = {text}" if text else f"‖{name}‖ = {decimal(norm(value), precision)}"
+
+
+def is_brief(value: Numbers | None, precision: int = 4, most: int = 1000) -> bool:
+    """Return whether the values of a tensor are written out, rather than its norm, where there is so much room."""
+    return bool(_brief_text(value, precision, most))
+
+
+def _brief_text(value: Numbers | None, precision: int, most: int) -> str:
+    """Return the values of a small tensor; nothing for a large one, and for one whose values take too many characters."""
     text = small_text(value, precision)
-    return text if 0 < len(text) <= most else f"|{decimal(norm(value), precision)}|"
+    return text if len(text) <= most else ""
 
 
 def small_text(value: Numbers | None, precision: int | None = 4) -> str:
@@ -272,7 +303,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     is_operation = node.kind in OPERATIONS
     rows: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
     if is_operation and (has_box or node.name is None):
-        sizes = short(shape_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
+        sizes = short(size_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
         rows += [(Span(about, "muted"),)] if about else []
     else:
@@ -367,7 +398,7 @@ def value_lines(node: Node, options: RenderOptions) -> list[Line]:
     text = small_text(node.value, options.precision) if "value" in show else ""
     has_value = 0 < len(text) <= options.max_chars
     name, expression = short(_name(node), LONGEST_NAME), short(node.expression, LONGEST_EXPRESSION)
-    sizes = [short(shape_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
+    sizes = [short(size_text(shape), LONGEST_NAME)] if shape and ("shape" in show or not has_value) else []
     dtype = (Span(f" {node.dtype}", "muted"),) if "dtype" in show and node.dtype else ()
     head = [Span(name, is_bold=True)] if name else []
     if expression and name:
@@ -396,9 +427,8 @@ def gradient_line(node: Node, options: RenderOptions) -> list[Line]:
         text = f"= {text}" if text else f"has {node.grad.value.not_finite}"
         return [(Span(f"grad {text} ⚠", "error", is_bold=True),)]
     if not node.grad.value.is_known:
-        return [(Span(f"grad {shape_text(node.grad.value.shape or ())}{remark}", "gradient"),)]
-    text = f"grad = {text}" if 0 < len(text) <= options.max_chars else ""
-    text = text or f"|grad| = {decimal(norm(node.grad.value), options.precision)}"
+        return [(Span(f"grad {size_text(node.grad.value.shape or ())}{remark}", "gradient"),)]
+    text = equation("grad", node.grad.value, options.precision, options.max_chars)
     return [(Span(f"{text}{remark}", "gradient"),)]
 
 
@@ -411,7 +441,7 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
     ['= 108 (before) + 3']
     """
     before, value = node.grad.before, node.grad.value
-    is_known = node.kind == "leaf" and value is not None and norm(before) > 0
+    is_known = node.kind == "leaf" and norm(before) > 0 and is_brief(value, options.precision, options.max_chars)
     added = plus(value, times(before, MINUS_ONE)) if is_known else None
     if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
         return []

@@ -28,7 +28,7 @@ _FILL, _PEN = re.compile(r'BGCOLOR="([^"]*)"'), re.compile(r'(?<!BG)COLOR="[^"]*
 PENS = ("0.8", "1.2", "1.8", "2.4", "3.2")
 """The width of the outline says the same, in print and to every eye."""
 
-TITLES = {"grad-norm": "|grad|", "value": "|value|", "memory": "bytes saved for backward", "time": "time of the call"}
+TITLES = {"grad-norm": "‖grad‖", "value": "‖value‖", "memory": "bytes saved for backward", "time": "time of the call"}
 
 
 def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:

@@ -24,15 +24,16 @@ from gviz.pictures.labels import (
     BEFORE,
     MINUS_ONE,
     decimal,
+    equation,
     gradient_line,
     in_brackets,
+    is_brief,
     is_small,
     later_lines,
     name_along,
     norm,
-    shape_text,
     short,
-    short_value,
+    size_text,
     value_lines,
     value_text,
 )
@@ -355,7 +356,7 @@ class StepBuilder:
         if value is None or is_small(size_of(value)):
             return "" if value is None else value_text(value, self.options.precision)
         size = f"norm {decimal(norm(value), self.options.precision)}" if is_finite(value) else "not finite"
-        return f"{shape_text(size_of(value))}, {size}"
+        return ", ".join(filter(None, [size_text(size_of(value)), size]))
 
     def done(self) -> tuple[Line, ...]:
         """Return what is said at the end."""
@@ -397,14 +398,7 @@ class StepBuilder:
         if node.id in self.starts and step.has_started and node.grad.arrived is not None and not places:
             name = node.name or "·"
             quotient = "∂" if self.options.max_chars == SHORT else quotient_of(name, name)
-            yield [
-                (
-                    Span(
-                        f"{quotient} = {short_value(node.grad.arrived, options.precision, options.max_chars)}",
-                        "gradient",
-                    ),
-                )
-            ]
+            yield [(Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)]
         elif node.kind == "leaf" and is_known and not places:
             is_there = self.graph.stop or step.phase == "done"  # from before, or in a way that is not known
             yield gradient_line(node if is_there else before(node), self.options)
@@ -431,11 +425,11 @@ class StepBuilder:
             grad = total.total if is_here else node.grad.value
             yield from gradient_line(node._replace(grad=Gradient(grad)), self.options)
         elif is_here:
-            yield (Span(f"{head} = {short_value(total.total, options.precision, options.max_chars)}", "gradient"),)
+            yield (Span(equation(head, total.total, options.precision, options.max_chars), "gradient"),)
         else:
             text = f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {count}"
             yield from [(Span(line, "gradient"),) for line in text.split("\n")]
-        if parts and is_here and has_several:
+        if parts and is_here and has_several and is_brief(total.total, options.precision, options.max_chars):
             yield from [(Span(line, "gradient"),) for line in f"= {parts}".split("\n")]
 
 

@@ -8,9 +8,9 @@ from textwrap import wrap
 
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
-from gviz.graphs.numbers import Numbers, size_of
+from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree
-from gviz.pictures.labels import SPACE_KEPT, decimal, in_brackets, is_small, norm, short, short_value, value_text
+from gviz.pictures.labels import SPACE_KEPT, equation, in_brackets, is_small, short, short_value, value_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import Theme
@@ -71,11 +71,12 @@ class Trails:
             return {"color": colours[0], "penwidth": SHARED}
         return {"color": ":".join(colours), "penwidth": WIDTH}
 
-    def parts(self, node: str) -> Line | None:
+    def parts(self, node: str, precision: int) -> Line | None:
         """Return the products of the paths to a node as a sum, each in its ink; None if that is not all of it."""
         for chain in self.chains:
             if chain.node.id == node and chain.is_complete and chain.sum is not None:
-                return summands([(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain])
+                own = [(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain]
+                return summands(own, precision)
         return None
 
 
@@ -178,12 +179,13 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
     if chain.grad is None:
         known, why = chain.node.grad.value, "there is no gradient to compare with"
         if known is not None:
-            why = f"{size_text(grad, known, options)}, and what an operation on the way hands on is not known"
+            why = f"{equation(grad, known, options.precision)}, and what an operation on the way hands on is not known"
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:
         yield Span(
-            f"not all steps are factors: no numbers are claimed; {size_text(grad, chain.grad, options)}", "muted"
+            f"not all steps are factors: no numbers are claimed; {equation(grad, chain.grad, options.precision)}",
+            "muted",
         )
         return
     is_derivative = agree(chain.start, ONE)
@@ -203,10 +205,10 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         yield Span(f"   which is {grad}" if is_derivative else "", "muted")
     else:
         why = "a hook, or another backward, has changed it"
-        yield Span(f"   but {size_text(grad, chain.node.grad.value, options)}: {why}", "muted")
+        yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 
-def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
+def summands(own: Sequence[tuple[int, Path]], precision: int) -> Line:
     """Return the products of paths with a + between them."""
     spans: list[Span] = []
     for number, path in own:
@@ -218,10 +220,3 @@ def summands(own: Sequence[tuple[int, Path]], precision: int = 4) -> Line:
 def _quotient(chain: Chain) -> str:
     """Return the derivative as it is written: ``∂y/∂w``."""
     return quotient_of(" + ".join(chain.of), chain.wrt)
-
-
-def size_text(name: str, value: Numbers | None, options: RenderOptions) -> str:
-    """Return a tensor with the numbers of a small one, or the norm of a large one."""
-    if is_small(size_of(value)):
-        return f"{name} = {value_text(value, options.precision)}"
-    return f"|{name}| = {decimal(norm(value), options.precision)}"

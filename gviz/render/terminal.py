@@ -39,7 +39,7 @@ class Guides(NamedTuple):
 _UNICODE = Guides("├─ ", "└─ ", "│  ", "   ", "↑ ", "↓ ", "…")
 _ASCII = Guides("|- ", "`- ", "|  ", "   ", "^ ", "v ", "...")
 
-_SIGNS = str.maketrans({"□": "?", "⚠": "(!)", "…": "...", "∂": "d", "×": "x", "·": "*"})
+_SIGNS = str.maketrans({"□": "?", "⚠": "(!)", "…": "...", "∂": "d", "×": "x", "·": "*", "‖": "|"})
 _SIGNS |= {ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 """gviz's own signs in ASCII; other characters, which are those of names, are escaped."""
 

@@ -167,7 +167,7 @@ def test_a_matrix_stands_in_rows_and_a_long_one_as_its_shape() -> None:
     assert "[[1, 2]," in label
     assert "[3, 4]]" in label
     long = picture_of(graph("y=W.sum()", W=[[1.23456, 2.34567], [3.45678, 4.56789]]), RenderOptions(view="dataflow"))
-    assert any("(2, 2)" in one.look["label"] for one in long.statements if isinstance(one, Shape))
+    assert any("2×2" in one.look["label"] for one in long.statements if isinstance(one, Shape))
 
 
 @pytest.mark.parametrize("view", ["dataflow", "micrograd"])

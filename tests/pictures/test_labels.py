@@ -66,7 +66,7 @@ def test_the_table_of_inspect_has_all_digits_of_a_float32() -> None:
     ("value", "text"),
     [
         *((2.0, "2"), ((1.0, 2.5), "[1, 2.5]"), (((1.0, 2.0), (3.0, 4.0)), "[[1, 2], [3, 4]]")),
-        *(((3.0, 4.0, 0.0, 0.0, 0.0), "|5|"), ((), "|0|")),
+        *(((3.0, 4.0, 0.0, 0.0, 0.0), "norm 5"), ((), "norm 0")),
     ],
 )  # fmt: skip
 def test_at_most_four_numbers_are_shown_else_the_norm(value: Any, text: str) -> None:
@@ -81,11 +81,11 @@ def test_a_leaf_without_a_gradient_says_so() -> None:
 
 def test_a_large_gradient_is_told_by_its_norm() -> None:
     grad = tuple(tuple(1.0 for _ in range(3)) for _ in range(3))
-    assert [text_of(line) for line in one(leaf("n0", "W", grad, grad, (3, 3))).lines] == ["W (3, 3)", "|grad| = 3"]
+    assert [text_of(line) for line in one(leaf("n0", "W", grad, grad, (3, 3))).lines] == ["W 3×3", "‖grad‖ = 3"]
 
 
 def test_the_norm_of_huge_numbers_does_not_overflow() -> None:
-    assert short_value(numbers((1e300, 1e300, 0.0, 0.0, 0.0))) == f"|{math.sqrt(2) * 1e300:.3g}|"
+    assert short_value(numbers((1e300, 1e300, 0.0, 0.0, 0.0))) == f"norm {math.sqrt(2) * 1e300:.3g}"
 
 
 def test_a_long_name_and_a_long_expression_are_cut_in_the_middle() -> None:

@@ -211,7 +211,7 @@ def test_the_gradient_of_what_was_broadcast_is_summed() -> None:
 
 def test_a_large_tensor_shows_its_size_and_its_norm() -> None:
     lines = told(graph_of("y=sum(w*x)", {"w": [1, 2, 3, 4, 5], "x": [2, 2, 2, 2, 2]}))
-    assert "∂y/∂a · x = (5), norm 4.4721" in lines[5]
+    assert "∂y/∂a · x = size 5, norm 4.4721" in lines[5]
 
 
 def test_the_numbers_of_an_expression_are_those_of_the_moment_of_backward(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import gviz
 from gviz.formulas.local import local_derivative
 from gviz.passes.dataflow import dataflow
+from gviz.pictures.options import VIEWS
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import lines_at, steps_of
 from gviz.render import RenderOptions, render
@@ -58,18 +60,55 @@ def graph_of(tmp_path: Path, program: str) -> Graph:
     return gviz.read(tmp_path / "program.py", gviz.SourceOptions(flow=True)).graph
 
 
-def drawn(graph: Graph, view: str) -> str:
+def drawn(graph: Graph, view: str, *path: str) -> str:
     """Return the texts of a picture, without inks."""
-    svg = str(render(graph, "svg", RenderOptions(view=view))).replace("&#160;", " ")
+    svg = str(render(graph, "svg", RenderOptions(view=view, path=path))).replace("&#160;", " ")
     return unescape("\n".join(re.findall(r">([^<>]+)</text>", svg)))
 
 
 def test_norms_are_not_multiplied_or_added() -> None:
     graph = gviz.read("y=(x*w*w).sum()", gviz.SourceOptions(flow=True), x=NINE, w=NINE).graph
     text = drawn(graph, "teaching")
-    assert not re.search(r"\|[^\n]*[·+=]", text.replace(".grad| = ", ""))
-    assert "|w.grad| = " in text
-    assert "↑ |" in text
+    assert not re.search(r"norm[^\n]*[·+=]", text)
+    assert "‖w.grad‖ = " in text
+    assert "↑ norm " in text
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "path"])
+def test_a_norm_looks_like_one_and_a_size_is_no_number(view: str) -> None:
+    graph = gviz.read("y=(x@w).tanh().sum()", gviz.SourceOptions(flow=True), x=NINE, w=NINE).graph
+    text = drawn(graph, "" if view == "path" else view, *(["w"] if view == "path" else []))
+    assert not re.search(r"\||\(\d+, \d+\)|= norm", text)
+    assert "3×3" in text or view == "micrograd"
+    assert "‖grad‖ = " in text or "‖w.grad‖ = " in text or re.search(r"grad\s+norm ", text)
+    assert "w\\n (3, 3)" in str(render(graph, "dot", RenderOptions(show=())))  # as TorchViz has it
+
+
+@pytest.mark.parametrize("path", [(), ("u",)])
+@pytest.mark.parametrize("precision", [4, 8])
+@pytest.mark.parametrize("text", ["((u+tanh(u))).sum()", "((u/(1+u**2))).sum()"])
+def test_a_sum_has_its_total_and_both_have_the_digits_that_were_asked_for(
+    text: str, precision: int, path: tuple[str, ...]
+) -> None:
+    graph = gviz.read(f"root={text}", gviz.SourceOptions(flow=True), u=[0.5, -1.25]).graph
+    dot = str(render(graph, "dot", RenderOptions(view="dataflow", path=path, precision=precision)))
+    rows = [unescape(re.sub("<[^>]*>", "", row)) for row in dot.replace("</TD>", "\n").split("\n")]
+    total, parts = next(pair for pair in pairwise(rows) if pair[0].startswith("grad = "))
+    numbers = [
+        [float(number) for number in re.findall(r"-?[\d.]+", text)] for text in (total, *re.split(r" \+ ", parts))
+    ]
+    assert [sum(column) for column in zip(*numbers[1:], strict=True)] == pytest.approx(
+        numbers[0], abs=10.0**-precision, rel=1e-6
+    )
+    assert parts.startswith("= ")
+
+
+def test_a_total_that_is_too_long_stands_beside_no_sum() -> None:
+    values = [[1.234567, -2.345678], [3.456789, -4.56789]]
+    graph = gviz.read("y=(x+tanh(x)).sum()", gviz.SourceOptions(flow=True), x=values).graph
+    text = drawn(graph, "dataflow")
+    assert "‖grad‖ = " in text
+    assert " + [[" not in text
 
 
 def test_a_product_for_a_broadcast_input_is_added_up() -> None:
@@ -217,6 +256,6 @@ y.backward()
 """
     text = drawn(graph_of(tmp_path, program), "dataflow")
     assert f"grad has {sign} ⚠" in text
-    assert f"x (400) has {sign}" in text.replace("\n", "")
+    assert f"x size 400 has {sign}" in text.replace("\n", "")
     assert "grad now" not in text
     assert "None" not in drawn(graph_of(tmp_path, program), "torchviz")

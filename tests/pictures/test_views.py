@@ -91,7 +91,7 @@ def test_constants_and_frozen_inputs_are_dashed() -> None:
 def test_a_tensor_has_its_factors_if_they_are_few_and_else_what_is_done_to_the_gradient() -> None:
     drawn = lines(read(MATRICES), "dataflow")
     assert {"∂b/∂a", "1 - b²", "= [[0.4869, 0.305, 0.1807]]", "x.T @ grad"} < set(drawn)
-    assert "|grad| = 1.3468" in drawn
+    assert "‖grad‖ = 1.3468" in drawn
 
 
 def test_without_backward_there_are_symbols_and_no_gradients() -> None:

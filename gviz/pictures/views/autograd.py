@@ -12,12 +12,13 @@ from gviz.passes.elements import is_finite, sum_of
 from gviz.pictures import html
 from gviz.pictures.labels import (
     LONGEST_NAME,
+    is_brief,
     later_lines,
     place_lines,
     saved_text,
-    shape_text,
     short,
     short_value,
+    size_text,
     small_text,
 )
 from gviz.pictures.options import RenderOptions
@@ -107,7 +108,7 @@ def _record(node: Node, options: RenderOptions, theme: Theme, *, is_root: bool) 
     """Return the look of a tensor: what it holds under the names that PyTorch has for it."""
     is_leaf = node.kind != "operation"
     text = small_text(node.value, options.precision)
-    data = text if 0 < len(text) <= LONGEST else shape_text(node.shape) if node.shape else "?"
+    data = text if 0 < len(text) <= LONGEST else size_text(node.shape) if node.shape else "?"
     has_grad = node.grad.value is not None
     grad = short_value(node.grad.value, options.precision, LONGEST) if has_grad else "None"
     fields = {
@@ -140,7 +141,8 @@ def _grad_fn(node: Node, saved: str, options: RenderOptions, theme: Theme) -> Sh
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
     total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
-    text = "…" if total is None else short_value(total, options.precision, LONGEST)
+    unsaid = [] if is_brief(total, options.precision, LONGEST) and total is not None else ["…"]
+    text = ", ".join(unsaid if total is None else [*unsaid, short_value(total, options.precision, LONGEST)])
     lines: list[Line] = [
         (Span("AccumulateGrad"),),
         (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),),

@@ -18,7 +18,9 @@ from gviz.pictures.labels import (
     BEFORE,
     REPEATED,
     decimal,
+    equation,
     gradient_line,
+    is_brief,
     later_lines,
     matrix,
     name_along,
@@ -26,7 +28,6 @@ from gviz.pictures.labels import (
     norm,
     place_lines,
     short,
-    short_value,
     small_text,
     uses_line,
     value_lines,
@@ -66,6 +67,9 @@ LONGEST = 20
 """Characters of a tensor's numbers, and of a local derivative on one line: longer ones would make a strip of the
 picture."""
 
+DIGITS = 4
+"""Characters more for each decimal that is asked for beyond the usual ones: of a small tensor, so many numbers have it."""
+
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture of a graph."""
@@ -100,7 +104,7 @@ def _statements(
     start = roots[0].grad.arrived if len(roots) == 1 else None
     is_derivative = len(roots) == 1 and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""
-    room = replace(options, max_chars=min(options.max_chars, LONGEST))
+    room = replace(options, max_chars=min(options.max_chars, LONGEST + DIGITS * max(options.precision - 4, 0)))
     for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=""), room),
@@ -112,7 +116,7 @@ def _statements(
         ]
         own = theme if node.id in on_path else faded(theme)
         if trails is not None and node.id in trails.nodes:
-            lines = with_parts(lines, trails.parts(node.id) if "grad" in options.show else None, node)
+            lines = with_parts(lines, trails.parts(node.id, options.precision) if has_parts(node, room) else None, node)
         look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
     yield from _lines_of(shown.edges, nodes, options, theme, trails)
@@ -121,6 +125,12 @@ def _statements(
 def ink_of(own: Theme, theme: Theme) -> dict[str, str]:
     """Return the ink and the pen of a box whose theme is not that of the page."""
     return {"fontcolor": own.ink, "penwidth": "1"} if own is not theme else {}
+
+
+def has_parts(node: Node, options: RenderOptions) -> bool:
+    """Return whether there is room for the gradient of a node as a sum: that of its norm would be none."""
+    value = node.grad.value if node.kind == "leaf" else node.grad.arrived
+    return "grad" in options.show and is_brief(value, options.precision, options.max_chars)
 
 
 def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
@@ -244,10 +254,10 @@ def gradient_lines(node: Node, uses: list[Edge], root: str, options: RenderOptio
         yield from gradient_line(node, options)
     elif node.kind == "operation" and node.grad.arrived is not None:
         quotient = quotient_of(root, node.name or "·") if root else "grad"
-        text = short_value(node.grad.arrived, options.precision, options.max_chars)
-        yield (Span(f"{quotient} = {text}", "gradient"),)
+        yield (Span(equation(quotient, node.grad.arrived, options.precision, options.max_chars), "gradient"),)
     total = sum_at(node, [] if node.recorded.outputs else handed_on(uses))
-    texts = total.texts(options.precision) if total.is_whole else []
+    is_equation = total.is_whole and is_brief(total.total, options.precision, options.max_chars)  # norms do not add up
+    texts = total.texts(options.precision) if is_equation else []
     text = f"= {' + '.join(texts)}"
     if len(texts) > 1 and len(text) <= 2 * options.max_chars:
         yield (Span(text, "gradient"),)

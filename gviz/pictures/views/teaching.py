@@ -17,6 +17,7 @@ from gviz.passes.elements import is_finite, sum_text
 from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
+    equation,
     in_brackets,
     later_lines,
     name_line,
@@ -97,8 +98,8 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
     for root in graph.roots:
         if nodes[root].grad.arrived is not None and "grad" in options.show:
             name = nodes[root].name or "·"
-            one = short_value(nodes[root].grad.arrived, options.precision)
-            text = f"{WAYS[options.direction].back} {quotient_of(name, name)} = {one}"
+            text = equation(quotient_of(name, name), nodes[root].grad.arrived, options.precision)
+            text = f"{WAYS[options.direction].back} {text}"
             yield Shape(
                 f"start_{root}",
                 html.plate([(Span(text, "gradient"),), (Span("backward() starts here", "muted"),)], theme),
@@ -124,11 +125,10 @@ def _sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     total = sum_at(leaf, handed_on(uses))
     texts = total.texts(options.precision) if total.is_whole else []
     ink = "gradient" if is_finite(leaf.grad.value) else "error"
-    whole = short_value(leaf.grad.value, options.precision)
-    if whole.startswith("|"):
-        return (Span(f"|{leaf.name}.grad| = {whole.strip('|')}", ink),)
     parts = f"{' + '.join(texts)} = " if len(texts) > 1 else ""
-    return (Span(f"{leaf.name}.grad = {parts if len(parts) <= LONGEST else ''}{whole}", ink),)
+    if not parts or len(parts) > LONGEST:
+        return (Span(equation(f"{leaf.name}.grad", leaf.grad.value, options.precision), ink),)
+    return (Span(f"{leaf.name}.grad = {parts}{short_value(leaf.grad.value, options.precision)}", ink),)
 
 
 def _product(edge: Edge, user: Node, options: RenderOptions) -> str:
