@@ -48,7 +48,8 @@ def inspect(
       gviz inspect train.py --at 12                        # before line 12 runs
       gviz inspect train.py --watch w                      # what changes w, and w.grad
 
-    An expression runs backward first (unless --no-backward). A script's tensors are listed as they are when it ends.
+    An expression runs backward first (unless --no-backward). A script's tensors are listed as they were when its last
+    backward ran; what came later has a column of its own.
     """
     from gviz.cli.reading import read_source
 

@@ -44,7 +44,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         options,
         saved="saved" in look.show,
         flow=look.needs_flow,
-        lines=look.needs_lines or (look.needs_flow and source.kind == "script"),  # for the values without a name
+        lines=look.needs_lines
+        or source.kind == "script",  # for values without a name, and where a gradient was cleared
         costs=look.needs_costs,
         details=picture.has_details,
     )

@@ -177,7 +177,7 @@ class Later(NamedTuple):
     Args:
         numbers: its numbers now; None if they are the same.
         grad: what ``.grad`` holds now, if that is another gradient than backward has left.
-        is_cleared: whether ``.grad`` was set to None.
+        is_cleared: whether ``.grad`` was set to None, or to zeros.
         cleared_at: where that was done, or where it was set to zeros; None where that is not known.
     """
 
@@ -409,7 +409,7 @@ class TensorRow(NamedTuple):
         if self.moment is None:
             return self.numbers, self.grad, None
         then, grad, now = self.moment.numbers or self.numbers, self.moment.grad, self.grad.value
-        is_cleared = now is None and grad.value is not None
+        is_cleared = grad.value is not None and (now is None or (now.has_only(0) and not grad.value.has_only(0)))
         later = Later(
             None if then == self.numbers else self.numbers,
             None if grad.value == now else now,

@@ -6,13 +6,13 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import accumulate
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import NOW, Edge, Graph, Node
+from gviz.graphs import NOW, Edge, Gradient, Graph, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
@@ -327,17 +327,20 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
     >>> [text_of(line) for line in later_lines(Node("n0", "leaf", later=later), RenderOptions())]
     ['now 2.8; grad cleared, line 9']
     """
-    later = node.later
-    if later is None:
-        return [(Span(NOW, "muted"),)] if node.state == NOW else []
+    text = NOW if node.state == NOW else later_text(node.later, options.show, options.precision)
+    return [(Span(text, "muted"),)] if text else []
+
+
+def later_text(later: Later | None, show: Container[str], precision: int = 4) -> str:
+    """Return what the program has made of a tensor, its value or its gradient, in the words of all views."""
     parts = []
-    if later.numbers is not None and "value" in options.show:
-        parts.append(f"now {short_value(later.numbers, options.precision)}")
-    if "grad" in options.show and (later.is_cleared or later.cleared_at is not None):
+    if later is not None and later.numbers is not None and "value" in show:
+        parts.append(f"now {short_value(later.numbers, precision)}")
+    if later is not None and "grad" in show and (later.is_cleared or later.cleared_at is not None):
         parts.append("grad cleared" + (f", {later.cleared_at}" if later.cleared_at is not None else ""))
-    elif "grad" in options.show and later.grad is not None:
-        parts.append(f"grad now {short_value(later.grad, options.precision)}")
-    return [(Span("; ".join(parts), "muted"),)] if parts else []
+    elif later is not None and "grad" in show and later.grad is not None:
+        parts.append(f"grad now {short_value(later.grad, precision)}")
+    return "; ".join(parts)
 
 
 def place_lines(node: Node, options: RenderOptions) -> list[Line]:
@@ -442,12 +445,22 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
     """
     before, value = node.grad.before, node.grad.value
     is_known = node.kind == "leaf" and norm(before) > 0 and is_brief(value, options.precision, options.max_chars)
-    added = plus(value, times(before, MINUS_ONE)) if is_known else None
+    added = of_one_pass(node.grad) if is_known else None
     if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
         return []
     first, second = (value_text(part, options.precision) for part in (before, added))
     text = f"= {first}{BEFORE} + {in_brackets(second)}"
     return [(Span(text, "gradient"),)] if len(text) <= options.max_chars else []
+
+
+def of_one_pass(grad: Gradient) -> Numbers | None:
+    """Return what the backward that a graph is of has brought, without what was there before; None where that is not known.
+
+    >>> from gviz.graphs import Gradient
+    >>> [of_one_pass(Gradient(Numbers.of(111.0), before)) for before in (None, Numbers.of(108.0))]
+    [Numbers(shape=(), dtype='', elements=(111.0,), about=None), Numbers(shape=(), dtype='', elements=(3.0,), about=None)]
+    """
+    return plus(grad.value, times(grad.before, MINUS_ONE)) if norm(grad.before) > 0 else grad.value
 
 
 def _name(node: Node) -> str:

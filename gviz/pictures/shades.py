@@ -12,7 +12,7 @@ from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
 from gviz.pictures import html
-from gviz.pictures.labels import decimal, norm
+from gviz.pictures.labels import decimal, norm, of_one_pass
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture, Shape
 from gviz.pictures.theme import THEMES
@@ -90,7 +90,8 @@ def measured(node: Node, measure: str) -> float | None:
     """Return what a box is coloured by; None for a box without it, or one that is not finite."""
     if measure in ("memory", "time"):
         return node.recorded.kept if measure == "memory" else node.recorded.seconds
-    value = node.value if measure == "value" else node.grad.value if node.grad.value is not None else node.grad.arrived
+    grad = of_one_pass(node.grad) if node.grad.value is not None else node.grad.arrived  # both of one backward
+    value = node.value if measure == "value" else grad
     return norm(value) if value is not None and is_finite(value) else None
 
 

@@ -7,7 +7,7 @@ from html import escape
 
 from gviz.graphs import Graph, TensorRow
 from gviz.graphs.numbers import Numbers
-from gviz.pictures.labels import shape_text, value_text
+from gviz.pictures.labels import later_text, shape_text, value_text
 from gviz.text import cut
 
 LONGEST_CELL = 40
@@ -17,20 +17,24 @@ LONGEST_CELL = 40
 def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:
     """Return the texts of each column, by its key; without lines, places or notes if there are none.
 
+    Numbers are those of when backward ran; what the program has made of a tensor since has a column of its own.
+
     Args:
         rows: the tensors.
         places: where in an expression some of them are computed, by their names.
         before: whether backward ran, so that there is a gradient before it.
     """
+    then = [row.at_backward() for row in rows]
     keys = ("is_leaf", "requires_grad", "grad_fn", "retains_grad")
     columns = {
         "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
         **{key: [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
-        "value": [cell_text(row.value) for row in rows],
-        **({"grad_before": [cell_text(row.grad.before) for row in rows]} if before else {}),
-        "grad_after" if before else "grad": [cell_text(row.grad.value) for row in rows],
+        "value": [cell_text(value if value.is_known else None) for value, _, _ in then],
+        **({"grad_before": [cell_text(grad.before) for _, grad, _ in then]} if before else {}),
+        "grad_after" if before else "grad": [cell_text(grad.value) for _, grad, _ in then],
+        "later": [later_text(later, ("value", "grad")) for *_, later in then],
         "line": [row.place.number if row.place is not None else "" for row in rows],
         "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
@@ -39,6 +43,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     wanted = {
         "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
         "column": bool(places),
+        "later": any(columns["later"]),
         "note": any(map(note_of, rows)),
     }
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}

@@ -10,7 +10,16 @@ from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree
-from gviz.pictures.labels import SPACE_KEPT, equation, in_brackets, is_small, short, short_value, value_text
+from gviz.pictures.labels import (
+    SPACE_KEPT,
+    equation,
+    in_brackets,
+    is_small,
+    of_one_pass,
+    short,
+    short_value,
+    value_text,
+)
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import Theme
@@ -203,6 +212,8 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         return
     if agree(chain.node.grad.value, chain.grad):
         yield Span(f"   which is {grad}" if is_derivative else "", "muted")
+    elif agree(of_one_pass(chain.node.grad), chain.grad):
+        yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:
         why = "a hook, or another backward, has changed it"
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")

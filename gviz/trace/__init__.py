@@ -182,7 +182,7 @@ class Trace:
         is_ours: whether code of a file is the program's, as opposed to a library's.
         columns: whether a place has its column, too.
         timed: whether to measure how long the calls take.
-        valued: whether to keep the numbers of small results, and what becomes of gradients.
+        valued: whether to keep the numbers of small results.
     """
 
     def __init__(
@@ -236,8 +236,7 @@ class Trace:
         self.replace(tensor, "data", property(self.recording(data.fget, "data"), data.fset))
         self.replace(tensor, "requires_grad", property(flag.fget, self.recording(flag.fset, "requires_grad_")))
         self.replace(self.engine.autograd, "grad", self.recording(self.engine.autograd.grad, "grad"))
-        if self.valued:
-            self.replace(tensor, "grad", self.recording_gradients(tensor.grad))
+        self.replace(tensor, "grad", self.recording_gradients(tensor.grad))
         return self
 
     def __exit__(self, *_: object) -> None:

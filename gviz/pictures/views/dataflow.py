@@ -101,6 +101,9 @@ def _statements(
         trails.nodes | {edge.source for edge in shown.edges if trails.has(edge)} if trails is not None else set(nodes)
     )
     roots = [nodes[root] for root in graph.roots]
+    roots = [
+        root for root in roots if root.grad.arrived is not None
+    ] or roots  # of several, that which backward ran from
     start = roots[0].grad.arrived if len(roots) == 1 else None
     is_derivative = len(roots) == 1 and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""

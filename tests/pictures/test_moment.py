@@ -1,0 +1,80 @@
+"""The numbers of a picture are of one moment: when backward ran; what came later is said apart, in one way."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from program import Program
+
+from gviz import SourceOptions, read
+from gviz.graphs import Graph
+from gviz.pictures.options import VIEWS
+from gviz.pictures.shades import magnitude
+from gviz.render import RenderOptions, render
+
+LATER = """\
+import torch
+
+w = torch.tensor([3.0, 1.0], requires_grad=True)
+L = (w * w).sum()
+L.backward()
+with torch.no_grad():
+    w -= 0.5
+{}
+"""
+
+TWICE = """\
+import torch
+
+w = torch.tensor(2.0, requires_grad=True)
+a = w * 3
+(a * 2).backward(retain_graph=True)
+l2 = a * w
+l2.backward()
+"""
+
+
+def graph_of(tmp_path: Path, program: str) -> Graph:
+    (tmp_path / "program.py").write_text(program)
+    return read(tmp_path / "program.py", SourceOptions(flow=True)).graph
+
+
+def drawn(graph: Graph, view: str, *path: str) -> str:
+    """Return the texts of a picture, without inks."""
+    svg = str(render(graph, "svg", RenderOptions(view=view, path=path))).replace("&#160;", " ")
+    return unescape("\n".join(re.findall(r">([^<>]+)</text>", svg)))
+
+
+@pytest.mark.parametrize("clear", ["w.grad.zero_()", "w.grad = None", "torch.optim.SGD([w], 0.1).zero_grad()"])
+def test_what_came_later_has_the_same_words_in_all_views(gviz: Program, clear: str) -> None:
+    (gviz.folder / "later.py").write_text(LATER.format(clear))
+    ways = [*(("--view", view) for view in VIEWS), ("--path", "w"), ("--color-by", "grad-norm"), ("--rankdir", "LR")]
+    for way in ways:
+        dot = gviz("render", "later.py", *way, "-o", "-").out
+        assert "now [2.5, 0.5]; grad cleared, line 8" in dot, way
+        assert "[3, 1]" in dot
+    assert "now [2.5, 0.5]; grad cleared, line 8" in gviz("inspect", "later.py").out
+    assert "later" not in gviz("inspect", "y=x*w").out
+
+
+def test_the_shades_of_gradients_are_of_one_backward(tmp_path: Path) -> None:
+    leaf = next(node for node in graph_of(tmp_path, TWICE).nodes if node.name == "w")
+    assert leaf.grad.value is not None
+    assert (leaf.grad.value.norm, magnitude(leaf, "grad-norm")) == (18, 12)
+
+
+def test_a_path_says_what_its_product_is_added_to(tmp_path: Path) -> None:
+    text = drawn(graph_of(tmp_path, TWICE), "", "w").replace("\xa0", " ")
+    assert "added to w.grad, which was 6" in text
+    assert "another backward" not in text
+
+
+def test_of_several_roots_gradients_are_those_of_the_one_that_backward_ran_from(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(TWICE.replace("(a * 2).backward", "l1 = a * 2\nl1.backward"))
+    options = SourceOptions(flow=True, roots=("l1", "l2"))
+    text = drawn(read(tmp_path / "program.py", options).graph, "dataflow")
+    assert "∂l2/∂a = 2" in text
+    assert "= 6 (before) + 6 + 6" in text
