@@ -139,6 +139,7 @@ class Origin(NamedTuple):
         seconds: how long the call took; None if that was not measured.
         kept: bytes that it saves for backward; None likewise.
         numbers: of its result, where that is small.
+        given: what its call was given that has no gradient, in order: a tensor, or None, and what is written there.
     """
 
     place: Place | None
@@ -146,6 +147,7 @@ class Origin(NamedTuple):
     seconds: float | None = None
     kept: int | None = None
     numbers: Numbers | None = None
+    given: Sequence[tuple[Any, str]] = ()
 
 
 @contextmanager
@@ -368,6 +370,8 @@ class Walker:
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
+        self.beside: dict[tuple[int, tuple[str, ...]], Recorded] = {}  # likewise, of what calls were given
+        self.names = {row.name for row in rows.values()}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
             node = tensor.grad_fn
@@ -548,6 +552,8 @@ class Walker:
                 place = origin.place or place
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
                     recorded = recorded._replace(is_written=origin[1], seconds=origin[2], kept=origin[3])
+                if origin.given and any(given := tuple([self.name_given(*pair) for pair in origin.given])):
+                    recorded = self.beside.setdefault((id(recorded), given), recorded._replace(given=given))
                 if node.name is None and numbers is not None:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here
@@ -556,6 +562,11 @@ class Walker:
             elif place is not None:
                 self.nodes[position] = node._replace(place=place)
             places[node.id] = place
+
+    def name_given(self, one: Any, text: str) -> str:
+        """Return what an argument is called: its name in the program, or what is written there unless that names another tensor."""
+        row = self.row_of.get(id(one)) if one is not None else None
+        return row.name if row is not None else "" if text in self.names else text
 
     def add_modules(self, module_of: Mapping[object, Module]) -> None:
         """Add the module that each operation was recorded in, and that holds each leaf and its AccumulateGrad."""

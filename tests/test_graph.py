@@ -68,7 +68,15 @@ FULL = Graph(
             place=SPOT,
             module=Module("net.fc", "Linear", 2),
             recorded=Recorded(
-                2, (("alpha", "1"),), (("self", "x"),), ("a", ""), 0.25, 16, is_written=True, tensors=("other",)
+                2,
+                (("alpha", "1"),),
+                (("self", "x"),),
+                ("a", ""),
+                0.25,
+                16,
+                is_written=True,
+                tensors=("other",),
+                given=("x",),
             ),
             later=Later(Numbers.of(2.8), Numbers.of(0.0), is_cleared=True, cleared_at=Place(9)),
         ),

@@ -171,7 +171,7 @@ def words_beside(
         level: how strongly the last operation in the expression of the node binds.
     """
     is_told = bool(node.expression) and all(mentions(node.expression, source) for source in sources)
-    held = held_operands(node) if node.recorded.held else {}
+    held = held_operands(node, operands) if node.recorded.held or node.recorded.given else {}
     found = Text(node.expression, level) if is_told else expression_of(node, operands, held)
     parts = [
         (operands[slot].text or UNKNOWN) if slot in operands else held.get(slot, UNKNOWN)
@@ -369,7 +369,7 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
 
     A number beside the one operand stands in the statement that the operation is the last of.
     """
-    own = {slot: Text(text, MINUS if text[0] == "-" else WHOLE) for slot, text in held.items()}
+    own = {slot: as_typed(text) for slot, text in held.items()}
     parts = [(own | operands).get(slot, Text(UNKNOWN)) for slot in range(node.recorded.slots)]
     named, options = _GRAD_FN.fullmatch(node.label), dict(node.recorded.attrs)
     number = other_operand(node.expression, next(iter(operands.values())).text) if len(operands) == 1 else None
@@ -387,8 +387,10 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
     other = Text(options.get("self" if is_turned else "exponent", UNKNOWN))
+    if other.text == UNKNOWN and len(parts) == len(node.recorded.given) == 1:  # 1 - x saves nothing
+        other = as_typed(node.recorded.given[0] or UNKNOWN)
     if number is not None:
-        other = Text(number.text, WHOLE if re.fullmatch(r"[\w.]+", number.text) else 0)
+        other = as_typed(number.text)
     left, right = parts if len(parts) == 2 else (parts[0], other)
     if len(parts) == 2 and number is not None:
         left, right = (part if slot in operands else other for slot, part in enumerate(parts))
@@ -397,6 +399,18 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
     return Text(
         f"{in_brackets_below(left, level + (name == 'Pow'))} {sign} {in_brackets_below(right, level + 1)}", level
     )
+
+
+def as_typed(text: str) -> Text:
+    """Return an operand as a program has it; what is more than a name, a number or a call needs brackets.
+
+    >>> as_typed("x[0].mean(0)"), as_typed("-2"), as_typed("x + 1"), as_typed("f(x) + g(x)").level
+    (Text(text='x[0].mean(0)', level=5), Text(text='-2', level=3), Text(text='x + 1', level=0), 0)
+    """
+    if re.fullmatch(r"-[\d.e]+", text):
+        return Text(text, MINUS)
+    formula = None if re.fullmatch(r"[\w.]+", text) else Formula.read(text)
+    return Text(text, 0 if formula is not None and formula.sides is not None else WHOLE)
 
 
 def call_text(node: Node, operands: Iterable[str]) -> str:
@@ -435,6 +449,16 @@ def operator_of(label: str) -> str:
     if name == "Neg":
         return "−"
     return function_of(name) if overload else name
+
+
+def kind_of(label: str) -> str:
+    """Return an operation's class without ``Backward`` and its number; "" for a user's own.
+
+    >>> kind_of("MulBackward0"), kind_of("Cube")
+    ('Mul', '')
+    """
+    named = _GRAD_FN.fullmatch(label)
+    return "" if named is None else named[1]
 
 
 def function_of(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -58,15 +59,24 @@ def input_names(label: str) -> tuple[str, ...]:
     return () if row is None or row.listed else tuple(row.parameters[place] for place in row.edges)
 
 
-def held_operands(node: Node) -> dict[int, str]:
-    """Return the operands that an operation holds though no edge leads to them, by their slots: a number, data with a name.
+def held_operands(node: Node, known: Collection[int] = ()) -> dict[int, str]:
+    """Return the operands that no edge leads to, by their slots: what an operation holds, or what its call was given.
+
+    Args:
+        node: the operation.
+        known: the slots that edges lead to; what the call was given is told apart where it fills the others.
 
     >>> from gviz.graphs import Node, Recorded
     >>> held_operands(Node("n0", "operation", "AddmmBackward0", recorded=Recorded(held=(("mat1", "data"), ("result", "h")))))
     {1: 'data'}
+    >>> held_operands(Node("n0", "operation", "SubBackward0", recorded=Recorded(2, given=("t",))), [0])
+    {1: 't'}
     """
-    held = dict(node.recorded.held)
-    return {slot: held[key] for slot, key in enumerate(input_names(node.label)) if key in held}
+    held, empty = dict(node.recorded.held), [slot for slot in range(node.recorded.slots) if slot not in known]
+    given = node.recorded.given
+    own = dict(zip(empty, given, strict=False)) if len(given) in (1, len(empty)) else {}
+    names = {slot: held[key] for slot, key in enumerate(input_names(node.label)) if key in held}
+    return {slot: text for slot, text in own.items() if text} | names
 
 
 def options_of(node: Node) -> list[str]:

@@ -120,6 +120,7 @@ class Recorded(NamedTuple):
         slots: how many inputs it has, empty ones (constants, frozen inputs) included.
         attrs: what it saved, (name, text) in order of the names, as in ``("alpha", "1")``.
         held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
+        given: what its call was given that has no gradient, in order: names, expressions and numbers; "" for what has none.
         outputs: names of what it makes, if that is several tensors, in their order; "" for one without a name.
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.
@@ -135,6 +136,7 @@ class Recorded(NamedTuple):
     kept: int | None = None
     is_written: bool = False
     tensors: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
     @property
     def options(self) -> dict[str, str]:

@@ -74,7 +74,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
             continue
         made.append(tensor._replace(expression=told.expression))
         for slot, operand in enumerate(told.operands):
-            if operand != UNKNOWN and (node.id, slot) not in known:
+            if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
                 add_constant(operand, node, slot)
         constant = constant_of(node.label, told)
         if constant is not None:

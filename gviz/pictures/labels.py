@@ -26,7 +26,7 @@ OPERATIONS = ("operation", "accumulate")
 MOST_VALUES = 4
 """A tensor of more elements shows its shape instead of its values."""
 
-LONGEST_NAME, LONGEST_EXPRESSION = 60, 36
+LONGEST_NAME, LONGEST_EXPRESSION = 60, 44
 """Characters of a name and of what an operation computes; of a longer one the middle is left out."""
 
 LONGEST_STATEMENT = 40
@@ -457,8 +457,8 @@ def of_one_pass(grad: Gradient) -> Numbers | None:
     """Return what the backward that a graph is of has brought, without what was there before; None where that is not known.
 
     >>> from gviz.graphs import Gradient
-    >>> [of_one_pass(Gradient(Numbers.of(111.0), before)) for before in (None, Numbers.of(108.0))]
-    [Numbers(shape=(), dtype='', elements=(111.0,), about=None), Numbers(shape=(), dtype='', elements=(3.0,), about=None)]
+    >>> [value_text(of_one_pass(Gradient(Numbers.of(111.0), before))) for before in (None, Numbers.of(108.0))]
+    ['111', '3']
     """
     return plus(grad.value, times(grad.before, MINUS_ONE)) if norm(grad.before) > 0 else grad.value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import math
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gviz.graphs import GraphBreak, History, Place, TensorRow
+from gviz.sources.arguments import arguments_of
 from gviz.trace import Trace, Write
 from gviz.trace.gradients import recall
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
@@ -36,6 +38,8 @@ class Lines:
         cell_code: gives the code at a line of a notebook's cell.
         keeps: whether to tell the bytes that operations keep.
         kept: the bytes that those have kept which backward has freed.
+        tree: the syntax of the program; None where what is written in its calls is not asked for.
+        file: the name that it has in code.
     """
 
     def __init__(
@@ -46,7 +50,10 @@ class Lines:
         cell_code: Callable[[Place], str] = lambda _: "",
         keeps: bool = False,
         kept: Mapping[Any, int] | None = None,
+        tree: ast.Module | None = None,
+        file: str = "",
     ) -> None:
+        self.tree, self.file = tree, file
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
         self.kept = kept or {}
         self.places: dict[Place, Place] = {}  # those of code, as people see them
@@ -62,7 +69,8 @@ class Lines:
         fields = (*self.place(call.place)[:4], noted.run)
         place = tuple.__new__(Place, fields)  # half the time of Place(...), of which there are many
         is_written = call.writes and not call.is_view
-        return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers)
+        given = arguments_of(noted, type(node).__name__, self.tree if call.place.file == self.file else None)
+        return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers, tuple(given))
 
     def rows(
         self,

@@ -90,6 +90,7 @@ class CallRecord(NamedTuple):
         writes: whether it wrote its result into the memory of its first argument.
         cuts: the calls that cut it off from the graph: several, if it was made from several such tensors.
         is_view: whether it wrote into a view: its operation makes the view anew, and another one has written.
+        at: the code that made it, and the instruction there; None where that is not known.
     """
 
     place: Place
@@ -101,6 +102,7 @@ class CallRecord(NamedTuple):
     writes: bool = False
     cuts: frozenset[Break] = frozenset()
     is_view: bool = False
+    at: tuple[CodeType, int] | None = None
 
 
 class NodeRecord(NamedTuple):
@@ -112,6 +114,8 @@ class NodeRecord(NamedTuple):
         seconds: how long the call took; 0 if that was not measured.
         numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
         outside: what is known of inputs that were cut off from a graph.
+        given: the arguments without a gradient, each with its place among all: tensors weakly, numbers, and kinds of others.
+        arguments: how many all are.
     """
 
     call: CallRecord
@@ -119,6 +123,8 @@ class NodeRecord(NamedTuple):
     seconds: float
     numbers: Numbers | None
     outside: tuple[CallRecord, ...] = ()
+    given: tuple[tuple[int, Any], ...] = ()
+    arguments: int = 0
 
 
 class Break:
@@ -339,7 +345,12 @@ class Trace:
         """Note the call that an operation was recorded in, once."""
         notes = result.grad_fn.metadata
         if KEY not in notes:
-            notes[KEY] = NodeRecord(call, self.run, seconds, self.value_of(result), self.outside(args))
+            given = tuple(
+                [(at, self.held(one)) for at, one in enumerate(args) if not getattr(one, "requires_grad", False)]
+            )
+            notes[KEY] = NodeRecord(
+                call, self.run, seconds, self.value_of(result), self.outside(args), given, len(args)
+            )
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
@@ -397,6 +408,10 @@ class Trace:
             return numbers(result, FEW) if is_wanted else None
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None
+
+    def held(self, one: Any) -> Any:
+        """Return an argument as it is kept with an operation: a tensor weakly, a number as it is, of others the kind."""
+        return ref(one) if isinstance(one, self.tensor) else one if isinstance(one, int | float) else type(one)
 
     def outside(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
         """Return what is known of the arguments that were cut off from a graph."""
@@ -479,7 +494,12 @@ class Trace:
                 column = (list(code.co_positions())[frame.f_lasti // 2][2] or 0) + 1 if self.columns else 0
                 writes = name == "__setitem__" or (name[-1] == "_" and (name[:3] == "__i" or name[-2] != "_"))
                 where = Place(self.line_of(code, frame.f_lasti), code.co_filename, column)
-                known = calls[key] = CallRecord(where, name.strip("_"), writes=writes and name not in NO_WRITES), code
+                known = calls[key] = (
+                    CallRecord(
+                        where, name.strip("_"), writes=writes and name not in NO_WRITES, at=(code, frame.f_lasti)
+                    ),
+                    code,
+                )
                 break
             frame = frame.f_back
         else:

@@ -94,7 +94,7 @@ def test_a_long_name_and_a_long_expression_are_cut_in_the_middle() -> None:
     label, statement, value = (text_of(line) for line in box.lines)
     assert label == "AddBackward0"
     name, _, expression = statement.partition(" = ")
-    assert (len(name), len(expression), value) == (60, 36, "= 3")
+    assert (len(name), len(expression), value) == (60, 44, "= 3")
     assert name.count("…") == expression.count("…") == 1
     assert expression.startswith("a+b")
     assert expression.endswith("+z")

@@ -140,7 +140,7 @@ def test_each_output_of_an_operation_has_a_name_and_a_gradient_of_its_own(tmp_pa
     (tmp_path / "split.py").write_text(f"{SPLIT}y = a * b + c\ny.backward()\n")
     graph = graph_of(str(tmp_path / "split.py"))
     lines, boxes = told(graph), said(graph)
-    assert lines[1].startswith("forward  a, b, c = x.unbind() = 1, 2, 3 | ")
+    assert lines[1].startswith("forward  a, b, c = unbind(x) = 1, 2, 3 | ")
     assert lines[3].startswith("forward  y = d + c = 5 | ")
     assert lines[5:8] == [
         "to d:  ∂y/∂y · ∂y/∂d = 1 · 1 = 1 | to c:  ∂y/∂y · ∂y/∂c = 1 · 1 = 1",

@@ -111,6 +111,52 @@ def test_a_total_that_is_too_long_stands_beside_no_sum() -> None:
     assert " + [[" not in text
 
 
+NAMED = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1, bias=False))
+batch = [torch.ones(3, 2), torch.zeros(3, 1)]
+mask = torch.tensor([[1.0], [0.0], [1.0]])
+
+
+def losses(out, target):
+    error = (1 - (out - target)) * mask
+    return error.pow(2).mean(), out.abs().sum()
+
+
+loss, size = losses(net(batch[0]), batch[1])
+(loss + 0.1 * size).backward()
+"""
+
+
+@pytest.mark.parametrize("view", ["torchviz", "teaching", "dataflow"])
+def test_operands_without_a_gradient_have_the_names_that_the_program_has(tmp_path: Path, view: str) -> None:
+    (tmp_path / "program.py").write_text(NAMED)
+    graph = gviz.read(tmp_path / "program.py", gviz.SourceOptions(flow=view != "torchviz", lines=True)).graph
+    text = drawn(graph, view).replace("\n", "")
+    assert "□" not in text
+    for name in ("batch[0]",) if view == "torchviz" else ("batch[0]", "batch[1]", "mask"):
+        assert name in text, name
+
+
+def test_a_name_of_a_function_that_names_another_tensor_outside_is_not_shown(tmp_path: Path) -> None:
+    program = "import torch\nx = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\n"
+    program += "def f(x):\n    return (w - x).sum()\ny = f(torch.zeros(2)) + (w * x).sum()\ny.backward()\n"
+    (tmp_path / "program.py").write_text(program)
+    text = drawn(gviz.read(tmp_path / "program.py", gviz.SourceOptions(lines=True)).graph, "torchviz")
+    assert "w - □" in text
+    assert "w * x" in text
+
+
+def test_what_is_unpacked_is_not_said_of_one_of_its_parts(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(NAMED)
+    text = drawn(gviz.read(tmp_path / "program.py", gviz.SourceOptions(lines=True)).graph, "torchviz")
+    assert "losses(" not in text
+    assert re.search(r"size\s+= 1\.2194", text)
+
+
 def test_a_product_for_a_broadcast_input_is_added_up() -> None:
     graph = gviz.read("y=(x*w).sum()", gviz.SourceOptions(flow=True), x=[1, 2], w=3).graph
     text = drawn(graph, "teaching")

@@ -20,7 +20,7 @@ from gviz.sources import static as static_source
 from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
 from gviz.sources.options import Note, SourceOptions, unused
-from gviz.sources.pasted import parse
+from gviz.sources.pasted import Parsed, parse
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
 from gviz.sources.run import Pass, graph_of_run
 from gviz.sources.script import torch_names
@@ -161,7 +161,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     space, then = {**space, **stop.local}, call.names if call is not None else {}
     return ScriptRun(
         names=named_tensors(space, libraries),
-        lines=_lines(trace, script, options, call, parsed.text) if trace is not None else None,
+        lines=_lines(trace, script, options, call, parsed) if trace is not None else None,
         code=parsed.text,
         assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
         modules=module_names({**space, **then}, engine) if has_layers else {},
@@ -178,15 +178,17 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     )
 
 
-def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None, text: str) -> Lines:
+def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | None, parsed: Parsed) -> Lines:
     """Return the lines of what was told, and what the operations keep, if that was measured."""
     keeps = bool(options.kept or options.costs) and not (call and call.about.kept is None)
     return Lines(
         trace,
         lambda place: script.place(place.line, place.file),
-        cell_code=lambda place: script.code_at(place, text),
+        cell_code=lambda place: script.code_at(place, parsed.text),
         keeps=keeps,
         kept=call.about.kept if call else None,
+        tree=parsed.tree,
+        file=script.code_file,
     )
 
 

@@ -10,8 +10,10 @@ from gviz.sources.script.syntax import pieces
 def assigned_texts(tree: ast.Module) -> dict[str, str]:
     """Return what is written to the right of each global name that one statement of the text gives a value to.
 
+    What is unpacked into several names is the value of none of them.
+
     >>> assigned_texts(ast.parse("x = a*b; y = x; y += 1; (p, q) = f(x); r, s = x*p, x*q"))
-    {'x': 'a * b', 'p': 'f(x)', 'q': 'f(x)', 'r': 'x * p', 's': 'x * q'}
+    {'x': 'a * b', 'r': 'x * p', 's': 'x * q'}
     """
     stored: dict[str, int] = {}
     values: dict[str, ast.expr] = {}
@@ -20,8 +22,8 @@ def assigned_texts(tree: ast.Module) -> dict[str, str]:
             stored[node.id] = stored.get(node.id, 0) + 1
         elif isinstance(node, ast.Assign):
             for target, value in [pair for one in node.targets for pair in _pairs(one, node.value)]:
-                names = [name.id for name in ast.walk(target) if isinstance(name, ast.Name)]
-                values.update(dict.fromkeys(() if isinstance(value, ast.Name | ast.Constant) else names, value))
+                is_copy = isinstance(value, ast.Name | ast.Constant)
+                values.update({target.id: value} if isinstance(target, ast.Name) and not is_copy else {})
     texts = {name: ast.unparse(value) for name, value in values.items() if stored.get(name) == 1}
     return {name: text for name, text in texts.items() if "\n" not in text}
 
