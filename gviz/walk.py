@@ -467,6 +467,8 @@ class Walker:
         attrs = tuple([(key, brief(value)) for key, value in kept])
         tensors = tuple([key for key, value in kept if has_tensors(value)])
         recorded = self.recorded.setdefault((len(slots), attrs), Recorded(len(slots), attrs, tensors=tensors))
+        held = self.held([(key, one) for key, one in kept if is_tensor(one) and not one.requires_grad])
+        recorded = recorded._replace(held=held) if held else recorded
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
         names = self.makes.get(id(node), {})
         if len(names) > 1:
@@ -530,7 +532,7 @@ class Walker:
         for position, node in enumerate(self.nodes):
             if node.id in flows:
                 grad = node.grad._replace(arrived=flows[node.id].arrived)
-                recorded = node.recorded._replace(held=self.held(flows[node.id].held))
+                recorded = node.recorded._replace(held=self.held(flows[node.id].held) or node.recorded.held)
                 self.nodes[position] = node._replace(grad=grad, recorded=recorded)
         for position, edge in enumerate(self.edges):
             if edge.kind == "data" and edge.target in flows:

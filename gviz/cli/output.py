@@ -282,9 +282,10 @@ def for_terminal(options: RenderOptions) -> RenderOptions:
 
 
 def title_of(source: Source, graph: Graph) -> str:
-    """Return what stands above a page: the formula as it was typed, or the script and the root."""
+    """Return what stands above a page: the formula as it was typed, and which derivative is drawn; or the script and the root."""
     if source.kind == "expression":
-        return formula_of(source.text)
+        formula = formula_of(source.text)
+        return f"{formula}:  {graph.title}" if "∂" in graph.title else formula
     name = os.path.basename(source.file or "") if source.kind == "script" and source.file not in (None, STDIN) else ""
     return shorten(": ".join(filter(None, [name, graph.title])), LONGEST_TITLE, mark="…")
 

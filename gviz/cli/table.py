@@ -84,7 +84,7 @@ def shortened(columns: Mapping[str, list[str]], most: int) -> dict[str, list[str
             if not equals:
                 return shorten(cell, max(most, LONGEST_NAME), middle=True, mark="…")
             return cut(cell, max(most, len(name + equals) + 1))
-        return cut(cell, most) if key.startswith(("value", "grad")) and key != "grad_fn" else cell
+        return cut(cell, most) if key.startswith(("value", "grad", "later")) and key != "grad_fn" else cell
 
     return {key: [short(key, cell) for cell in cells] for key, cells in columns.items()}
 

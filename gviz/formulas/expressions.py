@@ -15,7 +15,7 @@ from string import ascii_lowercase
 from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.operands import held_operands, options_of
+from gviz.formulas.operands import held_operands, options_of, typed
 from gviz.graphs import Edge, Graph, Node
 
 SIGNS = {
@@ -386,7 +386,7 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
         return Text(call_text(node, [part.text for part in parts]))
     sign, level = SIGNS[name]
     is_turned = name == "Rsub" or (name == "Pow" and overload == "2")  # the number is on the left: 2 - x, 2 ** x
-    other = Text(options.get("self" if is_turned else "exponent", UNKNOWN))
+    other = as_typed(typed(options.get("self" if is_turned else "exponent", options.get("other", UNKNOWN))))
     if other.text == UNKNOWN and len(parts) == len(node.recorded.given) == 1:  # 1 - x saves nothing
         other = as_typed(node.recorded.given[0] or UNKNOWN)
     if number is not None:
@@ -404,9 +404,10 @@ def expression_of(node: Node, operands: dict[int, Text], held: Mapping[int, str]
 def as_typed(text: str) -> Text:
     """Return an operand as a program has it; what is more than a name, a number or a call needs brackets.
 
-    >>> as_typed("x[0].mean(0)"), as_typed("-2"), as_typed("x + 1"), as_typed("f(x) + g(x)").level
+    >>> as_typed("x[0].mean(0)"), as_typed("-2.0"), as_typed("x + 1"), as_typed("f(x) + g(x)").level
     (Text(text='x[0].mean(0)', level=5), Text(text='-2', level=3), Text(text='x + 1', level=0), 0)
     """
+    text = text.removesuffix(".0") if re.fullmatch(r"-?\d+\.0", text) else text
     if re.fullmatch(r"-[\d.e]+", text):
         return Text(text, MINUS)
     formula = None if re.fullmatch(r"[\w.]+", text) else Formula.read(text)

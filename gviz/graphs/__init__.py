@@ -48,6 +48,9 @@ says that one operation of a static graph runs before another."""
 NOW = "its numbers are those of now"
 """The state of a tensor of which nobody knows what it was when backward ran."""
 
+GRAD_OF = "grad is that of "
+"""How the state of a leaf begins whose gradient is of something else than its name lets people think."""
+
 PARTS = ("roots", "nodes", "edges", "tensors")
 """The lists of a graph, which its JSON always has."""
 

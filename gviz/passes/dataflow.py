@@ -15,6 +15,8 @@ from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
 
+DETACHED = ".detach()"
+
 
 def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_constants: bool = True) -> Graph:
     """Return the graph of the values.
@@ -50,7 +52,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
         row = rows.get(text)
         name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         numbers, _, later = row.at_backward() if row is not None else (None, None, None)
-        state = why_outside(row) if row is not None else ""
+        state = why_outside(row) if row is not None else why_cut(text, user)
         if numbers is not None:
             numbers = numbers._replace(
                 dtype=""
@@ -160,6 +162,19 @@ def why_outside(row: TensorRow) -> str:
         return f"{why}, {broken.place}"
     why = row.dtype if "float" not in row.dtype else "requires_grad=False"
     return f"{why}, {row.place}" if row.place is not None else ""
+
+
+def why_cut(text: str, user: Node) -> str:
+    """Return why an operand without a name has no gradient, if it is cut off where it is used.
+
+    >>> from gviz.graphs import Node, Place
+    >>> why_cut("h.detach()", Node("n0", "operation", place=Place(3))), why_cut("t + 1", Node("n0", "operation"))
+    ('detached from h, line 3', '')
+    """
+    if not text.endswith(DETACHED):
+        return ""
+    where = "" if user.place is None or user.place.column else f", {user.place}"
+    return f"detached from {text.removesuffix(DETACHED)}{where}"
 
 
 def has_names(text: str) -> bool:

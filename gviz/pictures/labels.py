@@ -12,7 +12,7 @@ from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import NOW, Edge, Gradient, Graph, Later, Node
+from gviz.graphs import GRAD_OF, NOW, Edge, Gradient, Graph, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
@@ -311,7 +311,8 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         rows += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
     is_reason = node.kind == "frozen" and node.state != node.kind
-    if node.state and (is_reason or ("state" in show and not is_root)):
+    is_told = node.state == NOW or node.state.startswith(GRAD_OF)
+    if node.state and not is_told and (is_reason or ("state" in show and not is_root)):
         rows.append((Span(node.state, "muted"),))
     rows += [*later_lines(node, options), *place_lines(node, options)]
     if "attrs" in show and is_operation:
@@ -327,7 +328,8 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
     >>> [text_of(line) for line in later_lines(Node("n0", "leaf", later=later), RenderOptions())]
     ['now 2.8; grad cleared, line 9']
     """
-    text = NOW if node.state == NOW else later_text(node.later, options.show, options.precision)
+    is_about = node.state == NOW or node.state.startswith(GRAD_OF)
+    text = node.state if is_about else later_text(node.later, options.show, options.precision)
     return [(Span(text, "muted"),)] if text else []
 
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.graphs import Graph, Module, Moment, Place, TensorRow
+from gviz.graphs import GRAD_OF, Graph, Module, Moment, Place, TensorRow
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk, without_collecting
@@ -28,6 +28,7 @@ class Pass:
         moments: what the tensors were when it ran, by their identity.
         earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
         number: which call this is, counted from 1.
+        of: what it is of, where that is not the roots.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
         is_followed: whether it was asked for by the name of its root, and the program called backward again afterwards.
     """
@@ -41,6 +42,7 @@ class Pass:
     number: int = 1
     is_first_bad: bool = False
     is_followed: bool = False
+    of: str = ""
 
 
 @record
@@ -100,6 +102,14 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         moments=moments,
         module_of=_modules_of_run(run) if run.listed is not None else None,
     )
+    if options.order:  # of a script it is that of its own backward
+        of = about.of or " + ".join(run.roots)
+        is_known = [node.kind == "leaf" and node.grad.value is not None for node in graph.nodes]
+        nodes = (
+            node._replace(state=f"{GRAD_OF}{of}") if known else node
+            for node, known in zip(graph.nodes, is_known, strict=True)
+        )
+        graph = replace(graph, nodes=tuple(nodes))
     if options.flow and not options.diagnose:
         from gviz.formulas.local import MOST_DERIVED, with_formula
 

@@ -157,6 +157,29 @@ def test_what_is_unpacked_is_not_said_of_one_of_its_parts(tmp_path: Path) -> Non
     assert re.search(r"size\s+= 1\.2194", text)
 
 
+@pytest.mark.parametrize("view", list(VIEWS))
+def test_a_derivative_is_told_in_names_and_the_gradient_says_of_what_it_is(view: str) -> None:
+    options = gviz.SourceOptions(flow=view != "torchviz", order=2)
+    text = drawn(gviz.read("y=x**3+x*w", options, x=2, w=3).graph, view).replace("\n", "")
+    assert "□" not in text
+    assert "grad is that of ∂²y/∂x²" in text
+    assert "3 * (x ** 1 * 2)" in text or view != "torchviz"
+
+
+def test_the_gradients_of_a_script_are_not_those_of_a_drawn_derivative(tmp_path: Path) -> None:
+    program = "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x ** 3\ny.backward(retain_graph=True)\n"
+    (tmp_path / "program.py").write_text(program)
+    text = drawn(gviz.read(tmp_path / "program.py", gviz.SourceOptions(order=2)).graph, "torchviz")
+    assert "grad is that of y" in text
+
+
+def test_an_operand_that_is_detached_where_it_is_used_says_so(tmp_path: Path) -> None:
+    program = "import torch\nw, x = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))\nh = x * 2\n"
+    (tmp_path / "program.py").write_text(f"{program}y = w * h.detach() + x\ny.backward()\n")
+    options = gviz.SourceOptions(flow=True, lines=True)
+    assert "detached from h, line 4" in drawn(gviz.read(tmp_path / "program.py", options).graph, "dataflow")
+
+
 def test_a_product_for_a_broadcast_input_is_added_up() -> None:
     graph = gviz.read("y=(x*w).sum()", gviz.SourceOptions(flow=True), x=[1, 2], w=3).graph
     text = drawn(graph, "teaching")

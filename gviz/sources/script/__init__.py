@@ -351,7 +351,8 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
 
         roots, more = derivatives(roots, names, options)
         talk.say(*more)
-        about = Pass("", flow=factors(roots) if options.flow else {})
+        of = " + ".join(name for name, tensor in names.items() if any(tensor is one for one in left.called))
+        about = Pass("", flow=factors(roots) if options.flow else {}, of=of or "what backward was called on")
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     return replace(
         left,
