@@ -55,7 +55,7 @@ SHORT = 12
 MOST_PARTS, SPLIT = 4, 16
 """Parts of a sum that are written; characters from which on what was there before has a line of its own."""
 
-ROUGH = 0.01
+ROUGH = 0.001
 """How far a number in an expression may be rounded, in parts of it."""
 
 NOTHING = "Nothing is computed yet, and there is no graph."

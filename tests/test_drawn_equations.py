@@ -1,0 +1,202 @@
+"""A picture is an equation: what its lines say is computed again, with the numbers that stand on the same picture."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fuzzing import relaxed
+from hypothesis import assume, given, strategies as st
+
+import gviz
+from gviz import engine
+from gviz.graphs import Graph
+from gviz.passes.dataflow import dataflow
+from gviz.pictures.spans import text_of
+from gviz.pictures.steps import lines_at, steps_of
+from gviz.render import RenderOptions, render
+
+VALUES = {
+    "x": 1.5,
+    "w": -0.75,
+    "b": 0.4,
+    "u": [0.5, -1.25],
+    "v": [2.0, 0.8],
+    "W": [[0.3, -0.6], [1.1, 0.9]],
+    "c": [[0.7], [-0.2]],
+}
+
+SIGNS = str.maketrans({"·": "*", "²": "**2", "³": "**3", "−": "-", "×": "*", "↑": " ", "\u00a0": " "})
+
+VIEWS = ["dataflow", "teaching", "path", "steps"]
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+
+FEW_DIGITS = 1e-5
+"""Smaller numbers have so few digits on a picture that what is computed of them is another number."""
+
+LARGE = 60
+"""Boxes from which on a program's pictures are not checked: nobody reads the numbers of so many."""
+
+TENSOR = st.sampled_from(["u", "v", "(W@u)", "(W@v)", "W.sum(0)", "(u*x)", "(v+w)", "W[0]"])
+MATRIX = st.sampled_from(["W", "(W+u)", "(W*v)", "(c*u)", "(W@W)", "W.T", "(c+v)", "(W-c)", "(W*x)", "(W@c+b)"])
+TENSORS = st.recursive(
+    TENSOR,
+    lambda inner: st.one_of(
+        st.builds("{}({})".format, st.sampled_from(["tanh", "sigmoid", "relu", "exp", "sin"]), inner),
+        st.builds("({}{}{})".format, inner, st.sampled_from(["+", "-", "*"]), inner),
+        st.builds("({}**2)".format, inner),
+        st.builds("softmax({}, 0)".format, inner),
+        st.builds("({}/(1+{}**2))".format, inner, inner),
+    ),
+    max_leaves=4,
+)
+NUMBERS = st.recursive(
+    st.sampled_from(["x", "w", "b", "(x+1)", "(w*b)"]),
+    lambda inner: st.one_of(
+        st.builds("{}({})".format, st.sampled_from(["tanh", "sigmoid", "relu", "exp", "sin", "cos"]), inner),
+        st.builds("({}{}{})".format, inner, st.sampled_from(["+", "-", "*"]), inner),
+        st.builds("({}**{})".format, inner, st.sampled_from(["2", "3"])),
+    ),
+    max_leaves=5,
+)
+MATRICES = st.recursive(
+    MATRIX,
+    lambda inner: st.one_of(
+        st.builds("{}({})".format, st.sampled_from(["tanh", "sigmoid", "relu", "exp", "sin"]), inner),
+        st.builds("({}{}{})".format, inner, st.sampled_from(["+", "-", "*"]), MATRIX),
+    ),
+    max_leaves=3,
+)
+EXPRESSIONS = st.one_of(
+    NUMBERS, st.builds("({}).{}()".format, st.one_of(TENSORS, MATRICES), st.sampled_from(["sum", "mean"]))
+)
+
+
+def graph_of(text: str) -> Graph:
+    """Return the graph of an expression."""
+    used = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", text)}
+    options = gviz.SourceOptions(values=used, flow=True, dtype="float64")
+    return gviz.read(f"root={text}", options, say=lambda _: None).graph
+
+
+def lines_of(graph: Graph, view: str) -> list[str]:
+    """Return the lines of text on a picture of a graph, as they stand in its boxes and beside its lines."""
+    if view == "steps":
+        shown, options = dataflow(graph), RenderOptions(precision=8, max_chars=400, view="dataflow")
+        steps = steps_of(shown, options)
+        boxes = [line for series in lines_at(shown, options, steps).values() for line in series[-1]]
+        captions = [line for step in steps for line in step.caption]
+        return joined(text_of(line) for line in (*boxes, *captions))
+    leaves = sorted(node.name for node in graph.nodes if node.kind == "leaf" and node.name)
+    path = tuple(leaves[:1]) if view == "path" else ()
+    wanted = RenderOptions(view="" if path else view, path=path, precision=8, max_chars=400, legend=bool(path))
+    dot = str(render(graph, "dot", wanted)).replace("&#160;", " ")
+    lines = [unescape(re.sub(r"<[^>]*>", "", row)) for row in re.findall(r"<TD[^>]*>((?:(?!</?T[DR]).)*)</TD>", dot)]
+    return joined(lines)
+
+
+def joined(lines: Iterable[str]) -> list[str]:
+    """Return lines with those that begin with a sign at the end of the line before."""
+    text = "\n".join(line for line in lines if line.strip())
+    return re.sub(r"\n *([=+]) ", r" \1 ", text).splitlines()
+
+
+class _Tensors(ast.NodeTransformer):
+    """Makes a tensor of each list of numbers that is not an argument."""
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        return ast.Call(ast.Name("tensor", ast.Load()), [node], [])
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        node.func = self.visit(node.func)
+        node.args = [one if isinstance(one, ast.List) else self.visit(one) for one in node.args]
+        return node
+
+
+def evaluated(side: str, names: dict[str, Any]) -> np.ndarray[Any, Any] | None:
+    """Return what one side of an equation comes to; None where it is not arithmetic on what the picture shows."""
+    try:
+        tree = ast.fix_missing_locations(_Tensors().visit(ast.parse(side.strip(), mode="eval")))
+        functions = {
+            name: getattr(engine, name)
+            for name in ("tanh", "sigmoid", "relu", "exp", "sin", "cos", "softmax", "sum", "mean")
+        }
+        found = eval(  # noqa: S307 - the picture's own text
+            compile(tree, "<picture>", "eval"),
+            {**functions, "tensor": lambda numbers: engine.tensor(numbers, dtype=engine.float64), **names},
+        )
+        return np.asarray(found.detach().numpy() if isinstance(found, engine.Tensor) else found, dtype=float)
+    except (SyntaxError, NameError, TypeError, AttributeError, ValueError):
+        return None
+
+
+def checked(lines: list[str]) -> int:
+    """Check all equations of a picture's lines against its own numbers; return how many there were."""
+    lines = [re.sub(r"^to \S+:|\(before\)|   .*$|^(forward|done|backward).*?  ", "", line) for line in lines]
+    plain = (re.sub(r"^.*→ \w+:|(\w+)\.grad\b", r"grad_\1", line).translate(SIGNS) for line in lines)
+    sides = [[side.strip() for side in line.split(" = ")] for line in plain]
+    names: dict[str, Any] = {}
+    for parts in sides:
+        if len(parts) > 1 and parts[0].isidentifier() and not parts[0].startswith("grad"):
+            value = evaluated(parts[-1], {})
+            if value is not None and not np.any((value != 0) & (np.abs(value) < FEW_DIGITS)):
+                names[parts[0]] = engine.tensor(value.tolist(), dtype=engine.float64)
+    count = 0
+    for parts in sides:
+        known = [(part, evaluated(part, names)) for part in parts]
+        values = [(part, value) for part, value in known if value is not None]
+        for part, value in values[:-1]:
+            last = values[-1][1]
+            if value.shape != last.shape and 1 not in (value.size, last.size):
+                continue
+            assert np.allclose(value, last, rtol=1e-5, atol=1e-6, equal_nan=True), (
+                " = ".join(parts),
+                part,
+                value,
+                last,
+            )
+            count += 1
+    return count
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("view", VIEWS)
+@relaxed(25)
+@given(text=EXPRESSIONS)
+def test_what_a_picture_says_holds_with_its_own_numbers(view: str, text: str) -> None:
+    assume(text not in VALUES)
+    checked(lines_of(graph_of(text), view))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("text", ["((x*w+b)**2+tanh(x))", "(u*tanh(u)+u/(1+u**2)).sum()", "((W*u+c)*(W@W)).sum()"])
+def test_the_equations_of_a_picture_are_found(view: str, text: str) -> None:
+    lines = lines_of(graph_of(text), view)
+    assert checked(lines) >= 2, lines
+
+
+def test_a_wrong_number_is_found() -> None:
+    lines = lines_of(graph_of("((x*w+b)**2+tanh(x))"), "dataflow")
+    wrong = [re.sub(r"^(b|grad) = ([-\d.]+)", r"\1 = 7\2", line.strip()) for line in lines]
+    with pytest.raises(AssertionError):
+        checked(wrong)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_what_the_pictures_of_a_program_say_holds_with_their_own_numbers(program: Path) -> None:
+    try:
+        graph = gviz.read(program, gviz.SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    except gviz.GvizError:
+        pytest.skip("the program has no graph")
+    if len(graph.nodes) > LARGE:
+        pytest.skip("nobody reads the numbers of so many boxes")
+    for view in ("dataflow", "teaching", "steps"):
+        saved = {key for node in graph.nodes for key, _ in node.recorded.attrs}  # options of a call are no equations
+        checked([line for line in lines_of(graph, view) if not saved & set(re.findall(r"(\w+) = ", line))])
