@@ -66,7 +66,7 @@ def decimal(value: Element, precision: int = 4) -> str:
     if not isinstance(value, float) or not math.isfinite(value):
         return str(value)
     if value and not 10.0**-precision <= abs(value) < 1e5:
-        return f"{value:.3g}"
+        return f"{value:.{max(precision - 1, 3)}g}"
     text = f"{value or 0.0:.{precision}f}"  # no minus before a 0
     return text.rstrip("0").rstrip(".") if precision else text
 
