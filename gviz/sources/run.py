@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
-from gviz.graphs import GRAD_OF, Graph, Module, Moment, Place, TensorRow
+from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk, without_collecting
@@ -103,13 +103,9 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         module_of=_modules_of_run(run) if run.listed is not None else None,
     )
     if options.order:  # of a script it is that of its own backward
-        of = about.of or " + ".join(run.roots)
-        is_known = [node.kind == "leaf" and node.grad.value is not None for node in graph.nodes]
-        nodes = (
-            node._replace(state=f"{GRAD_OF}{of}") if known else node
-            for node, known in zip(graph.nodes, is_known, strict=True)
-        )
-        graph = replace(graph, nodes=tuple(nodes))
+        of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
+        nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
+        graph = graph.changed(nodes=tuple(nodes))
     if options.flow and not options.diagnose:
         from gviz.formulas.local import MOST_DERIVED, with_formula
 
@@ -149,6 +145,11 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         breaks=tuple(lines.breaks([*run.roots.values(), *run.called], every)),
         codes=tuple(lines.codes.items()),
     )
+
+
+def _has_gradient(node: Node) -> bool:
+    """Return whether a node is a leaf that has a gradient."""
+    return node.kind == "leaf" and node.grad.value is not None
 
 
 def _modules_of_run(run: Run) -> dict[object, Module]:
