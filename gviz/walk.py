@@ -566,7 +566,7 @@ class Walker:
             places[node.id] = place
 
     def name_given(self, one: Any, text: str) -> str:
-        """Return what an argument is called: its name in the program, or what is written there unless that names another tensor."""
+        """Return what an argument is called: its name, or what is written there unless that names another tensor."""
         row = self.row_of.get(id(one)) if one is not None else None
         return row.name if row is not None else "" if text in self.names else text
 

@@ -282,7 +282,7 @@ def for_terminal(options: RenderOptions) -> RenderOptions:
 
 
 def title_of(source: Source, graph: Graph) -> str:
-    """Return what stands above a page: the formula as it was typed, and which derivative is drawn; or the script and the root."""
+    """Return what stands above a page: the formula with the derivative that is drawn, or script and root."""
     if source.kind == "expression":
         formula = formula_of(source.text)
         return f"{formula}:  {graph.title}" if "∂" in graph.title else formula

@@ -123,7 +123,7 @@ class Recorded(NamedTuple):
         slots: how many inputs it has, empty ones (constants, frozen inputs) included.
         attrs: what it saved, (name, text) in order of the names, as in ``("alpha", "1")``.
         held: the tensors without gradient that it saves and that can be told: (attribute, name), or a number of the program's.
-        given: what its call was given that has no gradient, in order: names, expressions and numbers; "" for what has none.
+        given: names of what its call was given without a gradient, expressions and numbers, in order; "" for none.
         outputs: names of what it makes, if that is several tensors, in their order; "" for one without a name.
         seconds: how long the call took; None where that was not asked for.
         kept: bytes of the tensors that it saves for backward; None where that was not asked for.

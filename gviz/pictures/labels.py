@@ -158,7 +158,7 @@ def is_brief(value: Numbers | None, precision: int = 4, most: int = 1000) -> boo
 
 
 def _brief_text(value: Numbers | None, precision: int, most: int) -> str:
-    """Return the values of a small tensor; nothing for a large one, and for one whose values take too many characters."""
+    """Return the values of a small tensor; nothing for a large one, and where they take too many characters."""
     text = small_text(value, precision)
     return text if len(text) <= most else ""
 
@@ -456,7 +456,7 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
 
 
 def of_one_pass(grad: Gradient) -> Numbers | None:
-    """Return what the backward that a graph is of has brought, without what was there before; None where that is not known.
+    """Return what the backward of a graph has brought, without what was there before; None where that is not known.
 
     >>> from gviz.graphs import Gradient
     >>> [value_text(of_one_pass(Gradient(Numbers.of(111.0), before))) for before in (None, Numbers.of(108.0))]

@@ -17,7 +17,8 @@ LONGEST = 24
 
 CALLS = {
     "Mm": "matmul linear call", "Mv": "matmul", "Dot": "matmul", "Bmm": "matmul", "Addmm": "linear call",
-    "Convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d call", "EuclideanDist": "cdist",
+    "Convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d call",
+    "EuclideanDist": "cdist",
     "Add": "radd iadd", "Sub": "isub", "Rsub": "rsub", "Mul": "rmul imul", "Div": "truediv itruediv",
 }  # fmt: skip
 """The calls that end in an operation of another name; only of these and of its own is it known which argument is which.
@@ -31,7 +32,7 @@ NUMBERED = ("Rsub", *SIGNS)
 
 
 def arguments_of(noted: NodeRecord, label: str, tree: ast.Module | None) -> Iterator[tuple[Any, str]]:
-    """Yield the arguments of the call that recorded an operation which have no gradient, in order, each with what is written.
+    """Yield the arguments without a gradient of the call that recorded an operation, each with what is written there.
 
     Args:
         noted: what is known of the operation.

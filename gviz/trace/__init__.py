@@ -114,7 +114,7 @@ class NodeRecord(NamedTuple):
         seconds: how long the call took; 0 if that was not measured.
         numbers: of its result, where they are kept: of a small one, and of one that has nan or inf.
         outside: what is known of inputs that were cut off from a graph.
-        given: the arguments without a gradient, each with its place among all: tensors weakly, numbers, and kinds of others.
+        given: the arguments without a gradient, each with its place: tensors weakly, numbers, kinds of others.
         arguments: how many all are.
     """
 
@@ -410,7 +410,7 @@ class Trace:
             return None
 
     def held(self, one: Any) -> Any:
-        """Return an argument as it is kept with an operation: a tensor weakly, a number as it is, of others the kind."""
+        """Return an argument as an operation keeps it: a tensor weakly, a number as it is, of others the kind."""
         return ref(one) if isinstance(one, self.tensor) else one if isinstance(one, int | float) else type(one)
 
     def outside(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:

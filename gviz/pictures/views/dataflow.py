@@ -68,7 +68,7 @@ LONGEST = 20
 picture."""
 
 DIGITS = 4
-"""Characters more for each decimal that is asked for beyond the usual ones: of a small tensor, so many numbers have it."""
+"""Characters more for each decimal beyond the usual ones: of a small tensor, so many numbers have it."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
