@@ -109,9 +109,11 @@ def joined(lines: Iterable[str]) -> list[str]:
 
 
 class _Tensors(ast.NodeTransformer):
-    """Makes a tensor of each list of numbers that is not an argument."""
+    """Makes a tensor of each list of numbers that is not an argument, and a number of a comparison in brackets."""
 
     def visit_List(self, node: ast.List) -> ast.AST:
+        if isinstance(node.elts[0], ast.Compare):
+            return ast.BinOp(self.visit(node.elts[0]), ast.Mult(), ast.Constant(1.0))
         return ast.Call(ast.Name("tensor", ast.Load()), [node], [])
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

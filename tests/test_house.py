@@ -88,7 +88,7 @@ BUDGETS = {
     "compare": 300,
     "derivations": 420,
     "engine": 5030,
-    "formulas": 620,
+    "formulas": 640,
     "graphs": 540,
     "layout": 400,
     "numbers": 650,
