@@ -370,7 +370,7 @@ class Walker:
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
-        self.beside: dict[tuple[int, tuple[str, ...]], Recorded] = {}  # likewise, of what calls were given
+        self.beside: dict[Recorded, Recorded] = {}  # likewise, with what calls were given
         self.names = {row.name for row in rows.values()}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
@@ -555,7 +555,8 @@ class Walker:
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
                     recorded = recorded._replace(is_written=origin[1], seconds=origin[2], kept=origin[3])
                 if origin.given and any(given := tuple([self.name_given(*pair) for pair in origin.given])):
-                    recorded = self.beside.setdefault((id(recorded), given), recorded._replace(given=given))
+                    beside = recorded._replace(given=given)
+                    recorded = self.beside.setdefault(beside, beside)
                 if node.name is None and numbers is not None:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here

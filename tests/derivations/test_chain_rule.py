@@ -130,9 +130,9 @@ def test_a_path_to_what_the_root_is_not_made_from_is_refused() -> None:
 
 
 def test_a_statement_with_an_operand_that_is_not_known_keeps_its_formula_with_a_hole() -> None:
-    w, b = (torch.tensor(value, requires_grad=True) for value in (2.0, 1.0))
-    h = w * torch.tensor(3.0) + b
-    y = h * torch.tensor(4.0)
+    w, b = (torch.tensor([value], requires_grad=True) for value in (2.0, 1.0))
+    h = w * torch.tensor([3.0]) + b
+    y = h * torch.tensor([4.0])
     graph = by_statement(dataflow(with_formula(walk({"y": y}, {"w": w, "b": b, "h": h, "y": y}))))
     names = {node.id: node.name for node in graph.nodes}
     assert {(names[edge.source], names[edge.target]): edge.flow.symbol for edge in graph.edges} == {

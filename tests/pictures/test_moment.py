@@ -12,7 +12,7 @@ from program import Program
 from gviz import SourceOptions, read
 from gviz.graphs import Graph
 from gviz.pictures.options import VIEWS
-from gviz.pictures.shades import magnitude
+from gviz.pictures.shades import measured
 from gviz.render import RenderOptions, render
 
 LATER = """\
@@ -63,7 +63,7 @@ def test_what_came_later_has_the_same_words_in_all_views(gviz: Program, clear: s
 def test_the_shades_of_gradients_are_of_one_backward(tmp_path: Path) -> None:
     leaf = next(node for node in graph_of(tmp_path, TWICE).nodes if node.name == "w")
     assert leaf.grad.value is not None
-    assert (leaf.grad.value.norm, magnitude(leaf, "grad-norm")) == (18, 12)
+    assert (leaf.grad.value.norm, measured(leaf, "grad-norm")) == (18, 12)
 
 
 def test_a_path_says_what_its_product_is_added_to(tmp_path: Path) -> None:
