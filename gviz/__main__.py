@@ -7,8 +7,6 @@ import os
 import signal
 import sys
 
-from gviz.standins import stand_ins
-
 EXIT_INTERRUPTED = 130
 
 
@@ -18,6 +16,8 @@ def main() -> None:
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
     ):  # if not, the program that started gviz ignores Ctrl-C
         signal.signal(signal.SIGINT, interrupt)
+    from gviz.standins import stand_ins  # after the handler: Ctrl-C may come while it loads
+
     gc.disable()  # loading makes little garbage, and looking for it takes 5 % of the time; a user's script gets it back
     with stand_ins("uuid", UUID=object):  # click has a type for it, which gviz does not use
         from gviz.cli import run

@@ -48,7 +48,7 @@ class Drawing(Graph):
 
     __hash__ = Graph.__hash__
 
-    def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None, **look: Any) -> str:
+    def save(self, path: str | os.PathLike[str], /, options: RenderOptions | None = None, **look: Any) -> str:
         """Write the picture to a file, whole or not at all; return the path.
 
         Args:
@@ -82,12 +82,12 @@ class Reading(sources.Reading):
 
     graph: Drawing
 
-    def save(self, path: str | os.PathLike[str], options: RenderOptions | None = None, **look: Any) -> str:
+    def save(self, path: str | os.PathLike[str], /, options: RenderOptions | None = None, **look: Any) -> str:
         """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
         wanted = look_with(options, look)
         return self.with_facts(flow=wanted.needs_flow).save(path, wanted)
 
-    def steps(self, path: str | os.PathLike[str] = "", seconds: float = 2.0, **look: Any) -> list[str] | Player:
+    def steps(self, path: str | os.PathLike[str] = "", /, seconds: float = 2.0, **look: Any) -> list[str] | Player:
         """Draw the computation step by step, forward and backward.
 
         Args:
@@ -203,7 +203,7 @@ def look_with(options: RenderOptions | None, look: Mapping[str, Any]) -> RenderO
     """Return how to draw, with some fields other than in the options."""
     from gviz.pictures.options import RenderOptions
 
-    return replace(options or RenderOptions(), **look)
+    return RenderOptions(**look) if options is None else replace(options, **look)
 
 
 def drawn(graph: Graph, view: str = "") -> Drawing:
@@ -219,12 +219,9 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
 
     Of a script everything is noted that a view may show, unless there are options that say otherwise.
     """
-    if options is None:
+    if options is None and isinstance(source, str | os.PathLike):
         options = sources.SourceOptions()
-        origin = source if isinstance(source, sources.Source) else None
-        if origin is None and (
-            os.fspath(source) == "-" or os.fspath(source).lower().endswith((".py", ".pyw", ".ipynb"))
-        ):
+        if os.fspath(source) == "-" or os.fspath(source).lower().endswith((".py", ".pyw", ".ipynb")):
             options = sources.SourceOptions(flow=True, lines=True)
     reading = sources.read(source, options, **words)
     facts = {field.name: getattr(reading, field.name) for field in fields(sources.Reading)}
@@ -347,7 +344,10 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
     """
     if not any(node.state == FREED for node in graph.nodes):
         return graph
-    written = {name for name, tensor in tensors.items() if getattr(tensor, "_version", 0)}
+    known = {id(tensor) for tensor in tensors.values()}
+    unnamed = [leaf for leaf in graph_nodes(tensors.values()).values() if leaf is not None and id(leaf) not in known]
+    leaves = [*tensors.items(), *((None, leaf) for leaf in unnamed)]
+    written = {name for name, tensor in leaves if getattr(tensor, "_version", 0)}
     nodes = (node._replace(state=NOW) if node.kind == "leaf" and node.name in written else node for node in graph.nodes)
     return replace(graph, nodes=tuple(nodes))
 

@@ -86,7 +86,7 @@ BUDGETS = {
     "causes": 760,
     "cli": 1440,
     "compare": 300,
-    "derivations": 420,
+    "derivations": 430,
     "engine": 5030,
     "formulas": 640,
     "graphs": 540,

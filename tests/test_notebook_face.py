@@ -136,3 +136,27 @@ def test_inspect_is_a_table_of_html_and_of_text() -> None:
     assert str(table).splitlines()[0].split()[:3] == ["name", "is_leaf", "requires_grad"]
     again = gviz.inspect(gviz.read(Y, gviz.SourceOptions(lines=True), x=2, w=1))
     assert str(again) == str(gviz.inspect(Y, x=2, w=1))
+
+
+def test_the_path_of_a_picture_is_an_option_as_any_other(tmp_path: Path) -> None:
+    gviz.read("y=log(x)*2", x=2).save(tmp_path / "p.dot", path="x")
+    assert "∂y/∂x" in (tmp_path / "p.dot").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("face", [gviz.read, gviz.explain, gviz.inspect])
+def test_a_tensor_is_no_source_and_what_draws_it_is_named(face: Any) -> None:
+    with pytest.raises(TypeError, match=r"of type Tensor: gviz.graph\(tensor\)"):
+        face(engine.ones(2))
+
+
+@pytest.mark.parametrize("view", ["torchviz", "dataflow", "teaching"])
+def test_a_graph_of_a_leaf_without_a_name_that_was_written_since_says_so(view: str, tmp_path: Path) -> None:
+    w = leaf(3.0)
+    loss = (w * 2 - 1) ** 2
+    loss.backward()
+    with engine.no_grad():
+        w -= 0.01 * w.grad
+    gviz.graph(loss, view=view).save(tmp_path / "l.dot")
+    text = (tmp_path / "l.dot").read_text(encoding="utf-8")
+    assert "its numbers are those of now" in text
+    assert "None.grad" not in text

@@ -19,7 +19,7 @@ from gviz.derivations.derivation import MOST_PATHS, Derivation, derive
 from gviz.errors import RenderError
 from gviz.files import write
 from gviz.sources import Note, Reading, Source, SourceOptions, read
-from gviz.sources.source import looks_like_a_file
+from gviz.sources.source import looks_like_a_file, text_or_path
 from gviz.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def explain(
         FileError: a file that cannot be read.
     """
     if not isinstance(word, Source):
-        word = os.fspath(word)
+        word = text_or_path(word)
         subject = subject_of(word)
         if subject != "source":
             return explain_words(word)

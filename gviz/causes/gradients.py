@@ -67,7 +67,7 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield not_finite(case, row)
     if not is_finite(row.grad.value):
         yield from elsewhere(case, row)
-        yield of_not_finite(case, row)
+        yield of_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
     if has_only(row.grad.value, 0.0):

@@ -55,7 +55,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
         print_table(causes)
     roots = (reading.graph.by_id[root] for root in reading.graph.roots)
     bad = {root.name: number for root in roots if root.name and root.value and (number := root.value.not_finite)}
-    if bad and not any(cause.verdict == "nan" for cause in causes):
+    if bad and not any(cause.verdict in ("nan", "inf") for cause in causes):
         streams.complain(f"gviz why SOURCE {next(iter(bad))} tells where its {next(iter(bad.values()))} began", "note")
     if reading.graph.stop and not any(cause.is_wrong for cause in causes):
         streams.complain("the script stopped with an error: gviz explain TEXT says what it means", "note")

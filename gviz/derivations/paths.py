@@ -178,6 +178,10 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     order = [node for node in reversed(graph.order) if node.id in on_paths]
     start = start_of(graph)
     totals = totals_of(graph.roots, order, inputs, start)
+    if lost := [name for name, node in targets.items() if node.id not in totals]:  # of a saved graph
+        raise SourceError(
+            f"no path leads from a root of this graph to {joined(lost, 4)}: an edge, or the root, is missing"
+        )
     ways = first_prefixes(graph.roots, inputs, totals, start, most)
     gradients = {name: gradient_of(node, graph.uses) for name, node in targets.items()}
     are_checked = {
@@ -285,7 +289,9 @@ def totals_of(
     totals = {root: Total(1, start, magnitude(start)) for root in roots if root in inputs}
     known: dict[int, Total] = {}  # many are equal
     for node in order:
-        here = totals[node.id]
+        here = totals.get(node.id)
+        if here is None:  # it leads to no root, as in a saved graph
+            continue
         for edge in inputs[node.id]:
             flow, there = edge.flow, totals.get(edge.source)
             if flow is NO_FLOW:  # as in a graph that is too large for numbers

@@ -18,7 +18,7 @@ from gviz.errors import GvizWarning, SourceError
 from gviz.graphs import Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
-from gviz.sources.source import Source
+from gviz.sources.source import Source, text_or_path
 
 __all__ = ["Note", "Reading", "Source", "SourceOptions", "read"]
 
@@ -67,7 +67,7 @@ def read(
     options = options or SourceOptions()
     if values:
         options = replace(options, values={**options.values, **values})
-    origin = source if isinstance(source, Source) else Source.of(os.fspath(source), stdin, options.values)
+    origin = source if isinstance(source, Source) else Source.of(text_or_path(source), stdin, options.values)
     talk = Talk(say)
     talk.say(*origin.notes)
     if origin.kind == "expression" or origin.file is None:

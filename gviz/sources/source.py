@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from gviz import files
 from gviz.errors import SourceError
@@ -162,3 +162,12 @@ def kind_of_text(text: str, file: str) -> Kind:
 
         text, _ = unwrap(text)
     return "script" if SCRIPT_SIGNS.search(NO_CODE.sub("", text)) else "expression"
+
+
+def text_or_path(source: Any) -> str:
+    """Return an expression, or the path of a file. TypeError: it is neither, such as a tensor."""
+    if not isinstance(source, str | os.PathLike):
+        kind = type(source).__name__
+        what = f"a source is an expression or the path of a file, and this is of type {kind}"
+        raise TypeError(f"{what}: gviz.graph(tensor) draws how a tensor was made")
+    return os.fspath(source)

@@ -142,9 +142,9 @@ def test_dot_has_boxes_and_arrows_with_shapes(gviz: Program) -> None:
     done = ok(gviz("static", "y=relu(x@W+b)", "x=ones(2,3)", "W=ones(3,4)", "b=0.5", "-o", "-"))
     lines = [line.strip() for line in done.out.splitlines()]
     boxes = {line.split(" ")[0]: re.sub(r"<[^>]*>", "|", line) for line in lines if re.match(r"n\d+ \[", line)}
-    assert re.search(r"\|Placeholder\|+x\|+ \(2, 3\)\|", boxes["n0"])
+    assert re.search(r"\|Placeholder\|+x\|+ 2×3\|", boxes["n0"])
     assert 'style="rounded,filled" penwidth=2' in boxes["n0"]
-    assert re.search(r"\|Relu\|+y\|+ \(2, 4\)\|", boxes["n5"])
+    assert re.search(r"\|Relu\|+y\|+ 2×4\|", boxes["n5"])
     assert [line for line in lines if "->" in line] == [
         'n0 -> n3 [label="2×3"]',
         'n1 -> n3 [label="3×4"]',

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from scripts import nested
 
 from gviz import SourceOptions, engine as torch, read
+from gviz.derivations.derivation import derive
 from gviz.derivations.paths import Chain, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.local import with_formula
@@ -146,3 +149,11 @@ def test_a_statement_with_an_operand_that_is_not_known_keeps_its_formula_with_a_
 def test_a_part_of_a_statement_has_no_path_by_statement() -> None:
     with pytest.raises(SourceError, match=r"no path from y to a: it stands for x \+ w within a statement"):
         find_chains(by_statement(dataflow(values(ARTICLE))), ["a"])[0]
+
+
+@pytest.mark.parametrize("part", ["roots", "edges"])
+def test_a_saved_graph_without_a_way_to_its_leaves_is_refused(part: str) -> None:
+    data = json.loads(values(ARTICLE).to_json())
+    data[part] = []
+    with pytest.raises(SourceError, match="no path leads from a root of this graph to "):
+        derive(Graph.from_json(json.dumps(data)))

@@ -120,15 +120,16 @@ def saved_lines(saved: str) -> list[Line]:
 
 def _sum_line(leaf: Node, uses: list[Edge], options: RenderOptions) -> Line:
     """Return the line of a leaf's gradient: the sum of what arrives, and of what was there before."""
+    grad = f"{leaf.name}.grad" if leaf.name else "grad"
     if leaf.grad.value is None:
-        return (Span(f"{leaf.name}.grad = None", "muted"),)
+        return (Span(f"{grad} = None", "muted"),)
     total = sum_at(leaf, handed_on(uses))
     texts = total.texts(options.precision) if total.is_whole else []
     ink = "gradient" if is_finite(leaf.grad.value) else "error"
     parts = f"{' + '.join(texts)} = " if len(texts) > 1 else ""
     if not parts or len(parts) > LONGEST:
-        return (Span(equation(f"{leaf.name}.grad", leaf.grad.value, options.precision), ink),)
-    return (Span(f"{leaf.name}.grad = {parts}{short_value(leaf.grad.value, options.precision)}", ink),)
+        return (Span(equation(grad, leaf.grad.value, options.precision), ink),)
+    return (Span(f"{grad} = {parts}{short_value(leaf.grad.value, options.precision)}", ink),)
 
 
 def _product(edge: Edge, user: Node, options: RenderOptions) -> str:

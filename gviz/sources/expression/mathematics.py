@@ -366,21 +366,15 @@ class _Reader:
         if len(parts) > 1 and (is_bound or after.text in (".", "[", "(")):
             ways = [f"({'*'.join(parts)})"] if is_bound else parts
             return self._glued(plain, [ways], token) and self._write(text, token)
+        has_subscript, column = SUBSCRIPT.search(text) is not None, token.column
         for number, part in enumerate(parts):
-            start = token.column + sum(len(self._typed_part(text, one)) for one in parts[:number])
-            here = replace(
-                token, text=self._typed_part(text, part), column=start, is_apart=token.is_apart and not number
-            )
-            typed = here if len(parts) > 1 else token
+            as_typed = part.replace("_", "") if has_subscript else part  # without the line of a subscript
+            here = replace(token, text=as_typed, column=column, is_apart=token.is_apart and not number)
+            typed, column = here if len(parts) > 1 else token, column + len(as_typed)
             if number:
                 self._write("*", typed, mark="·")
             self._write(part, typed)
         return True
-
-    @staticmethod
-    def _typed_part(text: str, part: str) -> str:
-        """Return a part of a name as it was typed: without the line that a subscript is written with."""
-        return part.replace("_", "") if SUBSCRIPT.search(text) else part
 
     def _subscripted(self, text: str) -> str:
         """Return a name with its subscripts as numbers: x_1, or x1 if that has a value."""

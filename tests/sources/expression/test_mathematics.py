@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -324,3 +326,10 @@ def test_both_notations_come_to_the_same_numbers() -> None:
             assert len(grads) == 2, (code, typed)
             assert grads[0] == pytest.approx(grads[1], rel=1e-9, nan_ok=True), (code, typed)
     assert is_read > 100 * MORE
+
+
+def test_a_very_long_name_takes_no_longer_than_its_letters() -> None:
+    start = time.process_time()
+    with suppress(SourceError):
+        read(f"y={'x' * 3000}", x=2)
+    assert time.process_time() - start < 5
