@@ -87,7 +87,7 @@ class Series(NamedTuple):
         if len(shown.nodes) > LARGE:
             raise SourceError(
                 f"this graph has {len(shown.nodes)} boxes; steps of more than {LARGE} cannot be followed",
-                hint="take a part of it with --root NAME, or run fewer steps of the loop",
+                hint="take a part of it with --root NAME; gviz render --path NAME draws the paths to one tensor",
             )
         if not has_backward(shown):
             if self.only == "backward":

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 VALUES = 'such a file looks like {"x": 2, "W": [[1, 2], [3, 4]]}'
 FEEDS = 'such a file looks like [{"a": 1, "b": 2}, {"a": 3, "b": 4}]'
 
+DASHES = "‐‑‒–—―−"
+"""What word processors make of one hyphen, or of two."""
+
 
 def read_words(
     words: Sequence[str], after: Sequence[str], values_file: str | None
@@ -104,10 +107,12 @@ def _without_spaces(pairs: Sequence[str]) -> list[str]:
     return whole
 
 
-def _advice(word: str, pair: str, kind: str) -> str:
+def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answer for each kind of word
     """Return a sentence on the word that was probably meant."""
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
+    if pair[:1] in DASHES and pair[1:].replace("-", "_").isidentifier():
+        return f" An option begins with two hyphens, and no dash: --{pair[1:]}" if pair[2:] else f" Write -{pair[1:]}"
     if is_format(pair):
         return f" To draw it in that format: gviz render ... -o NAME.{pair.lower()}"
     if "." in pair[1:-1]:

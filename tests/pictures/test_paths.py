@@ -8,6 +8,7 @@ from program import Program
 from gviz import SourceOptions, read
 from gviz.graphs import Graph
 from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of
+from gviz.render import render
 
 ARTICLE = "y=(x+w)*(w+1)"
 FIVE = "b=w1*a; c=w2*a; d=w3*b+w4*c; L=10-d"
@@ -257,3 +258,10 @@ def test_a_long_product_stands_in_full_on_several_lines() -> None:
     assert any("= (-0.4283) · 1 · 0.1683 · 1 · 1 · 1 · 2" in line for line in lines)
     assert "= 0.7311" in "\n".join(captions("y=logaddexp(t,x)", "t", x=1, t=2))
     assert "(1/(" not in "\n".join(captions("y=logaddexp(t,x)", "t", x=1, t=2))
+
+
+def test_the_title_of_a_path_has_the_symbol_of_its_line() -> None:
+    graph = read("s=softmax(x, 0); L=(s*c).sum()", SourceOptions(flow=True), x=[1, 2, 4], c=[1, 0, 0]).graph
+    text = str(render(graph, "dot", RenderOptions(path=("x",)))).replace("\xa0", " ")
+    assert "softmax_backward" not in text
+    assert text.count("diag(s) - s·sᵀ") == 2
