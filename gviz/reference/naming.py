@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from gviz import engine
 from gviz.errors import SourceError
 from gviz.reference.catalogue import NODES, TableOperation, is_operator, matching, operations, spellings
+from gviz.reference.words import WORDS
 from gviz.text import closest, did_you_mean, excerpt
 
 WRAPPED = re.compile(r"\s*(?:\w+\s*=\s*)?<?\s*((?:\w+(?:\.|::))*)(\w+)(?:\s+object(?: at 0x[0-9a-fA-F]+)?)?\s*>?\)?\s*")
@@ -151,7 +152,8 @@ def refuse_name(name: str) -> NoReturn:
         )
     else:
         otherwise = "gviz ops lists all operations; an expression is more than a name, as in y=x*w"
-        hint = did_you_mean(name, [*operations_by_label(), *(one.key for one in operations())], otherwise)
+        words = (each for word in WORDS for each in word.names)
+        hint = did_you_mean(name, [*words, *operations_by_label(), *(one.key for one in operations())], otherwise)
     raise SourceError(f"no operation has the name {excerpt(name)!r}", hint=hint)
 
 

@@ -115,3 +115,12 @@ def test_what_records_an_operation_has_been_run() -> None:
 def test_backward_is_no_operation_and_runs_the_graph(name: str) -> None:
     with pytest.raises(SourceError, match="backward is no operation of the graph: it runs the graph"):
         named(name)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("leafs", "leaf"), ("is_leav", "is_leaf"), ("retain_gard", "retain_grad")]
+)
+def test_a_word_that_is_mistyped_is_proposed(typed: str, meant: str) -> None:
+    with pytest.raises(SourceError) as refused:
+        named(typed)
+    assert refused.value.hint == f"did you mean {meant}?"
