@@ -114,10 +114,10 @@ TOP = "files below gviz/"
 SPARE = 1.03
 """How much larger than a room its new budget is."""
 
-TWICE = 40
+TWICE = 33
 """Public names of functions and classes that stand in two files or more; only ever lowered, to 60."""
 
-LONG_LINES = 200
+LONG_LINES = 190
 """Lines of more than 120 characters outside the table of operations; only ever lowered, to 200."""
 
 CATCHES_ALL = {
