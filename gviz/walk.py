@@ -268,7 +268,7 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
         tensor: of gviz's engine or of PyTorch.
         most: elements that are listed; None to read no numbers.
     """
-    shape, dtype = shape_of(tensor), str(tensor.dtype).rpartition(".")[2]
+    shape, dtype = shape_of(tensor), dtype_name(tensor.dtype)
     if most is None or not all(isinstance(size, int) for size in shape):
         return Numbers(shape, dtype)
     own: Any = tensor.detach()
@@ -283,6 +283,12 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
         return Numbers(shape, dtype, None, _summary_of(own))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         return Numbers(shape, dtype)
+
+
+@cache
+def dtype_name(dtype: object) -> str:
+    """Return the name of an element type: ``float32``."""
+    return str(dtype).rpartition(".")[2]
 
 
 def shape_of(tensor: TensorLike) -> Sizes:
@@ -370,7 +376,7 @@ class Walker:
         self.makes: dict[int, dict[int, str]] = {}
         self.recorded: dict[tuple[int, tuple[tuple[str, str], ...]], Recorded] = {}  # many are equal: each is kept once
         self.plain: dict[tuple[str, int], tuple[Any, ...]] = {}  # boxes of which little is told, without their ids
-        self.beside: dict[Recorded, Recorded] = {}  # likewise, with what calls were given
+        self.beside: dict[tuple[int, tuple[str, ...]], tuple[Recorded, Recorded]] = {}  # with what calls were given
         self.names = {row.name for row in rows.values()}
         for name, tensor in named.items():
             self.row_of.setdefault(id(tensor), rows[name])
@@ -555,8 +561,10 @@ class Walker:
                 if origin[1:4] != (False, None, None):  # a record without them is shared by many nodes
                     recorded = recorded._replace(is_written=origin[1], seconds=origin[2], kept=origin[3])
                 if origin.given and any(given := tuple([self.name_given(*pair) for pair in origin.given])):
-                    beside = recorded._replace(given=given)
-                    recorded = self.beside.setdefault(beside, beside)
+                    alike = id(recorded), given
+                    if alike not in self.beside:
+                        self.beside[alike] = recorded, recorded._replace(given=given)
+                    recorded = self.beside[alike][1]
                 if node.name is None and numbers is not None:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here

@@ -112,7 +112,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     users = {edge.target for edge in shown.edges if edge.source in on_paths}
     listed = on_paths_and_beside(users, order, shown.inputs)
     computed = tuple(node for node in order if node.id in listed)
-    nodes, edges = shown.by_id, [edge for node in listed for edge in shown.inputs[node]]
+    nodes, inputs = shown.by_id, shown.inputs
+    used = {edge.source for node in listed for edge in inputs[node]}
     if is_large:
         stated = {node.id for node in computed[:MOST_LISTED]}
         on_listed = {edge.target for chain in chains for path in chain.paths for edge in path.edges}
@@ -124,8 +125,8 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         small = dataflow(subgraph(part, stated), words)
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
-        edges += [edge for edge in small.edges if edge.target in stated]
-    used = {edge.source for edge in edges} - listed
+        used |= {edge.source for edge in small.edges if edge.target in stated}
+    used -= listed
     given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
@@ -161,8 +162,10 @@ def with_symbols_of(chain: Chain, known: Mapping[tuple[str, int], str]) -> Chain
 
 def on_paths_and_beside(on_paths: set[str], order: Sequence[Node], inputs: Mapping[str, list[Edge]]) -> set[str]:
     """Return the operations on the paths, and those that their factors are computed by: the nearest ones, if they are many."""
-    operations = {node.id for node in order if node.kind == "operation"}
     todo = [node.id for node in reversed(order) if node.id in on_paths]
+    if len(todo) >= MOST_LISTED:
+        return set(todo)
+    operations = {node.id for node in order if node.kind == "operation"}
     found = dict.fromkeys(todo)
     for here in todo:  # grows while it is read
         for edge in inputs[here]:

@@ -99,7 +99,7 @@ class Prefix(NamedTuple):
 
         Where no other one comes along, the engine's gradient is known to be its own.
         """
-        gradient = gradient_along(self.gradient, edge)
+        gradient = None if edge.flow is NO_FLOW else gradient_along(self.gradient, edge)
         gradient = edge.flow.handed if gradient is None and is_alone else gradient
         head, length = (self if self.length == ENDS else self.head), self.length + 1
         return _new_prefix((edge.source, gradient, edge, self, length, head))
@@ -206,13 +206,14 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
 
 def above(graph: Graph, ids: Iterable[str]) -> set[str]:
     """Return some nodes, and all that are made from them."""
-    todo = list(ids)
+    todo, uses = list(ids), graph.uses
     found = set(todo)
     for here in todo:  # grows while it is read
-        for edge in graph.uses[here]:
-            if edge.target not in found:
-                found.add(edge.target)
-                todo.append(edge.target)
+        for edge in uses[here]:
+            target = edge.target
+            if target not in found:
+                found.add(target)
+                todo.append(target)
     return found
 
 
@@ -326,11 +327,12 @@ def first_prefixes(
     while todo:
         way, edge = todo.pop()
         node = way.node if edge is None else edge.source
-        if len(ways[node]) == most:
+        known = ways[node]
+        if len(known) == most:
             continue
         if edge is not None:
             way = way.further(edge, is_alone=totals[way.node].paths == 1)
-        ways[node].append(way)
+        known.append(way)
         todo += [(way, each) for each in reversed(inputs[node])]
     return ways
 

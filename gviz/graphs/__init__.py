@@ -540,18 +540,19 @@ class Graph:
 
     def inputs_first(self, kinds: Collection[str] = EDGE_KINDS) -> list[Node]:
         """Return the nodes, each after those that edges of these kinds lead from; without those on a circle."""
-        waiting, uses = {node: len(edges) for node, edges in self.inputs.items()}, self.uses
-        for edge in self.edges if kinds is not EDGE_KINDS else ():
+        nodes, uses, waiting = self.by_id, self.uses, {node: len(edges) for node, edges in self.inputs.items()}
+        has_all = kinds is EDGE_KINDS
+        for edge in () if has_all else self.edges:
             waiting[edge.target] -= edge.kind not in kinds
         ready = [node for node, count in waiting.items() if not count]
         for node in ready:  # grows while it is read
             for edge in uses[node]:
-                target = edge.target
-                if edge.kind in kinds:
+                if has_all or edge.kind in kinds:
+                    target = edge.target
                     waiting[target] = left = waiting[target] - 1
                     if not left:
                         ready.append(target)
-        return [self.by_id[node] for node in ready]
+        return [nodes[node] for node in ready]
 
     def code_at(self, place: Place) -> str:
         """Return the code at a place that something in the graph names, without its indent; "" if it is not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property
 from types import CodeType, NoneType
 from typing import Any
 from weakref import ref
@@ -31,62 +31,76 @@ NUMBERED = ("Rsub", *SIGNS)
 """Operations of which a number may be an operand; to others it is an option."""
 
 
-def arguments_of(noted: NodeRecord, label: str, tree: ast.Module | None) -> Iterator[tuple[Any, str]]:
-    """Yield the arguments without a gradient of the call that recorded an operation, each with what is written there.
+class CallSites:
+    """The calls of a file: which of their arguments are operands, and what is written for these.
+
+    A loop makes a call very often: what does not depend on its arguments is looked for once.
 
     Args:
-        noted: what is known of the operation.
-        label: its class.
-        tree: the syntax of the file that the call stands in; None where that is not known.
+        tree: the syntax of the file; None where what is written in its calls is not asked for.
+        file: the name that it has in code.
     """
-    kind, name = kind_of(label), noted.call.name
-    is_turned = kind in TRANSPOSING and name in ("linear", "call") and any(at for at, _ in noted.given)
-    if is_turned or (name != function_of(kind) and name not in CALLS.get(kind, "").split()):
-        return
-    texts = (
-        written(*noted.call.at, name, noted.arguments, tree) if noted.call.at is not None and tree is not None else []
-    )
-    for at, one in noted.given:
-        if isinstance(one, ref):
-            yield one(), texts[at] if texts else ""
-        elif kind in NUMBERED and not isinstance(one, type):
-            yield None, f"{one:.7g}"
-        elif kind not in NUMBERED and one is NoneType:
-            yield None, "None"
-    if kind == "Convolution" and noted.arguments == len(("input", "weight")):
-        yield None, "None"  # the bias
 
+    def __init__(self, tree: ast.Module | None, file: str) -> None:
+        self.tree, self.file = tree, file
+        self.known: dict[tuple[Any, ...], tuple[str, bool, list[str]]] = {}
+        self.positions: dict[int, list[tuple[int | None, ...]]] = {}  # of code by its identity; the trace keeps it
 
-def written(code: CodeType, instruction: int, name: str, count: int, tree: ast.Module) -> list[str]:
-    """Return what is written for each argument of a call, "" for what is long; nothing where the call is another one.
+    def arguments_of(self, noted: NodeRecord, label: str) -> Iterator[tuple[Any, str]]:
+        """Yield the arguments without a gradient of the call that recorded an operation, each with what is written there.
 
-    Args:
-        code: what the call stands in.
-        instruction: where in it.
-        name: what is called.
-        count: how many arguments it was given.
-        tree: the syntax of the file.
-    """
-    match spans(tree).get(positions(code)[instruction // 2]):
-        case ast.BinOp(left, _, right):
-            parts = [right, left] if name in ("radd", "rsub", "rmul") else [left, right]
-        case ast.Call(ast.Attribute(value, attr) | (ast.Name(attr) as value), args, keywords) if attr == name:
-            parts = [*args, *(keyword.value for keyword in keywords)]
-            parts = [value, *parts] if len(parts) == count - 1 else parts
-        case _:
-            parts = []
-    texts = [ast.unparse(part) for part in parts if not isinstance(part, ast.Starred)]
-    return [text if len(text) <= LONGEST else "" for text in texts] if len(texts) == count else []
+        Args:
+            noted: what is known of the operation.
+            label: its class.
+        """
+        call, count = noted.call, noted.arguments
+        code, instruction = call.at or (None, 0)
+        key = id(code), instruction, call.name, count, label, call.place.file
+        if (known := self.known.get(key)) is None:
+            kind = kind_of(label)
+            is_operator = call.name == function_of(kind) or call.name in CALLS.get(kind, "").split()
+            texts = self.written(code, instruction, call.name, count) if call.place.file == self.file else []
+            known = self.known[key] = kind, is_operator, texts
+        kind, is_operator, texts = known
+        is_turned = kind in TRANSPOSING and call.name in ("linear", "call") and any(at for at, _ in noted.given)
+        if is_turned or not is_operator:
+            return
+        for at, one in noted.given:
+            if isinstance(one, ref):
+                yield one(), texts[at] if texts else ""
+            elif kind in NUMBERED and not isinstance(one, type):
+                yield None, f"{one:.7g}"
+            elif kind not in NUMBERED and one is NoneType:
+                yield None, "None"
+        if kind == "Convolution" and count == len(("input", "weight")):
+            yield None, "None"  # the bias
 
+    def written(self, code: CodeType | None, instruction: int, name: str, count: int) -> list[str]:
+        """Return what is written for each argument of a call, "" for what is long; nothing where the call is another one.
 
-@lru_cache(maxsize=512)
-def positions(code: CodeType) -> list[tuple[int | None, ...]]:
-    """Return where each instruction is written: first and last line, first column and the one behind the last."""
-    return list(code.co_positions())
+        Args:
+            code: what the call stands in; None where that is not known.
+            instruction: where in it.
+            name: what is called.
+            count: how many arguments it was given.
+        """
+        if code is None:
+            return []
+        positions = self.positions.get(id(code)) or self.positions.setdefault(id(code), list(code.co_positions()))
+        match self.spans.get(positions[instruction // 2]):
+            case ast.BinOp(left, _, right):
+                parts = [right, left] if name in ("radd", "rsub", "rmul") else [left, right]
+            case ast.Call(ast.Attribute(value, attr) | (ast.Name(attr) as value), args, keywords) if attr == name:
+                parts = [*args, *(keyword.value for keyword in keywords)]
+                parts = [value, *parts] if len(parts) == count - 1 else parts
+            case _:
+                parts = []
+        texts = [ast.unparse(part) for part in parts if not isinstance(part, ast.Starred)]
+        return [text if len(text) <= LONGEST else "" for text in texts] if len(texts) == count else []
 
-
-@lru_cache(maxsize=8)
-def spans(tree: ast.Module) -> dict[tuple[int | None, ...], ast.AST]:
-    """Return the calls and the signs of a program by where they are written."""
-    calls = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp | ast.Call))
-    return {(one.lineno, one.end_lineno, one.col_offset, one.end_col_offset): one for one in calls}
+    @cached_property
+    def spans(self) -> dict[tuple[int | None, ...], ast.AST]:
+        """The calls and the signs of the file by where they are written: first and last line, first and last column."""
+        nodes = ast.walk(self.tree) if self.tree is not None else ()
+        calls = (one for one in nodes if isinstance(one, ast.BinOp | ast.Call))
+        return {(one.lineno, one.end_lineno, one.col_offset, one.end_col_offset): one for one in calls}

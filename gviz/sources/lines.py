@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gviz.graphs import GraphBreak, History, Place, TensorRow
-from gviz.sources.arguments import arguments_of
+from gviz.sources.arguments import CallSites
 from gviz.trace import Trace, Write
 from gviz.trace.gradients import recall
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
@@ -53,7 +53,7 @@ class Lines:
         tree: ast.Module | None = None,
         file: str = "",
     ) -> None:
-        self.tree, self.file = tree, file
+        self.sites = CallSites(tree, file)
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
         self.kept = kept or {}
         self.places: dict[Place, Place] = {}  # those of code, as people see them
@@ -66,16 +66,17 @@ class Lines:
         if noted is None:
             return Origin(None, kept=kept) if self.keeps else None
         call = noted.call
-        fields = (*self.place(call.place)[:4], noted.run)
-        place = tuple.__new__(Place, fields)  # half the time of Place(...), of which there are many
-        is_written = call.writes and not call.is_view
-        given = arguments_of(noted, type(node).__name__, self.tree if call.place.file == self.file else None)
-        return Origin(place, is_written, noted.seconds if costs else None, kept, noted.numbers, tuple(given))
+        # all fields at once: half the time of Place(...) and Origin(...), of which there are many
+        place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run))
+        is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
+        given = tuple(self.sites.arguments_of(noted, type(node).__name__))
+        return tuple.__new__(Origin, (place, is_written, seconds, kept, noted.numbers, given))
 
     def rows(
         self,
         rows: Iterable[TensorRow],
         named: Mapping[str, Any],
+        below: Mapping[str, list[Any]],
         assigned: Mapping[str, Place],
         row_of: Callable[[str, Any], TensorRow],
     ) -> Iterator[TensorRow]:
@@ -84,10 +85,10 @@ class Lines:
         Args:
             rows: as the walk has them.
             named: the tensor of each row.
+            below: the leaves that these are made from, of :func:`leaves_below`.
             assigned: name -> the line that gives it its value.
             row_of: gives the row of a leaf without a name.
         """
-        below = leaves_below(named)
         unnamed = unnamed_leaves(named, below)
         tensors = {**unnamed, **named}
         names = {id(tensor): name for name, tensor in reversed(tensors.items())}  # the first one wins
@@ -198,14 +199,22 @@ class Lines:
         return tuple(dict.fromkeys((self.place(one.place), one.name) for one in after))
 
 
-def leaves_below(named: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the leaves that each tensor is made from; of as many tensors as that takes no long time for."""
+def leaves_below(named: Mapping[str, Any], known: dict[Any, tuple[int, list[Any]]]) -> dict[str, list[Any]]:
+    """Return the leaves that each tensor is made from; of as many tensors as that takes no long time for.
+
+    Args:
+        named: the tensors.
+        known: for operations that were looked at before, how many there are in all, and the leaves; more come in.
+    """
     found, visited = {}, 0
     for name, tensor in named.items():
-        if grad_fn(tensor) is not None and visited < MOST:
-            nodes = graph_nodes([tensor])
-            visited += len(nodes)
-            found[name] = [leaf for leaf in nodes.values() if leaf is not None]
+        node = grad_fn(tensor)
+        if node is not None and visited < MOST:
+            if node not in known:
+                nodes = graph_nodes([tensor])
+                known[node] = len(nodes), [leaf for leaf in nodes.values() if leaf is not None]
+            visited += known[node][0]
+            found[name] = known[node][1]
     return found
 
 

@@ -61,6 +61,7 @@ class Run:
         code: its text.
         assigned: name -> the line that gives it its value, in the order of the text.
         modules: its ``nn.Module`` objects by their identity, each with its name.
+        has_layers: whether the calls of such objects were noted.
         called: the tensors that backward was called on.
         error: what it stopped with; None if it came to its end.
     """
@@ -76,6 +77,7 @@ class Run:
     code: str = ""
     assigned: Mapping[str, Place] = field(default_factory=dict)
     modules: Mapping[int, tuple[str, Any]] = field(default_factory=dict)
+    has_layers: bool = False
     called: tuple[Any, ...] = ()
     error: SourceError | None = None
 
@@ -84,11 +86,11 @@ class Run:
 def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
     about, moments = run.about, run.about.moments
-    names = {**run.names}
+    names, leaves_of_nodes = {**run.names}, dict[Any, tuple[int, list[Any]]]()
     if options.flow and run.listed is not None:
         from gviz.sources.lines import leaves_below, unnamed_leaves
 
-        names |= unnamed_leaves(names, leaves_below(names))
+        names |= unnamed_leaves(names, leaves_below(names, leaves_of_nodes))
     graph = walk(
         run.roots,
         names,
@@ -100,7 +102,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         flow=about.flow,
         origin_of=run.lines.of if run.lines is not None else None,
         moments=moments,
-        module_of=_modules_of_run(run) if run.listed is not None else None,
+        module_of=_modules_of_run(run) if run.has_layers else None,
     )
     if options.order:  # of a script it is that of its own backward
         of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
@@ -122,7 +124,9 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         return graph.changed(tensors=tuple(rows), code=run.code if options.watch else "")
     lines, every = run.lines, {**names, **listed}
     backward = lines.named(about.place) if about.function == "backward" else None
-    placed = tuple(lines.rows(rows, listed, run.assigned, row_of))
+    from gviz.sources.lines import leaves_below
+
+    placed = tuple(lines.rows(rows, listed, leaves_below(listed, leaves_of_nodes), run.assigned, row_of))
     if run.modules:
         from gviz.trace.modules import unlisted
 

@@ -165,6 +165,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         code=parsed.text,
         assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
         modules=module_names({**space, **then}, engine) if has_layers else {},
+        has_layers=has_layers,
         called=call.tensors if call is not None else (),
         error=None if isinstance(raised, KeyboardInterrupt | Stopped) else error,
         script=script,

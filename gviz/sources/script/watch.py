@@ -204,7 +204,7 @@ class Calls:
         if self.trace is not None:
             self.trace.gradients.passed(leaves)
         if self.options.diagnose:
-            _keep_first_bad(self.engine, self.last)
+            _keep_first_bad(self.engine, self.last, leaves)
 
     def grad_of(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor's gradient; None for none."""
@@ -266,18 +266,17 @@ def _flow(
     )
 
 
-def _keep_first_bad(engine: Any, last: dict[str, Call]) -> None:
-    """Keep the first of the last calls of backward that all left something that is not finite."""
+def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> None:
+    """Keep the first of the last calls of backward, now one to these leaves, that all left something that is not finite."""
     call = last.get("backward")
-    if call is not None and _is_finite(engine, call):
+    if call is not None and _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
         last.pop("nan", None)
     elif call is not None:
         last.setdefault("nan", replace(call, about=replace(call.about, is_first_bad=True)))
 
 
-def _is_finite(engine: Any, call: Call) -> bool:
+def _is_finite(engine: Any, found: list[Any]) -> bool:
     """Return whether what a backward started from is finite, and all the gradients that it has left."""
-    found = [*call.tensors, *(leaf.grad for leaf in graph_nodes(call.tensors).values() if leaf is not None)]
     with engine.no_grad():
         return all(one is None or numbers(one).is_finite for one in found)
 
