@@ -15,6 +15,10 @@ from gviz.numbers.words import refuse, warn
 
 MAX_DIMS = 64
 """Dimensions that an array can have: numpy's limit."""
+HALF = 2
+"""Bytes of an element of float16, which holds less than other types."""
+SMALL, LARGE = 1e-37, 1e38
+"""Amounts that all others hold, so that nothing is to be silenced where they are stored."""
 PLAIN = frozenset({bool, int, float, complex})
 OF_KIND: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 """Python's type of number for each kind of numpy's dtypes."""
@@ -37,6 +41,10 @@ def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
     >>> infer([[1, 2.5]])
     array([[1. , 2.5]], dtype=float32)
     """
+    if data.__class__ is float and wanted is None and (not data or SMALL < abs(data) < LARGE):  # type: ignore[arg-type]
+        default = get_default_dtype().np
+        if default.itemsize > HALF:
+            return np.array(data, default)
     if isinstance(data, np.ndarray):
         return np.array(cast(check_numpy(data), data.dtype if wanted is None else wanted), order="C")
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):

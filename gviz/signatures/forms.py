@@ -117,19 +117,27 @@ class CallForm:
             )
             self.places += 1
         self.names = {parameter.name for parameter in self.parameters}
+        self.defaults = [parameter.default for parameter in self.parameters]
+        self.needed = max((i for i, one in enumerate(self.defaults, 1) if one is NO_VALUE), default=0)
         types = [parameter.type for parameter in self.parameters[: self.places]]
         self.takes_sizes_one_by_one = types == ["Size"] or (sizes_follow_a_tensor and types == ["Tensor", "Size"])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the arguments in order, each as its type takes it; None if the call is not of this form."""
-        (args, words), values = self.normalized(args, kwargs), []
+        words, values = kwargs, []
+        if kwargs or self.takes_sizes_one_by_one:
+            args, words = self.normalized(args, kwargs)
         if len(args) > self.places:
             return None
-        for i, parameter in enumerate(self.parameters):
-            if i < len(args):
-                value = parameter.take(args[i])
-            else:
-                value = parameter.take(words.pop(parameter.name)) if parameter.name in words else parameter.default
+        for parameter, arg in zip(self.parameters, args, strict=False):
+            value = parameter.take(arg)
+            if value is NO_VALUE:
+                return None
+            values.append(value)
+        if not words:  # as most calls
+            return values + self.defaults[len(args) :] if len(args) >= self.needed else None
+        for parameter in self.parameters[len(args) :]:
+            value = parameter.take(words.pop(parameter.name)) if parameter.name in words else parameter.default
             if value is NO_VALUE:
                 return None
             values.append(value)

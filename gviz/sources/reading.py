@@ -67,7 +67,11 @@ def find_aliases(names: Mapping[str, Any]) -> dict[str, str]:
 
 
 def not_finite_notes(
-    tensors: Mapping[str, Any], expressions: Mapping[str, str], ways: str = "", lines: Mapping[str, Place] | None = None
+    tensors: Mapping[str, Any],
+    expressions: Mapping[str, str],
+    ways: str = "",
+    lines: Mapping[str, Place] | None = None,
+    what: str = "tensor",
 ) -> Iterator[Note]:
     """Yield which tensor became NaN or infinite first, and for which one the gradient is.
 
@@ -76,11 +80,12 @@ def not_finite_notes(
         expressions: what some of the names stand for.
         ways: what tells more of a gradient.
         lines: the line of the program that gives a name its value.
+        what: what was searched.
     """
     for name, number in _first_infinite(tensors.items()):
         expression = f" = {expressions[name]}" if name in expressions else ""
         place = f" ({lines[name]})" if lines and name in lines else ""
-        yield Note(f"{name}{expression} is {number}: the first tensor that is not finite{place}", "warning")
+        yield Note(f"{name}{expression} is {number}: the first {what} that is not finite{place}", "warning")
     grads = ((name, tensor.grad) for name, tensor in tensors.items() if tensor.is_leaf or tensor.retains_grad)
     for name, number in _first_infinite((name, grad) for name, grad in grads if grad is not None):
         yield Note("; ".join(filter(None, [f"the gradient of {name} is {number}", ways])), "warning")

@@ -459,7 +459,7 @@ class Trace:
                     and before[1].reason not in ("", "frozen")
                 ):
                     lost.append(before[1])
-        if call.name in COPIES and not lost:
+        if call.name in COPIES and not lost and self.numbers:
             given = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
             lost = [told for number, told in self.numbers if id(number) in given and told.reason]
         if not lost:

@@ -141,10 +141,24 @@ class Gradients:
         return use.at, use.was_used, use.number < self.backwards
 
 
+class Remembered(ref):  # type: ignore[type-arg]
+    """A weak reference to a tensor that something is known of: a loop may make very many, and this is one object each."""
+
+    __slots__ = ("key", "known")
+    known: dict[int, Any]
+    key: int
+
+
+def forget(one: Remembered) -> None:
+    """Know nothing more of a tensor that is gone."""
+    one.known.pop(one.key, None)
+
+
 def remember(known: Known[T], tensor: Any, what: T) -> None:
     """Know something of a tensor, as long as it lives."""
-    key = id(tensor)
-    known[key] = ref(tensor, lambda _: known.pop(key, None)), what
+    one = Remembered(tensor, forget)
+    one.known, one.key = known, id(tensor)
+    known[one.key] = one, what
 
 
 def recall(known: Known[T], tensor: Any) -> T | None:

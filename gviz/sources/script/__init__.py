@@ -7,6 +7,7 @@ import importlib
 import linecache
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -159,8 +160,13 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     static = static_source.left_in(space, options.graph, title)
     call = calls.chosen
     space, then = {**space, **stop.local}, call.names if call is not None else {}
+    unnamed = None if options.is_whole or options.diagnose or options.roots or options.watch else Counter[str]()
+    names = named_tensors(space, libraries, unnamed)
+    for name, count in (unnamed or {}).items():
+        talk.say(Note(f"{name} has {count:,} more tensors that require no gradient: they are not listed", "note"))
     return ScriptRun(
-        names=named_tensors(space, libraries),
+        names=names,
+        has_unnamed=bool(unnamed),
         lines=_lines(trace, script, options, call, parsed) if trace is not None else None,
         code=parsed.text,
         assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
@@ -171,7 +177,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         script=script,
         tree=parsed.tree,
         calls=calls,
-        then=named_tensors(then, libraries),
+        then=named_tensors(then, libraries, None if unnamed is None else Counter()),
         static=static,
         interrupted=isinstance(raised, KeyboardInterrupt),
         status=_status(raised),
@@ -277,7 +283,8 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
     talk.say(note)
     graph = graph_of_run(_drawn(left, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned))
+        what = "listed tensor" if left.has_unnamed else "tensor"
+        talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned, what))
     call = left.calls.chosen
     if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))

@@ -7,7 +7,9 @@ it, for its globals may be anything.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from gviz.walk import grad_fn, graph_nodes
@@ -24,11 +26,16 @@ DEEPEST = 5
 LIBRARIES = {*sys.stdlib_module_names, "torch", "gviz", "numpy"}
 """Whose objects are not looked into, but for PyTorch's modules."""
 
+MOST_NAMED = 10_000
+"""Items that require no gradient and have names, where not all have to: more of them are data."""
+
 MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
-def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Names:
+def named_tensors(
+    namespace: Mapping[str, Any], libraries: Iterable[Any], unnamed: Counter[str] | None = None
+) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
     What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an
@@ -37,12 +44,14 @@ def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Nam
     Args:
         namespace: what there is by name.
         libraries: what the program may know as torch, loaded already; nothing is loaded for this.
+        unnamed: takes how many items of lists and dictionaries have no name, since they require no gradient and are more
+            than :data:`MOST_NAMED`, by the name of what they are in; None if all are to have one.
     """
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
     modules = tuple(nn.Module for nn in layers if nn is not None)
     todo = [(0, *pair) for pair in namespace.items() if type(pair[0]) is str and not pair[0].startswith("__")][::-1]
-    found, seen = list[tuple[int, str, Any]](), set[int]()
+    found, seen, room = list[tuple[int, str, Any]](), set[int](), MOST_NAMED
     while todo:
         depth, name, value = todo.pop()
         kind = type(value)
@@ -51,6 +60,13 @@ def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any]) -> Nam
         elif depth < DEEPEST and (depth == 0 or id(value) not in seen):  # objects may hold one another
             seen.add(id(value))
             near, far = _parts(value, kind, tensors, modules)
+            if depth == 0 and unnamed is not None and not issubclass(kind, modules):
+                is_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
+                if (data := sum(is_data)) > room:
+                    unnamed[name] += data - room
+                    numbered = zip(near, is_data, accumulate(is_data), strict=True)
+                    near = [pair for pair, is_one, number in numbered if not is_one or number <= room]
+                room -= min(data, room)
             todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
     known = {id(tensor) for depth, _, tensor in found if depth < 2}

@@ -40,6 +40,7 @@ class ScriptRun(Run):
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
+        has_unnamed: whether more items of its lists are tensors than have names.
     """
 
     _: KW_ONLY
@@ -51,6 +52,7 @@ class ScriptRun(Run):
     interrupted: bool
     status: int
     changes: Changes | None
+    has_unnamed: bool
 
 
 def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | None]:
