@@ -19,7 +19,8 @@ def main() -> None:
     from gviz.standins import stand_ins  # after the handler: Ctrl-C may come while it loads
 
     gc.disable()  # loading makes little garbage, and looking for it takes 5 % of the time; a user's script gets it back
-    with stand_ins("uuid", UUID=object):  # click has a type for it, which gviz does not use
+    # click has a type for the one, and translates its words by the other: gviz uses neither
+    with stand_ins("uuid", "gettext", UUID=object, gettext=str, ngettext=singular_or_plural):
         from gviz.cli import run
 
     try:
@@ -29,6 +30,11 @@ def main() -> None:
     except MemoryError:  # there was none left to say so
         os.write(2, b"error: there is not enough memory for this\n")
         os._exit(1)
+
+
+def singular_or_plural(singular: str, plural: str, number: int) -> str:
+    """Return the words for so many things, as ``gettext.ngettext`` does without a translation."""
+    return singular if number == 1 else plural
 
 
 def interrupt(_number: int, _frame: object) -> None:

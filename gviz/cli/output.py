@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -325,7 +324,9 @@ def default_stem(graph: Graph) -> str:
     names = (
         [graph.title] if graph.kind == "static" else [node.name or "" for node in graph.nodes if node.id in graph.roots]
     )
-    plain = unicodedata.normalize("NFKC", "-".join(names).replace("/", "_").replace("∂", "d"))
+    from unicodedata import normalize  # of a picture whose file has a name, nobody asks this
+
+    plain = normalize("NFKC", "-".join(names).replace("/", "_").replace("∂", "d"))
     stem = re.sub(r"[^A-Za-z0-9._-]+", "_", plain)[:LONGEST_STEM].strip("._-")
     if stem.upper() in {"AUX", "CON", "NUL", "PRN"}:  # devices, not files, on Windows
         stem += "_"

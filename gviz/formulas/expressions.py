@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, product
 from keyword import iskeyword
-from string import ascii_lowercase
 from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
@@ -27,6 +26,7 @@ SIGNS = {
 MINUS, WHOLE = 3, 5
 """How strongly a sign before one operand binds, and what needs no brackets anywhere."""
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MOST_OPERANDS = 3
 LONGEST_PART = 16
 """Characters of an operation without a name, when it stands inside the expression of another one."""
@@ -346,7 +346,7 @@ def letters() -> Iterator[str]:
     >>> list(islice(letters(), 25, 29))
     ['z', 'aa', 'ab', 'ac']
     """
-    return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))
+    return map("".join, chain.from_iterable(product(LETTERS, repeat=length) for length in count(1)))
 
 
 def with_letters(graph: Graph) -> Graph:
