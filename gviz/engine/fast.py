@@ -54,7 +54,7 @@ def call({parameters}):
         if metadata is None:
             return usual({given})
         {check}
-        data = forward({arrays})
+        data = {data}
     except UNUSUAL:
         return usual({given})
     if data.__class__ is not ndarray:
@@ -137,6 +137,11 @@ def kinds_of(row: Row) -> dict[int, str]:
     return kinds | {i: "number" for i in row.inputs[1:] if row.numbers in (True, row.parameters[i])}
 
 
+def array_function(row: Row) -> Any:
+    """Return what computes a row on arrays: numpy's own function, where that is all."""
+    return getattr(row.forward, "ufunc", row.forward)
+
+
 def call_text(row: Row, head: str) -> str:
     """Return the Python source of a row's call.
 
@@ -158,8 +163,11 @@ def call_text(row: Row, head: str) -> str:
         operands += [text, *([f"if {own}a{i}.dtype is not dtype: return usual({given})"] * (i in row.together))]
     checked = row.check is not None and "f" in getattr(row.check, "refused", "f")
     unlike = ["data.dtype is not dtype"]
-    if not row.view:
+    if not row.view and not row.plain and not isinstance(array_function(row), np.ufunc):  # these give new memory
         unlike += ["data.base is not None", *(f"data is a{i}" for i in kinds)]
+    arguments = [f"a{i}" if i in kinds else f"p{i}" for i in range(count)]
+    argument_of = dict(zip(row.parameters, arguments, strict=True))
+    plain = re.sub(r"\w+", lambda match: argument_of[match[0]], row.plain)
     edges = [f"e{i} = {INPUTS[kinds[i]][1].format(i)}" for i in row.edges]
     leaves = [f"if e{i}.__class__ is ref: e{i} = e{i}() or edge_of(p{i})" for i in row.edges]
     text = CALL.format(
@@ -168,7 +176,7 @@ def call_text(row: Row, head: str) -> str:
         given=given,
         operands="\n        ".join(operands),
         check=f"check({', '.join(f'a{i}' for i in row.inputs)})" if checked else "",
-        arrays=", ".join(f"a{i}" if i in kinds else f"p{i}" for i in range(count)),
+        data=plain if plain and (head != "row" or not row.defaults) else f"forward({', '.join(arguments)})",
         unlike=" or ".join(unlike),
         every=every,
         unrecorded=f"results(row, ({every},), data)" if row.view else "from_array(data, None)",
@@ -200,7 +208,7 @@ def written(row: Row, head: str, usual: Any) -> Any:
     """Return the function of a row's call."""
     first = len(row.parameters) - len(row.defaults)
     space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls, "check": row.check}
-    space["forward"] = getattr(row.forward, "ufunc", row.forward)
+    space["forward"] = array_function(row)
     row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
     space.update({f"d{i}": value for i, value in enumerate(row.defaults, first)})
     return defined("call", call_text(row, head), row, space)
