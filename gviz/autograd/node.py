@@ -84,7 +84,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node or None, number of its output) for each input."""
-        return tuple([edge if edge.__class__ is tuple else (edge, 0) for edge in self._next])
+        return tuple([edge if isinstance(edge, tuple) else (edge, 0) for edge in self._next])
 
     def name(self) -> str:
         """Return the class name, with its namespace if PyTorch has written the class by hand."""

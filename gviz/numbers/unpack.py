@@ -41,7 +41,7 @@ def infer(data: object, wanted: np.dtype[Any] | None = None) -> Array:
     >>> infer([[1, 2.5]])
     array([[1. , 2.5]], dtype=float32)
     """
-    if data.__class__ is float and wanted is None and (not data or SMALL < abs(data) < LARGE):  # type: ignore[arg-type]
+    if data.__class__ is float and wanted is None and (not data or SMALL < abs(data) < LARGE):
         default = get_default_dtype().np
         if default.itemsize > HALF:
             return np.array(data, default)

@@ -7,12 +7,12 @@ import importlib
 import linecache
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 from gviz.errors import SourceError
 from gviz.files import STDIN
@@ -40,7 +40,7 @@ from gviz.static.graph import reset_default_graph
 from gviz.text import did_you_mean, joined
 from gviz.trace import Trace
 from gviz.trace.modules import ModuleCalls, module_names
-from gviz.walk import graph_nodes
+from gviz.walk import graph_nodes, saved_constants
 
 INSTEAD = {
     "values": "a script makes its own tensors; what follows -- is in its sys.argv",
@@ -160,13 +160,10 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     static = static_source.left_in(space, options.graph, title)
     call = calls.chosen
     space, then = {**space, **stop.local}, call.names if call is not None else {}
-    unnamed = None if options.is_whole or options.diagnose or options.roots or options.watch else Counter[str]()
-    names = named_tensors(space, libraries, unnamed)
-    for name, count in (unnamed or {}).items():
-        talk.say(Note(f"{name} has {count:,} more tensors that require no gradient: they are not listed", "note"))
+    unnamed = None if options.is_whole or options.diagnose or options.roots or options.watch else dict[str, Any]()
     return ScriptRun(
-        names=names,
-        has_unnamed=bool(unnamed),
+        names=named_tensors(space, libraries, unnamed),
+        unnamed={} if unnamed is None else unnamed,
         lines=_lines(trace, script, options, call, parsed) if trace is not None else None,
         code=parsed.text,
         assigned={name: script.place(at) for name, at in assigned(parsed.tree, line).items()},
@@ -177,7 +174,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         script=script,
         tree=parsed.tree,
         calls=calls,
-        then=named_tensors(then, libraries, None if unnamed is None else Counter()),
+        then=named_tensors(then, libraries, None if unnamed is None else {}),
         static=static,
         interrupted=isinstance(raised, KeyboardInterrupt),
         status=_status(raised),
@@ -197,6 +194,22 @@ def _lines(trace: Trace, script: Script, options: SourceOptions, call: Call | No
         tree=parsed.tree,
         file=script.code_file,
     )
+
+
+def _with_used(left: ScriptRun, roots: Mapping[str, Any]) -> tuple[ScriptRun, list[Note]]:
+    """Return the script with names for the tensors that operations use, among very many; and how many have none."""
+    about, record_of = left.calls.of([*roots.values()]), Trace.record_of
+    held: list[Any] = [one for flow in (about.flow.values() if about is not None else ()) for _, one in flow.held]
+    for node in graph_nodes(roots.values()) if left.unnamed else ():
+        held += [one for _, one in saved_constants(node)]
+        held += [one() for _, one in noted.given if isinstance(one, ref)] if (noted := record_of(node)) else []
+    used, names, notes = set(map(id, held)), {**left.names}, []
+    for of, items in left.unnamed.items():
+        known = {f"{of}{path}": tensor for path, tensor in items if id(tensor) in used}
+        names |= known
+        count = f"{len(items) - len(known):,}"
+        notes.append(Note(f"{of} has {count} more tensors that require no gradient: they are not listed"))
+    return replace(left, names=names), notes
 
 
 def _executed(code: Any, space: dict[str, Any]) -> BaseException | None:
@@ -280,10 +293,11 @@ def _read(left: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool
     status = 130 if left.interrupted else int(left.error is not None)
     if static is not None:
         return static_source.reading(static, talk, status)
-    talk.say(note)
+    left, notes = _with_used(left, roots)
+    talk.say(note, *notes)
     graph = graph_of_run(_drawn(left, roots, options, talk), options)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
-        what = "listed tensor" if left.has_unnamed else "tensor"
+        what = "listed tensor" if left.unnamed else "tensor"
         talk.say(*not_finite_notes(left.names, {}, "gviz why tells where it began", left.assigned, what))
     call = left.calls.chosen
     if options.kept and call is not None and call.about.number > MEASURED and call.about.kept is None:

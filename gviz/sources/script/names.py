@@ -7,9 +7,9 @@ it, for its globals may be anything.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import not_
 from typing import Any, TypeAlias
 
 from gviz.walk import grad_fn, graph_nodes
@@ -19,6 +19,9 @@ Names: TypeAlias = "dict[str, Any]"
 
 Parts: TypeAlias = "list[tuple[str, Any]]"
 """End of a name -> what it leads to."""
+
+Unnamed: TypeAlias = "dict[str, Parts]"
+"""Name of a list or a dictionary -> those of its items that have no names."""
 
 DEEPEST = 5
 """How far inside of objects tensors are looked for; an attribute counts as two steps, an item or a parameter as one."""
@@ -33,9 +36,7 @@ MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
-def named_tensors(
-    namespace: Mapping[str, Any], libraries: Iterable[Any], unnamed: Counter[str] | None = None
-) -> Names:
+def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any], unnamed: Unnamed | None = None) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
     What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an
@@ -44,8 +45,8 @@ def named_tensors(
     Args:
         namespace: what there is by name.
         libraries: what the program may know as torch, loaded already; nothing is loaded for this.
-        unnamed: takes how many items of lists and dictionaries have no name, since they require no gradient and are more
-            than :data:`MOST_NAMED`, by the name of what they are in; None if all are to have one.
+        unnamed: takes the items of lists and dictionaries that have no name, since they require no gradient and are more
+            than :data:`MOST_NAMED`; None if all are to have one.
     """
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
@@ -61,11 +62,12 @@ def named_tensors(
             seen.add(id(value))
             near, far = _parts(value, kind, tensors, modules)
             if depth == 0 and unnamed is not None and not issubclass(kind, modules):
-                is_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
-                if (data := sum(is_data)) > room:
-                    unnamed[name] += data - room
-                    numbered = zip(near, is_data, accumulate(is_data), strict=True)
-                    near = [pair for pair, is_one, number in numbered if not is_one or number <= room]
+                are_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
+                if (data := sum(are_data)) > room:
+                    numbered = zip(are_data, accumulate(are_data), strict=True)
+                    is_left = [is_one and number > room for is_one, number in numbered]
+                    unnamed[name] = list(compress(near, is_left))
+                    near = list(compress(near, map(not_, is_left)))
                 room -= min(data, room)
             todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]

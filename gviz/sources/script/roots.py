@@ -13,7 +13,7 @@ from gviz.records import record
 from gviz.sources.options import Note
 from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
-from gviz.sources.script.names import Names
+from gviz.sources.script.names import Names, Unnamed
 from gviz.sources.script.program import Script
 from gviz.sources.script.watch import Calls
 from gviz.sources.static import StaticSource
@@ -40,7 +40,7 @@ class ScriptRun(Run):
         interrupted: whether Ctrl-C ended it.
         status: the exit status that it would have as a program.
         changes: what was noticed of the tensor that was to be watched.
-        has_unnamed: whether more items of its lists are tensors than have names.
+        unnamed: the tensors that have no names since they are very many.
     """
 
     _: KW_ONLY
@@ -52,7 +52,7 @@ class ScriptRun(Run):
     interrupted: bool
     status: int
     changes: Changes | None
-    has_unnamed: bool
+    unnamed: Unnamed
 
 
 def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | None]:

@@ -17,7 +17,8 @@ from program import ROOT, Program
 from scripts import HEAD, Folder, grad_of, roots, rows, texts, value_of
 
 from gviz.errors import SourceError
-from gviz.sources import SourceOptions, read
+from gviz.sources import SourceOptions, lines, read
+from gviz.sources.arguments import CallSites
 from gviz.sources.script.syntax import pieces
 
 
@@ -496,3 +497,48 @@ def test_an_error_out_of_the_script_s_code_is_the_script_s_also_after_its_end(gv
     (gviz.folder / "net.py").write_text(f"{HEAD}y = x * 2\n{end}\n", encoding="utf-8")
     done = gviz("render", "net.py", "-o", "y.svg")
     done.assert_refused(LATE[end], files=("net.py",))
+
+
+MANY = """
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+items = [torch.tensor(float(i)) for i in range(30)] + [torch.tensor(1.0, requires_grad=True)]
+y = x * items[25] + items[30]
+y.backward()
+"""
+
+
+def test_of_very_many_tensors_without_a_gradient_the_first_and_those_in_the_graph_are_listed(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gviz.sources.script.names.MOST_NAMED", 20)
+    reading = folder.run(MANY, lines=True)
+    items = [f"items[{i}]" for i in range(20)]
+    assert [row.name for row in reading.graph.tensors] == ["x", *items, "items[30]", "y", "items[25]"]
+    assert "items has 9 more tensors that require no gradient: they are not listed" in texts(reading)
+    for options in ({"is_whole": True}, {"diagnose": True}, {"roots": ("y",)}):  # who asks for one may have it
+        assert len(folder.run(MANY, **options).graph.tensors) == 33
+
+
+def test_what_was_not_searched_is_not_said_to_be_finite(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.sources.script.names.MOST_NAMED", 20)
+    text = MANY.replace("y.backward()", "z = y / 0\nz.backward()")
+    assert any(
+        "z is inf: the first listed tensor that is not finite" in one for one in texts(folder.run(text), "warning")
+    )
+    monkeypatch.undo()
+    assert any("z is inf: the first tensor that is not finite" in one for one in texts(folder.run(text), "warning"))
+
+
+def test_a_call_in_a_loop_is_read_once_and_each_tensor_is_followed_once(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = HEAD + "h = x\nc = torch.tensor(0.5)\nfor _ in range(40):\n    h = h * c + c\nh.backward()\n"
+    walked, original, reads = Mock(wraps=lines.graph_nodes), CallSites.written, list[object]()
+    monkeypatch.setattr(CallSites, "written", lambda self, *args: reads.append(args) or original(self, *args))
+    monkeypatch.setattr(lines, "graph_nodes", walked)
+    reading = folder.run(text, lines=True, flow=True)
+    given = [node.recorded.given for node in reading.graph.nodes if node.kind == "operation"]
+    assert given == [("c",)] * 80
+    assert len(reads) == 2  # a product and a sum
+    assert walked.call_count == 1
