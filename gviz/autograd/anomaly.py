@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from typing import Any
 
@@ -19,8 +20,6 @@ GVIZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 
 def note_forward(node: Node) -> None:
     """Keep the lines that led to this node: those of the program, from its first file on, without the engine's."""
-    import traceback  # loaded by the few that ask for anomalies
-
     frames: list[Any] = []
     for frame, line in traceback.walk_stack(sys._getframe()):
         if not frame.f_code.co_filename.startswith(GVIZ):
