@@ -153,7 +153,7 @@ def test_an_expression_loads_nothing_for_translations(tmp_path: Path) -> None:
         sys.argv = ["gviz", "render", "y=x*w", "-o", {str(tmp_path / "y.pdf")!r}]
         gviz.__main__.leave = lambda status: None
         gviz.__main__.main()
-        loaded = {{"gettext", "locale", "string", "unicodedata"}} & sys.modules.keys()
+        loaded = {{"gettext", "locale", "string", "unicodedata", "json"}} & sys.modules.keys()
         assert not loaded, loaded
         import click, gettext
         assert gettext.gettext("one") == "one" and click.core.ngettext("one", "two", 2) == "two"

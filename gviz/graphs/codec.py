@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
@@ -30,6 +29,8 @@ MOST_BITS = 64
 # ---------------------------------------------------------------- to JSON
 def dumped(data: object) -> str:
     """Return JSON text, ending in a newline."""
+    import json  # a picture is drawn without it
+
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -72,6 +73,8 @@ def defaults_of(record: Any) -> Mapping[str, Any]:
 # ---------------------------------------------------------------- from JSON
 def parse_text(text: str) -> object:
     """Return what JSON text holds; ValueError for what is not JSON, or nested too deeply."""
+    import json
+
     try:
         return json.loads(text)
     except RecursionError:
