@@ -11,7 +11,7 @@ from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN
-from gviz.formulas.local import MOST_DERIVED, jacobian_symbol, with_formula, with_symbols
+from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
@@ -212,19 +212,14 @@ def with_leaf_names(graph: Graph) -> Graph:
 
 
 def with_names_of_maps(shown: Graph) -> Graph:
-    """Return the graph with a symbol for each derivative that no formula tells.
-
-    It is its backward's name, ``CatBackward0(grad)``; a Jacobian that lectures write has their symbol.
-    """
+    """Return the graph with a symbol for each derivative that no formula tells: its backward's name, ``CatBackward0(grad)``."""
     nodes = {node.id: node for node in shown.nodes if node.kind == "operation"}
 
     def named(edge: Edge) -> Edge:
         node = nodes.get(edge.target)
-        if node is None or (edge.flow.symbol and edge.flow.jacobian is None):
+        if node is None or edge.flow.symbol:
             return edge
-        symbol = jacobian_symbol(node) if edge.flow.jacobian is not None else ""
-        symbol = symbol or edge.flow.symbol or f"{node.label}({GRAD})"
-        return edge._replace(flow=edge.flow._replace(symbol=symbol))
+        return edge._replace(flow=edge.flow._replace(symbol=f"{node.label}({GRAD})"))
 
     return shown.changed(edges=tuple(map(named, shown.edges)))
 

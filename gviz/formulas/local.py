@@ -14,6 +14,7 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,12 +22,16 @@ from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
 from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.lectures import EXTREMES, Facts, Lecture, lecture
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.numbers.shapes import broadcast_shape
 
 SHORT = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "negative": "neg", "pow_tensor": "power",
-    "mv": "mm", "bmm": "mm", "matmul": "mm", "dot": "mm",
+    "mv": "mm", "bmm": "mm", "matmul": "mm", "dot": "mm", "mean_all": "mean", "mean_dim": "mean", "sum_all": "sum",
+    "sum_dim": "sum", "masked_fill_tensor": "masked_fill", "view": "reshape",
 }  # fmt: skip
 """Other names of rows, and numpy's."""
 
@@ -61,11 +66,14 @@ CONSTANTS = {
 }  # fmt: skip
 """Numbers that have a name."""
 
+MOST_PARTS = 100
+"""The largest number below a fraction, as 3 is in 2/3."""
+
 DIGITS = 6
 """Digits of a number without a name."""
 
-JACOBIANS = {"SoftmaxBackward0": "diag({0}) - {0}·{0}ᵀ", "LogSoftmaxBackward0": "I - 1·exp({0})ᵀ"}
-"""The Jacobians that every lecture writes, by the class of the node, with the result in them."""
+SHAPED = {"unsqueeze", "squeeze_dim", "reshape", "expand", "permute", "transpose", "t"}
+"""Functions that leave a gradient of one element as it is, where it is multiplied with each element."""
 
 SPREAD = ("expand", "sum_to", "cast_like", "to_dtype", "expand_as")
 """Rows that change no number: the gradient of a sum is that of each element."""
@@ -99,6 +107,38 @@ class Symbol(Formula):
     """A formula to be computed with as numpy computes with arrays."""
 
     dtype = ARRAYS["np"].dtype(object)
+    facts: Facts | None = None
+    has_nan = is_nonzero = False
+    made_by: tuple[str, tuple[Any, ...]] = "", ()
+
+    @classmethod
+    def of(cls, text: str, facts: Facts | None) -> Symbol:
+        """Return the symbol of a tensor of which something is known."""
+        symbol = cls.named(text)
+        symbol.facts, symbol.has_nan = facts, facts is not None and facts.has_nan
+        symbol.is_nonzero = facts is not None and facts.has_zeros is False
+        return symbol
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the tensor, where they are known."""
+        name, args = self.made_by
+        if self.facts is not None:
+            return self.facts.shape
+        if works_on_each(name, tuple(TENSOR if isinstance(arg, Symbol) else arg for arg in args)):
+            return broadcast_shape(*(arg.shape for arg in args if isinstance(arg, Symbol)))
+        raise NotSymbolicError("shape")
+
+    @property
+    def size(self) -> int:
+        """How many elements it has, where that is known."""
+        return math.prod(self.shape)
+
+    def has_zeros(self) -> bool:
+        """Return whether an element is 0, where that is known."""
+        if self.facts is None or self.facts.has_zeros is None:
+            raise NotSymbolicError("elements")
+        return self.facts.has_zeros
 
     def astype(self, *_: Any, **__: Any) -> Symbol:
         """Return the symbol: a dtype changes no text."""
@@ -161,6 +201,9 @@ def number_tree(value: Any) -> ast.expr:
         return ast.Name(str(value), ast.Load())
     if isinstance(value, float) and not value.is_integer():
         name = next((name for known, name in CONSTANTS.items() if math.isclose(value, known, rel_tol=1e-12)), "")
+        part = Fraction(value).limit_denominator(MOST_PARTS)
+        if not name and math.isclose(value, part, rel_tol=1e-12) and not round(value, DIGITS) == value:
+            name = str(part)
         return ast.parse(name, mode="eval").body if name else ast.Constant(float(f"{value:.{DIGITS}g}"))
     return ast.Constant(int(value) if isinstance(value, float) else value)
 
@@ -173,15 +216,28 @@ def as_number(node: ast.expr) -> ast.expr:
 def applied(name: str, *args: Any) -> Symbol:
     """Return what a function of the table, or of numpy, comes to, simplified."""
     name = SHORT.get(name, name.partition(" ")[0])  # numpy calls one of its functions erf (vectorized)
+    is_shaped = name in SHAPED and isinstance(args[0], Symbol)
+    if is_shaped and args[0].facts is not None and not args[0].facts.shape:
+        return args[0]
+    has_nan = any(isinstance(arg, Symbol) and arg.has_nan for arg in args)
     if name in SPREAD or name == "scalar_like":
-        return Symbol(tree(args[name == "scalar_like"]))
-    parts = [tree(arg) for arg in args]
-    shorter = simplified(name, parts)
-    return Symbol(written_as(name, parts)) if shorter is None else shorter
+        made = Symbol(tree(args[name == "scalar_like"]))
+    else:
+        parts = [tree(arg) for arg in args]
+        shorter = simplified(name, parts, has_nan=has_nan)
+        made = Symbol(written_as(name, parts)) if shorter is None else shorter
+    made.has_nan, made.is_nonzero, made.made_by = has_nan, is_shaped and args[0].is_nonzero, (name, args)
+    return made
 
 
-def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
-    """Return the same in a shorter form, by rules that change no value; None if there is none."""
+def simplified(name: str, parts: list[ast.expr], *, has_nan: bool = False) -> Symbol | None:
+    """Return the same in a shorter form, by rules that change no value; None if there is none.
+
+    Args:
+        name: of the function.
+        parts: its arguments.
+        has_nan: whether one of them is known to have nan, of which neither a comparison holds nor its opposite.
+    """
     first, texts = parts[0], [ast.unparse(part) for part in parts]
     found: ast.expr | None = None
     match name, texts:
@@ -195,19 +251,41 @@ def simplified(name: str, parts: list[ast.expr]) -> Symbol | None:
             found = tree(applied("neg", Symbol(parts[1])))
         case ("mul", [left, right]) if left == right and UNKNOWN not in left:  # two that are not known may be two
             found = tree(applied("power", Symbol(first), 2))
+        case ("mul", _) if is_inverse(first) and not is_constant(first) and not is_constant(parts[1]):  # (x - w)/(2·y)
+            found = ast.BinOp(as_number(parts[1]), ast.Div(), first.right)  # type: ignore[attr-defined]
         case ("mul", _) if not is_constant(first):
             match parts[1]:
+                case ast.BinOp() as number if is_constant(number) and not is_inverse(number):  # 2/3·x
+                    found = written_as(name, [number, first])
                 case ast.BinOp(ast.Constant(1), ast.Div(), below) if is_constant(below):  # x/sqrt(2)
                     found = ast.BinOp(as_number(first), ast.Div(), below)
                 case ast.Constant() | ast.Name("π") | ast.UnaryOp(ast.USub(), ast.Constant()):  # 2·x
                     found = tree(applied("mul", Symbol(parts[1]), Symbol(first)))
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
-        case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare):
+        case ("masked_fill", [_, "False", _]):
+            found = first
+        case ("masked_fill", [_, _, _]):
+            return applied("where", Symbol(parts[1]), Symbol(parts[2]), Symbol(first))
+        case ("where", ["False", _, _]):
+            found = parts[2]
+        case ("logical_and", ["False", _] | [_, "False"]):
+            found = ast.Constant(False)
+        case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare) and is_opposed(first.ops[0], has_nan=has_nan):
             found = as_number(ast.Compare(first.left, [OPPOSITE[type(first.ops[0])]()], first.comparators))
         case ("where", [_, "1", "0"]) if isinstance(first, ast.Compare):
             found = as_number(first)
     return None if found is None else Symbol(found)
+
+
+def is_inverse(node: ast.expr) -> bool:
+    """Return whether a syntax is that of 1 by something."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and ast.unparse(node.left) == "1"
+
+
+def is_opposed(sign: ast.cmpop, *, has_nan: bool) -> bool:
+    """Return whether one comparison holds exactly where another does not."""
+    return not has_nan or isinstance(sign, ast.Eq | ast.NotEq)
 
 
 def is_constant(node: ast.expr) -> bool:
@@ -241,7 +319,7 @@ def _symbolic(row: Row) -> Callable[..., Any]:
         if row.key.endswith("_backward"):
             try:
                 return row.forward(*args)
-            except NotSymbolicError:  # its name says more than nothing
+            except REFUSALS:  # its name says more than nothing
                 return applied(row.key, *args)
         return applied(row.key, *args)
 
@@ -254,7 +332,20 @@ def _namespace() -> dict[str, Any]:
     space = {**ARRAYS, **{key: _symbolic(row) for key, row in ROWS.items()}}
     space.update((name, bind(composite, space)) for name, composite in COMPOSITES.items())
     space["outer"] = lambda one, other: applied("outer", one, other)  # it asks for sizes, and its name says enough
+    space["array_of"] = lambda value: value
+    space["numel_of"] = lambda value: value.size
+    space["zeros_in"] = lambda value: value.has_zeros()
+    space["recording"] = lambda: False
+    space["equal"] = is_equal
+    space["view"] = space["reshape"] = lambda value, sizes: applied("reshape", value, sizes)
+    space["count_chosen"] = lambda _, mask, dim: applied("sum", Symbol(as_number(tree(mask))), dim, True)
     return space
+
+
+def is_equal(one: Any, other: Any) -> Any:
+    """Return the comparison of two symbols; False for one with 0 that is known to have no zeros."""
+    is_known = isinstance(one, Symbol) and one.is_nonzero and isinstance(other, int | float)
+    return False if is_known and other == 0 else applied("equal", one, other)
 
 
 def local_derivative(
@@ -265,6 +356,7 @@ def local_derivative(
     attributes: Mapping[str, str],
     *,
     held: Mapping[str, str] | None = None,
+    facts: Sequence[Facts | None] = (),
 ) -> Local | None:
     """Return the local derivative of an operation for one of its inputs.
 
@@ -275,6 +367,7 @@ def local_derivative(
         result: what its result is called.
         attributes: what the node saved that is no tensor, as texts.
         held: the saved tensors by their names there: what the program calls each, or how it writes it.
+        facts: what is known of the elements of each input, and of the result.
 
     Returns:
         None if the table has no such operation, or its derivative depends on more than is known.
@@ -289,35 +382,50 @@ def local_derivative(
     row = rows_by_label().get(label)
     if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
         return None
+    facts = facts or (None,) * (len(operands) + 1)
     with suppress(*REFUSALS):
-        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}), label)
+        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}, facts), label, facts)
     return None
 
 
 def _known(
-    row: Row, operands: Sequence[str], result: str, attributes: Mapping[str, str], held: Mapping[str, str]
+    row: Row,
+    operands: Sequence[str],
+    result: str,
+    attributes: Mapping[str, str],
+    held: Mapping[str, str],
+    facts: Sequence[Facts | None],
 ) -> dict[str, Any]:
     """Return what a formula of the row may use besides the gradient, as symbols and options, by its name there."""
-    known: dict[str, Any] = dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
+    known: dict[str, Any] = dict.fromkeys(row.hidden)
+    known |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
     known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
-    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.named(result)}
+    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.of(result, facts[-1])}
     known |= {MASK: (True,) * len(row.edges), **(dict.fromkeys(row.hidden) if row.key in SPREAD else {})}
-    return known | {row.parameters[at]: Symbol.named(text) for at, text in zip(row.edges, operands, strict=True)}
+    inputs = zip((row.parameters[at] for at in row.edges), operands, facts, strict=False)
+    missing = {name for name, text in attributes.items() if text == "None"}  # an input that may be left out
+    return known | {name: None if name in missing else Symbol.of(text, about) for name, text, about in inputs}
 
 
-def _from_formula(row: Row, slot: int, known: Mapping[str, Any], label: str) -> Local | None:
+def _from_formula(
+    row: Row, slot: int, known: Mapping[str, Any], label: str, facts: Sequence[Facts | None]
+) -> Local | None:
     """Return what the formula for an input comes to with symbols.
 
     None if there is none, or it needs what is not known; of a row that works element by element, what backward makes
-    of 1.
+    of 1. Where the result is one number, that is the factor, whatever the formula.
     """
     name = row.parameters[row.edges[slot]]
     group = next((one for one in row.groups if name in one), ())
     formula = row.formulas.get("__".join(group))
     if formula is None:
         return None
+    if (own := lecture(label, name, known, facts[slot], facts[-1])) is not None:
+        return Local(lecture_text(own), own.is_factor)
     needs, derivative = parameters(formula)[1:], bind(formula, _namespace())
-    for grad in (Symbol(ast.Constant(1)), Symbol.named(GRAD)):
+    sizes = facts[-1] and Facts(facts[-1].shape)
+    is_single = sizes is not None and not sizes.shape
+    for grad in (Symbol.of("1", sizes), Symbol.of(GRAD, sizes)):
         is_factor = isinstance(grad.node, ast.Constant)
         try:
             values = derivative(grad, *[known[need] for need in needs])
@@ -325,9 +433,14 @@ def _from_formula(row: Row, slot: int, known: Mapping[str, Any], label: str) -> 
         except REFUSALS:
             return Local(f"{label}(1)", is_factor=True) if row_works_on_each(row, known) else None
         given = [value.node for value in known.values() if isinstance(value, Symbol)]
-        if not is_factor or is_elementwise(found, given) or row_works_on_each(row, known):
+        if not is_factor or is_single or is_elementwise(found, given) or row_works_on_each(row, known):
             return Local(str(Formula(found)), is_factor)
     return None
+
+
+def lecture_text(own: Lecture) -> str:
+    """Return a derivative as it is written: what is transposed in a Jacobian has the sign of lectures."""
+    return str(own.formula) if own.is_factor else str(own.formula).replace(".T", "ᵀ")
 
 
 def row_works_on_each(row: Row, known: Mapping[str, Any]) -> bool:
@@ -358,18 +471,20 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
     words = words_of(graph) if words is None else words
     nodes = graph.by_id
     alike: dict[tuple[object, ...], Local | None] = {}
+    facts = facts_of(graph)
 
     def derived(node: Node, slot: int, operands: Sequence[str], result: str) -> Local | None:
         told = dict(node.recorded.held)
         held = {name: told.get(name, UNKNOWN) for name in node.recorded.tensors}
-        return local_derivative(node.label, slot, operands, result, node.recorded.options, held=held)
+        options = node.recorded.options
+        return local_derivative(node.label, slot, operands, result, options, held=held, facts=facts[node.id])
 
     def found_for(node: Node, slot: int, said: Words) -> Local | None:
         texts = (said.result or UNKNOWN, *said.operands)
         pattern = Pattern.of(texts) if not node.recorded.held else None
         if pattern is None:
             return derived(node, slot, said.operands, texts[0])
-        key = node.label, id(node.recorded), slot, *pattern.texts  # equal records are mostly one
+        key = node.label, id(node.recorded), slot, facts[node.id], *pattern.texts  # equal records are mostly one
         if key not in alike:
             local = derived(node, slot, pattern.texts[1:], pattern.texts[0])
             alike[key] = local and Local(pattern.form(local.symbol), local.is_factor)
@@ -388,6 +503,53 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
         return Edge(*edge[:-1], flow=Flow(found.symbol, local, edge.flow.handed, jacobian))
 
     return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
+
+
+def facts_about(value: Numbers | None, like: Numbers | None = None) -> Facts | None:
+    """Return what is known of the elements of a tensor, or the sizes alone of another one that are its own.
+
+    >>> facts_about(Numbers.of([0.0, 1.0]))
+    Facts(shape=(2,), has_zeros=True, has_nan=False, is_zero=False, ties=0)
+    >>> facts_about(None, Numbers.of([[2.0]])).shape, facts_about(None)
+    ((1, 1), None)
+    """
+    known = value if value is not None and value.shape is not None else like
+    if known is None or known.shape is None:
+        return None
+    if known is like or not known.is_known:
+        return Facts(size_of(known))
+    return Facts(size_of(known), known.summary.zeros > 0, known.has_nan, known.has_only(0))
+
+
+def with_ties(result: Facts | None, value: Numbers | None, of: Numbers | None) -> Facts | None:
+    """Return the facts of an extreme with how many elements are equal to it."""
+    if result is None or value is None or of is None or value.elements is None or of.elements is None or value.shape:
+        return result
+    return result._replace(ties=of.elements.count(value.elements[0]))
+
+
+def facts_of(graph: Graph) -> dict[str, tuple[Facts | None, ...]]:
+    """Return what is known of the inputs of each operation, in the order of its slots, and of its result."""
+    nodes = graph.by_id
+    data = [edge for edge in graph.edges if edge.kind == "data"]
+    stands_for = {edge.target: nodes[edge.source] for edge in data if nodes[edge.target].kind == "accumulate"}
+    results = {edge.source: nodes[edge.target] for edge in data if nodes[edge.target].kind == "output"}
+    values: dict[str, dict[int, Numbers | None]] = {}
+    inputs: dict[str, dict[int, Facts | None]] = {}
+    for edge in data:
+        source = stands_for.get(edge.source) or results.get(edge.source) or nodes[edge.source]
+        value = source.numbers if not source.recorded.outputs else None
+        values.setdefault(edge.target, {})[edge.slot] = value
+        inputs.setdefault(edge.target, {})[edge.slot] = facts_about(value, edge.flow.handed)
+    found = {}
+    for node in graph.nodes:
+        if node.kind == "operation":
+            slots = inputs.get(node.id, {})
+            value = None if node.recorded.outputs else results.get(node.id, node).numbers
+            about = facts_about(value, node.grad.arrived)
+            about = with_ties(about, value, values.get(node.id, {}).get(0)) if node.label in EXTREMES else about
+            found[node.id] = (*(slots.get(slot) for slot in range(node.recorded.slots)), about)
+    return found
 
 
 def _option(text: str) -> Any:
@@ -472,15 +634,3 @@ def works_on_each(name: str, args: tuple[Any, ...]) -> bool:
         return False
     shapes = [np.shape(one) == shape for shape, one in [*(((1,), one) for one in each), *wholes]]
     return all(shapes) and all(np.array_equal(np.ravel(each), one.ravel(), equal_nan=True) for _, one in wholes)
-
-
-def jacobian_symbol(node: Node) -> str:
-    """Return the Jacobian of an operation on a vector as lectures write it; "" for one that has no such form.
-
-    >>> from gviz.graphs import Node
-    >>> from gviz.graphs.numbers import Numbers
-    >>> jacobian_symbol(Node("n0", "operation", "SoftmaxBackward0", name="a", numbers=Numbers.of([0.5, 0.5])))
-    'diag(a) - a·aᵀ'
-    """
-    is_vector = bool(node.name) and len(node.shape or ()) == 1
-    return JACOBIANS[node.label].format(node.name) if is_vector and node.label in JACOBIANS else ""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
-from gviz.formulas.local import jacobian_symbol
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree
@@ -100,7 +99,7 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
     """
     if not names:
         return None
-    chains = find_chains(with_jacobian_symbols(graph), names)
+    chains = find_chains(graph, names)
     taken: list[tuple[int, int]] = []
     for turn in range(MOST):
         taken += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
@@ -115,17 +114,6 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
             if key in through:  # what stands for the steps that a long path leaves out is no edge
                 through[key] = (*through[key], number)
     return Trails(chains, listed, through, nodes)
-
-
-def with_jacobian_symbols(graph: Graph) -> Graph:
-    """Return the graph with the symbols that lines of a picture have for Jacobians, as in ``diag(a) - a·aᵀ``."""
-
-    def named(edge: Edge) -> Edge:
-        is_factor = edge.flow.local is not None or not edge.flow.symbol
-        symbol = "" if is_factor else jacobian_symbol(graph.by_id[edge.target])
-        return edge._replace(flow=edge.flow._replace(symbol=symbol)) if symbol else edge
-
-    return graph.changed(edges=tuple(map(named, graph.edges)))
 
 
 def heading(trails: Trails) -> str:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import UNKNOWN
-from gviz.formulas.local import jacobian_symbol
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import scalar_of, sum_text
@@ -199,7 +198,7 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     has_symbol, has_number = options.symbols in ("symbol", "both"), options.symbols in ("number", "both")
     number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
     if len(own) > LONGEST_SYMBOL:
-        own = jacobian_symbol(nodes[edge.target]) if is_vjp(edge) else slope_name(nodes[edge.target], options)
+        own = "" if is_vjp(edge) else slope_name(nodes[edge.target], options)
     symbol = own if has_symbol and not (number and UNKNOWN in own) else ""
     if is_vjp(edge) and (not symbol or GRAD.search(symbol)):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
