@@ -85,7 +85,9 @@ class Reading(sources.Reading):
     def save(self, path: str | os.PathLike[str], /, options: RenderOptions | None = None, **look: Any) -> str:
         """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
         wanted = look_with(options, look)
-        return self.with_facts(flow=wanted.needs_flow).save(path, wanted)
+        is_script = self.source is not None and self.source.kind == "script"  # which is not run again for numbers
+        graph = self.with_facts(flow=wanted.needs_flow, jacobians=bool(wanted.path) and not is_script)
+        return graph.save(path, wanted)
 
     def steps(self, path: str | os.PathLike[str] = "", /, seconds: float = 2.0, **look: Any) -> list[str] | Player:
         """Draw the computation step by step, forward and backward.
@@ -308,7 +310,7 @@ def graph(
         if not is_tensor(tensor):
             raise TypeError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
-    graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors) if flow else None)
+    graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors, jacobians=True) if flow else None)
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
         graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})

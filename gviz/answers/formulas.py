@@ -7,10 +7,11 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, single, step_kind
+from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, step_kind
 from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.lectures import BY_ROWS
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
@@ -38,7 +39,7 @@ def numbers(value: Numbers | None, most: int = 1000) -> str:
     """Return the numbers of a small tensor; the size and the norm of another; "" for none.
 
     >>> numbers(Numbers.of([[1.0, 2.5]])), numbers(Numbers.of([2.0])), numbers(Numbers.of([1.0] * 100))
-    ('[[1, 2.5]]', '2', '(100) all 1')
+    ('[[1, 2.5]]', '[2]', '(100) all 1')
 
     Args:
         value: any numbers.
@@ -50,7 +51,7 @@ def numbers(value: Numbers | None, most: int = 1000) -> str:
         return "no elements"
     if isinstance(number := scalar_of(value), float):
         return one_number(number)
-    text = value_text(single(value), PRECISION) if is_short(value) else ""
+    text = value_text(value, PRECISION) if is_short(value) else ""
     if 0 < len(text) <= most:
         return text
     about = value.summary
@@ -76,7 +77,7 @@ def is_scalar(chain: Chain, path: Path) -> bool:
     has_maps = any(
         edge.flow.jacobian is not None or (GRAD in edge.flow.symbol and edge.flow.local is None) for edge in path.edges
     )
-    return not has_maps and not any(value is not None and value.shape and value.numel != 1 for value in values)
+    return not has_maps and not any(value is not None and value.shape for value in values)
 
 
 def steps(chain: Chain, path: Path) -> list[tuple[str, str, str, str]]:
@@ -126,7 +127,7 @@ def local_text(edge: Edge) -> str:
 def footnotes(derivation: Derivation) -> list[str]:
     """Return what there is to say of signs in a derivation."""
     has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
-    return [*([SKIPPED] if has_gaps else ()), *([UNNAMED] if derivation.has_unknown else ())]
+    return [*([SKIPPED] if has_gaps else ()), *([UNNAMED] if derivation.has_unknown else ()), *([BY_ROWS] if derivation.is_by_rows else ())]
 
 
 def counted(chain: Chain) -> str:

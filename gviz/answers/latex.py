@@ -12,7 +12,7 @@ from unicodedata import normalize
 from gviz.answers import Explanation, Page
 from gviz.answers.formulas import grad_name, gradients_of, is_short, numbers, remark
 from gviz.answers.writer import Writer
-from gviz.derivations.derivation import Derivation, single, step_kind
+from gviz.derivations.derivation import Derivation, step_kind
 from gviz.derivations.paths import Chain, Path
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.graphs import Edge, Node
@@ -197,7 +197,7 @@ def _number(value: Element | None) -> str:
 
 def tensor(value: Numbers | None) -> str:
     """Return the numbers of a small tensor as a number, a row or a matrix; of a larger one its size and norm."""
-    sizes = size_of(value := single(value))
+    sizes = size_of(value)
     if not sizes:
         return _number(scalar_of(value))
     if value is None or not is_short(value) or len(sizes) > 2 or sizes[-1] > MOST_COLUMNS:

@@ -11,6 +11,7 @@ from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
 from gviz.formulas.expressions import with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN
+from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
@@ -50,8 +51,17 @@ class Derivation:
     @property
     def has_unknown(self) -> bool:
         """Whether :data:`~gviz.formulas.formula.UNKNOWN` stands in one of its formulas."""
-        symbols = (edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges)
-        return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *symbols))
+        return any(UNKNOWN in text for text in (*(node.expression for node in self.computed), *self.symbols))
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether one of its symbols is that of each row by itself."""
+        return any(map(is_by_rows, self.symbols))
+
+    @property
+    def symbols(self) -> set[str]:
+        """The local derivatives of the steps of all paths."""
+        return {edge.flow.symbol for chain in self.chains for path in chain.paths for edge in path.edges}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record for JSON.

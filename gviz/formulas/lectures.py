@@ -7,6 +7,7 @@ the class of the node, and by the input that it is the derivative for.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -52,6 +53,10 @@ EXTREMES = {label for label, texts in SINGLE.items() if "ties" in texts.get("sel
 
 PLACES = "ijklmn"
 """Which of the rows, by the dimension."""
+
+BY_ROWS = "a letter in square brackets, as in a[i], stands for each row, or column, by itself"
+
+_BY_ROWS = re.compile(r"\[(?:[:j-n], )*i[], ]")
 
 
 class Facts(NamedTuple):
@@ -115,6 +120,15 @@ def lecture(label: str, name: str, known: Mapping[str, Any], input: Facts | None
         own = {key: f"{values[key].python}[{rows}]" for key in (name, "result") if values[key].python.isidentifier()}
         values |= {key: Formula.named(text) for key, text in own.items()}
     return written(text, values, is_factor=False)
+
+
+def is_by_rows(symbol: str) -> bool:
+    """Return whether a derivative is that of each row by itself.
+
+    >>> [is_by_rows(text) for text in ("diag(a[i]) - a[i]·a[i]ᵀ", "I - 1·exp(a[:, i])ᵀ", "[x == y]")]
+    [True, True, False]
+    """
+    return bool(_BY_ROWS.search(symbol))
 
 
 def derived(known: Mapping[str, Any], input: Facts, result: Facts | None) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from gviz.derivations.derivation import step_kind, without_large
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains
 from gviz.graphs import Edge, Graph
 from gviz.graphs.numbers import size_of
 from gviz.passes.elements import ONE, agree
 from gviz.pictures.labels import (
+    MOST_VALUES,
     SPACE_KEPT,
     equation,
     in_brackets,
@@ -37,6 +40,12 @@ LONGEST, LONGEST_PART = 84, 30
 
 MOST_PARTS = 24
 """Parts of a product that are written; of a longer one those at its ends."""
+
+MOST_ENTRIES = 16
+"""Numbers of a Jacobian that are written out."""
+
+AT = "@ "
+"""The sign before a Jacobian."""
 
 NUMBERS = ("no", "one", "two", "three", "four")
 
@@ -99,7 +108,7 @@ def trails_of(graph: Graph, names: Sequence[str]) -> Trails | None:
     """
     if not names:
         return None
-    chains = find_chains(graph, names)
+    chains = find_chains(without_large(graph), names)
     taken: list[tuple[int, int]] = []
     for turn in range(MOST):
         taken += [(number, turn) for number, chain in enumerate(chains) if turn < len(chain.paths)]
@@ -154,8 +163,7 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     product = ""
     if path.product is not None and is_small(size_of(path.product)):
         product = value_text(path.product, options.precision)
-        if path.is_known and all(is_small(size_of(factor)) for factor in path.factors):
-            numbers = (value_text(factor, options.precision) for factor in path.factors)
+        if (numbers := factors_in_numbers(path, options.precision)) is not None:
             sides.append(product_text([*start, *numbers], sums))
     sides = [side for side in dict.fromkeys(sides) if side != product]
     lines = [f"{head}{' = '.join([*sides, ''] if product else sides)}"]
@@ -167,17 +175,37 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
     yield (Span(lines[-1], ink), *([Span(product, ink, is_bold=True)] if product else []))
 
 
+def factors_in_numbers(path: Path, precision: int) -> list[str] | None:
+    """Return the numbers of each step of a path; None where one of them is not known, large, or no product of what is shown.
+
+    A Jacobian, which stands behind @, is a product with what is before it where that is a number or a vector.
+    """
+    texts = []
+    for edge, gradient in zip(path.edges, path.passed, strict=False):
+        is_matrix = step_kind(edge) == "matrix"
+        value = edge.flow.jacobian if is_matrix else edge.flow.local
+        most = MOST_ENTRIES if is_matrix else MOST_VALUES
+        if value is None or not 0 < math.prod(size_of(value)) <= most or (is_matrix and len(size_of(gradient)) != 1):
+            return None
+        texts.append(f"{AT if is_matrix else ''}{value_text(value, precision)}")
+    return texts if len(texts) == len(path.factors) else None
+
+
 def product_text(parts: Sequence[str], sums: Sequence[str]) -> str:
     """Return a product of parts, with what is added up behind each of them.
 
     >>> product_text(["2·a", "1", "x - y"], ["", "Σ over rows", ""]), product_text(["x - y"], [""])
     ('Σ over rows (2·a · 1) · (x - y)', 'x - y')
+    >>> product_text(["[1, 2]", "@ [[3, 4], [5, 6]]"], ["", ""])
+    '[1, 2] @ [[3, 4], [5, 6]]'
     """
     text, rows = "", list(zip(parts, sums, strict=True))
     for part, total in (
         rows if len(rows) <= MOST_PARTS else [*rows[: MOST_PARTS // 2], (GAP, ""), *rows[-MOST_PARTS // 2 :]]
     ):
-        text = f"{text} · {in_brackets(part)}" if text else in_brackets(part) if len(parts) > 1 else part
+        is_matrix = part.startswith(AT)
+        sign, own = ("", part) if is_matrix else ("· ", in_brackets(part))
+        text = f"{text} {sign}{own}" if text else own.removeprefix(AT) if len(parts) > 1 else part.removeprefix(AT)
         text = f"{total} ({text})" if total else text
     return text
 
@@ -198,7 +226,8 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         )
         return
     is_derivative = agree(chain.start, ONE)
-    yield Span(_quotient(chain) if is_derivative else grad, is_bold=True)
+    whole = equation(_quotient(chain) if is_derivative else grad, chain.sum, options.precision)
+    yield Span(whole.partition(" = ")[0], is_bold=True)
     yield Span(" = ")
     if len(own) == chain.count > 1 and is_small(size_of(chain.sum)):
         parts = summands(own, options.precision)
@@ -207,7 +236,7 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
             yield Span(" = ")
     elif chain.count > 1:
         yield Span("their sum = " if len(own) == chain.count else f"the sum of all {chain.count:,} = ")
-    yield Span(short_value(chain.sum, options.precision), is_bold=True)
+    yield Span(whole.partition(" = ")[2], is_bold=True)
     if chain.node.kind != "leaf" or chain.node.grad.value is None:
         return
     if agree(chain.node.grad.value, chain.grad):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import scalar_of, sum_text
@@ -82,7 +83,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.stop
     label = (
-        {"label": html.legend({}, html.unknown(drawn), theme, options, stop=graph.stop, words=lines)}
+        {"label": html.legend({}, notes_on(shown, drawn), theme, options, stop=graph.stop, words=lines)}
         if has_foot
         else {}
     )
@@ -279,6 +280,12 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
+def notes_on(graph: Graph, drawn: Sequence[Statement]) -> list[Line]:
+    """Return the remarks on signs in the symbols of a picture."""
+    rows = any(is_by_rows(edge.flow.symbol) for edge in graph.edges)
+    return [*html.unknown(drawn), *([(Span(BY_ROWS, "muted"),)] if rows else [])]
+
+
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:
     """Return the text below the picture."""
     derivatives = {is_vjp(edge) for edge in graph.edges if derivative(edge, graph.by_id, options)}
@@ -287,4 +294,4 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) ->
     notes: list[Line] = [(Span(f"on a line: {about}"),)] if about else []
     if "grad" in options.show and any(node.grad.arrived is not None for node in graph.nodes):
         notes.append((Span(f"∂…/∂…, grad: gradient, flows {WAYS[options.direction].flows}", "gradient"),))
-    return Legend(KINDS, [*notes, *html.unknown(drawn)], {node.kind for node in graph.nodes})
+    return Legend(KINDS, [*notes, *notes_on(graph, drawn)], {node.kind for node in graph.nodes})
