@@ -13,7 +13,7 @@ from gviz.graphs import NO_GRADIENT, NO_HISTORY, Graph, Node, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 
-FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf")
+FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
 
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")

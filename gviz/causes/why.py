@@ -158,8 +158,24 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
     cut = next(iter(used), likely[-1] if likely else None)
     if cut is not None and (case.has_run or not case.nodes):
         what = f"no gradient comes from {case.root_name} to {row.name}: {cut_clause(cut, 'what is made from it')}"
+        if (module := module_beside(case, row, cut)) and case.has_run:
+            what = f"{what}, and so is all of {module}, as of a teacher or a target: {case.root_name} trains others"
+            return Cause(row.name, "not trained", what, *at_cut(case, row, cut))
         return with_root(case, Cause(row.name, cut.reason, what, *at_cut(case, row, cut)), case.root_row)
     return no_path(case, row, cuts) if case.has_run else not_run(case, row)
+
+
+def module_beside(case: Diagnosis, row: TensorRow, cut: GraphBreak) -> str:
+    """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cut.
+
+    "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off is
+    made from a leaf of the graph as well: such a cut is hardly meant.
+    """
+    module, dot, _ = row.name.partition(".")
+    leaves = [node.name or "" for node in case.shown.nodes if node.kind == "leaf"]
+    is_beside = not any(name in cut.leaves or name.partition(".")[0] == module for name in leaves)
+    is_meant = cut.reason in ("detached", "no_grad") and not cut.is_number
+    return module if dot and leaves and is_meant and is_beside else ""
 
 
 def at_cut(case: Diagnosis, row: TensorRow, cut: GraphBreak) -> tuple[Lines, str]:
