@@ -160,7 +160,8 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
         what = f"no gradient comes from {case.root_name} to {row.name}: {cut_clause(cut, 'what is made from it')}"
         if (module := module_beside(case, row, cut)) and case.has_run:
             what = f"{what}, and so is all of {module}, as of a teacher or a target: {case.root_name} trains others"
-            return Cause(row.name, "not trained", what, *at_cut(case, row, cut))
+            lines, mend = at_cut(case, row, cut)
+            return Cause(row.name, "not trained", what, lines, f"none, unless {module} is to be trained: {mend}")
         return with_root(case, Cause(row.name, cut.reason, what, *at_cut(case, row, cut)), case.root_row)
     return no_path(case, row, cuts) if case.has_run else not_run(case, row)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, product
 from keyword import iskeyword
 from typing import NamedTuple, Self
@@ -347,6 +347,16 @@ def letters() -> Iterator[str]:
     ['z', 'aa', 'ab', 'ac']
     """
     return map("".join, chain.from_iterable(product(LETTERS, repeat=length) for length in count(1)))
+
+
+def root_names(taken: Container[str]) -> Iterator[str]:
+    """Return the names for roots that the program has given none: y, z, u, v, y2, y3 ... that are not taken.
+
+    >>> from itertools import islice
+    >>> list(islice(root_names(["y", "u"]), 3))
+    ['z', 'v', 'y2']
+    """
+    return (name for name in chain("yzuv", (f"y{number}" for number in count(2))) if name not in taken)
 
 
 def with_letters(graph: Graph) -> Graph:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gviz.formulas.formula import UNKNOWN
-from gviz.graphs import Stop
+from gviz.graphs import Graph, Stop
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Statement
 from gviz.pictures.spans import Box, Line, Span
 from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible
+from gviz.walk import FREED
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
 """Graphviz puts a node's own name in place of a backslash and N here too."""
@@ -237,10 +238,12 @@ def legend(
     return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
 
 
-def unknown(statements: Iterable[Statement]) -> list[Line]:
-    """Return the remark on operands that are not known, if a box says so."""
+def unknown(statements: Iterable[Statement], graph: Graph) -> list[Line]:
+    """Return the remark on operands that are not known, if a box says so: of a graph that was freed, less is known."""
     is_there = any(UNKNOWN in one.look.get("label", "") for one in statements)
-    return [(Span(f"{UNKNOWN} an input that needs no grad"),)] if is_there else []
+    is_freed = any(node.state == FREED for node in graph.nodes)
+    why = "not known, as backward has freed the graph" if is_freed else "an input that needs no grad"
+    return [(Span(f"{UNKNOWN} {why}"),)] if is_there else []
 
 
 def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:

@@ -283,7 +283,7 @@ def circle(
 def notes_on(graph: Graph, drawn: Sequence[Statement]) -> list[Line]:
     """Return the remarks on signs in the symbols of a picture."""
     rows = any(is_by_rows(edge.flow.symbol) for edge in graph.edges)
-    return [*html.unknown(drawn), *([(Span(BY_ROWS, "muted"),)] if rows else [])]
+    return [*html.unknown(drawn, graph), *([(Span(BY_ROWS, "muted"),)] if rows else [])]
 
 
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:

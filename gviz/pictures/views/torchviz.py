@@ -73,7 +73,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return Legend(texts, [*html.unknown(drawn), (Span(about),)], kinds)
+    return Legend(texts, [*html.unknown(drawn, graph), (Span(about),)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:

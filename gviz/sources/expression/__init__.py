@@ -21,7 +21,7 @@ from gviz.errors import SourceError
 from gviz.graphs import Place
 from gviz.sources.expression.allowed import RANDOM, is_function
 from gviz.sources.expression.limits import Budget
-from gviz.sources.expression.naming import ROOT_NAME, Names
+from gviz.sources.expression.naming import Names
 from gviz.sources.expression.parse import read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_program
@@ -322,5 +322,5 @@ def _no_graph(name: str, program: Program, options: SourceOptions, tensors: Mapp
     if others:
         hint = f"{hint}; --root {others[-1]} has a graph"
     place = program.source.place(program.assigned.get(name, program.statements[-1]))
-    subject = "this expression" if name.startswith(ROOT_NAME) and name not in program.names else name
+    subject = "this expression" if isinstance(program.statements[-1], ast.Expr) and name not in program.names else name
     return SourceError(f"{subject} has no graph, nothing in it requires gradients: {why}", place=place, hint=hint)

@@ -9,17 +9,15 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import count
 from typing import Any
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
-from gviz.formulas.expressions import letters
+from gviz.formulas.expressions import letters, root_names
 from gviz.sources.expression.allowed import FIELDS
 from gviz.sources.expression.program import Program
 from gviz.text import shorten
 
-ROOT_NAME = "graph"
 """The name of a root that has none."""
 
 MAX_TEXT = 119
@@ -87,7 +85,7 @@ class Names:
         return value
 
     def root(self, value: object) -> str:
-        """Return the name of the root, which the last statement has come to: its last name, ``graph`` if it has none.
+        """Return the name of the root, which the last statement has come to: its last name, ``y`` or another one if it has none.
 
         Raises:
             SourceError: it has no tensor.
@@ -97,10 +95,7 @@ class Names:
             text = self._text(_without_plus(statement.value))
             if not isinstance(value, Tensor):
                 raise self._no_root(value, text)
-            numbered = (f"{ROOT_NAME}{number}" if number > 1 else ROOT_NAME for number in count(1))
-            return self._by_tensor.get(id(value)) or self._add(
-                next(n for n in numbered if n not in self._taken), value, text
-            )
+            return self._by_tensor.get(id(value)) or self._add(next(root_names(self._taken)), value, text)
         names = [node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
         tensors = [name for name in reversed(names) if isinstance(self._values[name], Tensor)]
         if not tensors:

@@ -12,6 +12,7 @@ from gviz.errors import SourceError
 from gviz.records import record
 from gviz.sources.options import Note
 from gviz.sources.run import Run
+from gviz.formulas.expressions import root_names
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names, Unnamed
 from gviz.sources.script.program import Script
@@ -22,9 +23,6 @@ from gviz.walk import grad_fn, graph_nodes
 
 OWN_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.comprehension)
 """Code whose assignments are not the script's globals."""
-
-UNNAMED = "graph"
-"""The name of a root that no name of the script reaches."""
 
 
 @record
@@ -77,7 +75,7 @@ def choose_roots(left: ScriptRun, wanted: Sequence[str]) -> tuple[Names, Note | 
         about = call.about
         where = "" if about.place is None else f" at {about.place}"
         where += f", call {about.number}, the first with nan or inf" if about.is_first_bad and about.number > 1 else ""
-        unnamed = "a tensor without a name; " if UNNAMED in roots else ""
+        unnamed = "" if roots.keys() <= left.then.keys() | left.names.keys() else "a tensor without a name; "
         return roots, _note(roots, f"{unnamed}{about.function} called{where}")
     rank = {name: number for number, name in enumerate(left.assigned)}
     inner = {following for node in graph_nodes(left.names.values()) for following, _ in node.next_functions}
@@ -129,11 +127,11 @@ def _base(name: str) -> str:
 
 def _by_name(tensors: Sequence[Any], left: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
-    roots: Names = {}
+    roots, taken = dict[str, Any](), left.then.keys() | left.names.keys()
     for tensor in tensors:
         known = (name for names in (left.then, left.names) for name, other in names.items() if other is tensor)
-        name = next(known, UNNAMED)
-        roots[name if name not in roots else f"{UNNAMED}{len(roots) + 1}"] = tensor
+        name = next(known, "")
+        roots[name if name and name not in roots else next(root_names(taken | roots.keys()))] = tensor
     return roots
 
 
