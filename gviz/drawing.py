@@ -86,7 +86,7 @@ class Reading(sources.Reading):
         """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
         wanted = look_with(options, look)
         is_script = self.source is not None and self.source.kind == "script"  # which is not run again for numbers
-        graph = self.with_facts(flow=wanted.needs_flow, jacobians=bool(wanted.path) and not is_script)
+        graph = self.with_facts(flow=wanted.needs_flow, jacobians=wanted.needs_flow and not is_script)
         return graph.save(path, wanted)
 
     def steps(self, path: str | os.PathLike[str] = "", /, seconds: float = 2.0, **look: Any) -> list[str] | Player:

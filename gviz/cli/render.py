@@ -44,7 +44,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         options,
         saved="saved" in look.show,
         flow=look.needs_flow,
-        jacobians=bool(look.path),
+        jacobians=bool(look.path) or (look.needs_flow and source.kind == "expression"),
         lines=look.needs_lines
         or source.kind == "script",  # for values without a name, and where a gradient was cleared
         costs=look.needs_costs,

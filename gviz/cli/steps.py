@@ -256,7 +256,7 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
         lined = replace(source, text=source.text.replace(";", "\n"))  # a line for each statement
     reading = read_source(
         lined,
-        replace(options, flow=True, lines=is_by_line or source.kind == "script"),
+        replace(options, flow=True, jacobians=source.kind == "expression", lines=is_by_line or source.kind == "script"),
         product_on_stdout="-" in series.files,
     )
     if not series.options.title:

@@ -18,6 +18,7 @@ from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, summed_dims
+from gviz.passes.rounding import without_rounding
 from gviz.walk import FREED, MOST_FLOWING, without_collecting
 
 MOST_PATHS = 8
@@ -96,7 +97,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         graph = with_letters(graph)
     elif not any(edge.flow.symbol for edge in graph.edges):
         graph = with_formula(graph)
-    graph = with_leaf_names(graph)
+    graph = with_leaf_names(graph if is_large else without_rounding(graph))
     shown = dataflow(graph, has_constants=not is_large)
     if not is_large:
         shown = without_large(with_names_of_maps(shown))

@@ -19,6 +19,9 @@ TOLERANCE = 1e-3
 EPSILON, EPSILONS = 2.0**-23, {"float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """The part of a number that the next one is larger by, in float32 and others: a smaller rest of a sum is 0."""
 
+ROUNDINGS = 4
+"""How many times its own size a sum's rounding may be: its terms have been rounded before."""
+
 AXES = ("rows", "columns")
 """The dimensions of a matrix."""
 
@@ -112,6 +115,7 @@ def settled(total: Any, amount: Any, rest: float) -> Any:
         amount: that of the sizes of its summands.
         rest: the part of the amount that is rounding.
     """
+    rest *= ROUNDINGS
     if isinstance(total, float):
         return 0.0 if abs(total) < rest * amount < math.inf else total
     import numpy as np

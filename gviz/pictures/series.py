@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from gviz.graphs import Edge, Graph, Node
 from gviz.passes.dataflow import dataflow
+from gviz.passes.rounding import without_rounding
 from gviz.pictures import html, slide
 from gviz.pictures.labels import REPEATED, name_line
 from gviz.pictures.options import RenderOptions
@@ -85,7 +86,7 @@ def series(
         wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
         bare: leave out title, caption and progress: who shows the slides has places of their own for them.
     """
-    shown, options = dataflow(graph), replace(options, view="dataflow", fit="slide")
+    shown, options = dataflow(without_rounding(graph)), replace(options, view="dataflow", fit="slide")
     steps = steps_of(shown, options)
     deepest = max(len(step.caption) for step in steps)
     theme, title = THEMES[options.theme], html.escaped(options.title or graph.title)

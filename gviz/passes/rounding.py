@@ -1,0 +1,134 @@
+"""The graph without what rounding has left of sums whose terms cancel: such a rest is 0 at any precision that is shown."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gviz.graphs import Edge, Graph, Node
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import are_aligned, array_of, epsilon, numbers_of, settled, sum_to
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SUMS = ("SumBackward0", "SumBackward1", "MeanBackward0", "MeanBackward1")
+"""Operations that add up what they take."""
+
+
+def without_rounding(graph: Graph) -> Graph:
+    """Return the graph with 0 for each element of a sum, or of a gradient, that is a rounding error of what was added up.
+
+    A difference of two stays as the engine has it: what cancellation leaves is what a program may be about. So does a sum
+    that something is computed from, which would not hold with 0.
+
+    >>> from gviz.graphs import Recorded
+    >>> made = Node("n0", "operation", "SumBackward0", "y", Numbers.of(2.4e-7), recorded=Recorded(slots=1))
+    >>> inputs = Node("n1", "leaf", name="x", numbers=Numbers.of([1.0, -1.0]))
+    >>> without_rounding(Graph((made, inputs), (Edge("n1", "n0"),), ("n0",))).nodes[0].numbers.elements
+    (0.0,)
+    """
+    nodes, inputs = dict(graph.by_id), graph.inputs
+    data = [edge for edge in graph.edges if edge.kind == "data"]
+    results = {edge.source: edge.target for edge in data if nodes[edge.target].kind == "output"}
+    leaves = {edge.target: edge.source for edge in data if nodes[edge.target].kind == "accumulate"}
+    used = {edge.source for edge in data if nodes[edge.target].kind == "operation"}
+    shown: dict[str, Node] = {}
+    for node in graph.nodes:
+        if node.label in SUMS and inputs[node.id] and not used & {node.id, results.get(node.id)}:
+            source, result = inputs[node.id][0].source, results.get(node.id, node.id)
+            summand = nodes[results.get(source, leaves.get(source, source))]
+            numbers = settled_sum(nodes[result].numbers, summand.numbers, node)
+            if numbers is not nodes[result].numbers:
+                shown[result] = nodes[result]._replace(numbers=numbers)
+    edges = settled_gradients(graph, {**nodes, **shown}, leaves, shown)
+    if not shown and edges == graph.edges:
+        return graph
+    rows = {node.name: node for node in shown.values() if node.name}
+    tensors = tuple(
+        row._replace(numbers=rows[row.name].numbers) if row.name in rows and row.moment is None else row
+        for row in graph.tensors
+    )
+    return graph.changed(nodes=tuple(shown.get(node.id, node) for node in graph.nodes), edges=edges, tensors=tensors)
+
+
+def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> Numbers | None:
+    """Return a sum, or a mean, with 0 where it is a rounding error of its summands."""
+    value, parts = array_of(total), array_of(summands)
+    if value is None or parts is None or not parts.size or total is None:
+        return total
+    amount = abs(parts)
+    if value.ndim or node.label.endswith("1"):
+        dims = ast.literal_eval(node.recorded.options.get("dim", "None"))
+        axes = tuple((dim + 2**63) % 2**64 - 2**63 for dim in ((dims,) if isinstance(dims, int) else dims or ()))
+        amount = amount.sum(axes or None, keepdims=True)
+        amount = amount.reshape(value.shape) if amount.size == value.size else amount.sum()
+    else:
+        amount = amount.sum()
+    share = value.size / parts.size if node.label.startswith("Mean") else 1
+    return changed(total, value, amount * share)
+
+
+def settled_gradients(
+    graph: Graph, nodes: Mapping[str, Node], leaves: Mapping[str, str], shown: dict[str, Node]
+) -> tuple[Edge, ...]:
+    """Return the edges with what they hand on, and put the operations and leaves into ``shown``, each without rounding.
+
+    What comes to a tensor is compared with what it was added up from along all ways.
+    """
+    amounts: dict[str, np.ndarray] = {}
+    found: dict[tuple[str, int, str], Edge] = {}
+    uses = {(edge.source, edge.target) for edge in graph.edges}
+    for node in reversed(graph.order):
+        arrived = array_of(node.grad.arrived)
+        amount = amounts.get(node.id)
+        amount = abs(arrived) if amount is None and arrived is not None else amount
+        if arrived is None or amount is None or amount.shape != arrived.shape:
+            continue
+        settled_arrived = changed(node.grad.arrived, arrived, amount)
+        if settled_arrived is not node.grad.arrived:
+            own = shown.get(node.id, node)
+            shown[node.id] = own._replace(grad=own.grad._replace(arrived=settled_arrived))
+        for edge in graph.inputs[node.id]:
+            handed = array_of(edge.flow.handed)
+            if handed is None or (edge.source, edge.target) not in uses:
+                continue
+            part = amount_along(edge, amount, handed)
+            found[edge.target, edge.slot, edge.source] = edge._replace(
+                flow=edge.flow._replace(handed=changed(edge.flow.handed, handed, part))
+            )
+            before = amounts.get(edge.source)
+            amounts[edge.source] = part if before is None or before.shape != part.shape else before + part
+    for gate, leaf in leaves.items():
+        node = shown.get(leaf, nodes[leaf])
+        value = array_of(node.grad.value)
+        if gate in amounts and value is not None and node.grad.before is None and value.shape == amounts[gate].shape:
+            settled_value = changed(node.grad.value, value, amounts[gate])
+            if settled_value is not node.grad.value:
+                shown[leaf] = node._replace(grad=node.grad._replace(value=settled_value))
+    return tuple(found.get((edge.target, edge.slot, edge.source), edge) for edge in graph.edges)
+
+
+def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarray:
+    """Return the size of what a gradient was added up from that an operation hands on."""
+    local, jacobian = array_of(edge.flow.local), array_of(edge.flow.jacobian)
+    if local is not None and are_aligned(amount.shape, local.shape):
+        product = sum_to(numbers_of(amount * abs(local)), edge.flow.handed)
+        found = array_of(product)
+        if found is not None and found.shape == handed.shape:
+            return found
+    if jacobian is not None and jacobian.shape == (amount.size, handed.size):
+        return (amount.reshape(1, -1) @ abs(jacobian)).reshape(handed.shape)
+    return abs(handed)
+
+
+def changed(value: Numbers | None, array: np.ndarray, amount: np.ndarray) -> Numbers | None:
+    """Return numbers with 0 where they are but a rounding error of an amount; the same record if none is."""
+    import numpy as np
+
+    if value is None:
+        return None
+    with np.errstate(all="ignore"):
+        rest = np.asarray(settled(array, amount, epsilon(value)))
+    return value if np.array_equal(rest, array, equal_nan=True) else numbers_of(rest, value.dtype)
