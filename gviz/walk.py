@@ -366,6 +366,7 @@ class Walker:
         moments: Mapping[int, Moment],
     ) -> None:
         self.saved, self.most, self.detailed, self.moments = saved, most, detailed, moments
+        self.results: dict[str, TensorLike] = {}  # what operations without a name have made, and saved
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.ids: dict[int, str] = {}
@@ -484,6 +485,8 @@ class Walker:
         self.nodes.append(
             Node(node_id, "operation", label, name, own, grad, state, "", is_letter, None, None, recorded, later)
         )
+        if row is None:
+            self.results.update((node_id, one) for key, one in kept if key == "result" and is_tensor(one))
         if self.saved:
             self.add_saved(node_id, kept)
         if is_custom:
@@ -538,8 +541,10 @@ class Walker:
         for position, node in enumerate(self.nodes):
             if node.id in flows:
                 grad = node.grad._replace(arrived=flows[node.id].arrived)
+                result = self.results.get(node.id)
+                own = node.numbers if result is None else numbers(result, self.most)
                 recorded = node.recorded._replace(held=self.held(flows[node.id].held) or node.recorded.held)
-                self.nodes[position] = node._replace(grad=grad, recorded=recorded)
+                self.nodes[position] = node._replace(numbers=own, grad=grad, recorded=recorded)
         for position, edge in enumerate(self.edges):
             if edge.kind == "data" and edge.target in flows:
                 self.edges[position] = edge._replace(flow=flows[edge.target].inputs[edge.slot])

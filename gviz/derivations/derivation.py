@@ -137,10 +137,15 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
         used |= {edge.source for edge in small.edges if edge.target in stated}
-    used -= listed
+    todo = [*used]
+    for here in todo:  # grows while it is read: what is cut off is made from something as well
+        todo += [edge.source for edge in inputs.get(here, ()) if here not in listed]
+    used = {*todo} - listed
     given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
+    outside = sorted((node for node in given if node.expression), key=lambda node: rows.get(node.name or "", len(rows)))
+    given, computed = [node for node in given if not node.expression], (*outside, *computed)
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
 
 

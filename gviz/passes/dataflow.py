@@ -11,6 +11,7 @@ from functools import reduce
 
 from gviz.formulas.expressions import Words, constant_of, output_name, words_of
 from gviz.formulas.formula import UNKNOWN, Formula
+from gviz.formulas.operands import input_names
 from gviz.graphs import NO_GRADIENT, Edge, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import plus
@@ -48,17 +49,24 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     merged = {result.id for result in results.values()}
     shifted: dict[str, int] = {}  # a number on the left has the first place
 
-    def add_constant(text: str, user: Node, slot: int) -> None:
+    listed = {node.name for node in graph.nodes}
+
+    def add_constant(text: str, user: str, slot: int, state: str = "") -> None:
         row = rows.get(text)
         name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
         numbers, _, later = row.at_backward() if row is not None else (None, None, None)
-        state = why_outside(row) if row is not None else why_cut(text, user)
+        state = state or (why_outside(row) if row is not None else "")
+        formula = Formula.read(row.expression) if row is not None and row.expression else None
         if numbers is not None:
             numbers = numbers._replace(
                 dtype=""
             )  # a constant's box has no dtype: state tells of one that takes no gradient
-        made.append(Node(name, kind, name=text, numbers=numbers, state=state, later=later))
-        edges.append(Edge(name, user.id, slot))
+        expression = formula.python if formula is not None else ""
+        made.append(Node(name, kind, name=text, numbers=numbers, state=state, expression=expression, later=later))
+        edges.append(Edge(name, user, slot))
+        listed.add(text)
+        for number, other in enumerate(sorted(formula.names & rows.keys() - listed) if formula is not None else ()):
+            add_constant(other, name, number, "" if not rows[other].requires_grad else "cut off")
 
     for node in graph.nodes:
         if node.id in aside or node.id in merged:
@@ -77,11 +85,15 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
         made.append(tensor._replace(expression=told.expression))
         for slot, operand in enumerate(told.operands):
             if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
-                add_constant(operand, node, slot)
+                add_constant(operand, node.id, slot, why_cut(operand, node) if operand not in rows else "")
+        inputs = input_names(node.label)
+        for number, (key, text) in enumerate(node.recorded.held):  # conditions, masks and classes: they have no gradient
+            if key not in (*inputs, "result") and text in rows and text not in listed:
+                add_constant(text, node.id, len(told.operands) + number)
         constant = constant_of(node.label, told)
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
-            add_constant(constant.text, node, 1 - constant.is_left)
+            add_constant(constant.text, node.id, 1 - constant.is_left)
     ends = {node.id for node in made}
     edges += [
         moved(edge, stands_for, shifted) if edge.source in stands_for or edge.target in shifted else edge

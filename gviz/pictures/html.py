@@ -241,7 +241,7 @@ def legend(
 def unknown(statements: Iterable[Statement], graph: Graph) -> list[Line]:
     """Return the remark on operands that are not known, if a box says so: of a graph that was freed, less is known."""
     is_there = any(UNKNOWN in one.look.get("label", "") for one in statements)
-    is_freed = any(node.state == FREED for node in graph.nodes)
+    is_freed = any(node.state == FREED and node.grad.arrived is None for node in graph.nodes)
     why = "not known, as backward has freed the graph" if is_freed else "an input that needs no grad"
     return [(Span(f"{UNKNOWN} {why}"),)] if is_there else []
 

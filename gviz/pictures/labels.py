@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
+from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed
 from gviz.graphs import GRAD_OF, NOW, Edge, Gradient, Graph, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
@@ -496,11 +497,19 @@ def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
         "result": node.name,
         "result0": node.recorded.outputs[0] if node.recorded.outputs else "",
     }  # result1 ... are none of them
+    outside = {nodes[edge.source].name: nodes[edge.source] for edge in inputs if nodes[edge.source].kind == "frozen"}
+    known = {node.name or "": Formula.read(node.expression) for node in nodes.values() if node.kind == "frozen"}
+    letters = {name: formula for name, formula in known.items() if formula is not None}
     parts = []
     for key, text in sorted(node.recorded.attrs, key=lambda pair: pair[0] not in _FIRST):
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
         is_tensor = text == "freed" or key in node.recorded.tensors
-        name = results.get(key) or (names.get(keys.index(key), "") if key in keys else "")
-        parts.append(" = ".join(filter(None, [key, name if is_tensor else signed(text)])))
+        name = results.get(key) or (names.get(keys.index(key), "") if key in keys else dict(node.recorded.held).get(key, ""))
+        own = [name if is_tensor else signed(text)]
+        if is_tensor and name in outside:  # it has no box of its own
+            formula = Formula.read(outside[name].expression)
+            text = formula.replaced(letters).python if formula is not None else ""
+            own += [text, small_text(outside[name].value)]
+        parts.append(" = ".join(filter(None, [key, *own])))
     return ", ".join(parts)

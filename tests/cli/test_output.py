@@ -149,7 +149,7 @@ def test_an_expression_that_begins_with_a_minus_sign_comes_after_dashes(gviz: Pr
     done = gviz("inspect", "--json", "--", "-x+w", "x=2", "w=1")
     assert done.status == 0, done.err
     rows = {row["name"]: row for row in done.json()["tensors"]}
-    assert rows["graph"]["value"] == -1
+    assert rows["y"]["value"] == -1
 
 
 def test_an_expression_comes_from_standard_input(gviz: Program) -> None:

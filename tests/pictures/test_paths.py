@@ -109,11 +109,28 @@ def test_more_paths_than_can_be_drawn_are_counted(gviz: Program) -> None:
 
 
 def test_without_numbers_the_symbols_stay_and_the_picture_says_why(gviz: Program) -> None:
-    done = gviz("render", "y=(W@x).sum()", "W=[[1,2],[3,4]]", "x=[[1],[2]]", "--path", "W", "-o", "W.dot")
+    done = gviz("render", "y=W.split(1)[0].sum()", "W=[[1,2],[3,4]]", "--path", "W", "-o", "W.dot")
     assert done.status == 0, done.err
     text = plain((gviz.folder / "W.dot").read_text(encoding="utf-8"))
-    assert "y → a → W:   1 · (grad @ x.T)" in text
-    assert "not all steps are factors: no numbers are claimed; W.grad = [[1, 2], [1, 2]]" in text
+    assert "not all steps are factors: no numbers are claimed; W.grad = [[1, 1], [0, 0]]" in text
+
+
+def test_a_path_through_a_jacobian_has_its_symbol_and_its_numbers(gviz: Program) -> None:
+    done = gviz("render", "y=(softmax(x,0)*c).sum()", "x=[1,2]", "c=[1,0]", "--path", "x", "-o", "x.dot")
+    assert done.status == 0, done.err
+    text = plain((gviz.folder / "x.dot").read_text(encoding="utf-8"))
+    assert "1 · c · (diag(a) - a·aᵀ)" in text
+    assert "[1, 1] · [1, 0] @ [[0.1966, -0.1966], [-0.1966, 0.1966]]" in text
+    assert "∂y/∂x = [0.1966, -0.1966]   which is x.grad" in text
+
+
+def test_a_path_through_rows_says_what_its_letter_is(gviz: Program) -> None:
+    done = gviz("render", "y=(softmax(x,1)*c).sum()", "x=[[1,2],[3,4]]", "c=[[1,0],[2,5]]", "--path", "x", "-o", "x.dot")
+    assert done.status == 0, done.err
+    text = plain((gviz.folder / "x.dot").read_text(encoding="utf-8"))
+    assert "diag(a[i]) - a[i]·a[i]ᵀ" in text
+    assert "a letter in square brackets" in text
+    assert "∂y/∂x = [[0.1966, -0.1966], [-0.5898, 0.5898]]   which is x.grad" in text
 
 
 def test_several_tensors_share_the_four_looks() -> None:

@@ -110,7 +110,7 @@ def _statements(
     room = replace(options, max_chars=min(options.max_chars, LONGEST + DIGITS * max(options.precision - 4, 0)))
     for node in shown.nodes:
         lines = [
-            *value_lines(node._replace(expression=""), room),
+            *value_lines(node._replace(expression=node.expression if node.kind == "frozen" else ""), room),
             *gradient_lines(node, graph.uses.get(node.id, []), root, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *later_lines(node, room),

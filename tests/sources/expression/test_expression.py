@@ -60,15 +60,15 @@ def test_values_come_in_the_order_of_their_appearance() -> None:
     assert list(run("z=b+a; y=z*c", "a=1", "c=1", "b=1").names) == ["b", "a", "c", "z", "y"]
 
 
-def test_a_formula_without_a_name_is_called_graph() -> None:
+def test_a_formula_without_a_name_is_called_y() -> None:
     result = run("(x+w)*(w+1)", "x=2", "w=1")
-    assert list(result.roots) == ["graph"]
-    assert result.expressions["graph"] == "a * b"
-    assert result.names["graph"].item() == 6.0
+    assert list(result.roots) == ["y"]
+    assert result.expressions["y"] == "a * b"
+    assert result.names["y"].item() == 6.0
 
 
-def test_a_root_is_not_called_graph_where_a_value_is() -> None:
-    assert list(run("graph*2", "graph=3").roots) == ["graph2"]
+def test_a_root_is_not_called_y_where_a_value_is() -> None:
+    assert list(run("y*2", "y=3").roots) == ["z"]
 
 
 def test_a_last_statement_that_only_names_picks_that_root() -> None:
@@ -92,7 +92,7 @@ def test_a_constant_tensor_gets_no_name() -> None:
 
 def test_an_operation_that_returns_its_input_gets_no_name() -> None:
     assert run("y = (+x)*2", "x=1").expressions == {}
-    assert run("+(x*2)", "x=1").expressions == {"graph": "x * 2"}
+    assert run("+(x*2)", "x=1").expressions == {"y": "x * 2"}
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def last(line: int) -> str:
         ("y = x * 2\ntorch.autograd.backward(y)\nz = x * 3", "y", "backward called at line 4"),
         ("y = x * 2\nz = x * 3\ntorch.autograd.backward([z, y])", "z, y", "backward called at line 5"),
         ("y = torch.ones(2) * x\nz = y * 3\ny.backward()", "y", "backward called at line 5"),  # which raises
-        ("(x * 2).backward()", "graph", "a tensor without a name; backward called at line 3"),
+        ("(x * 2).backward()", "y", "a tensor without a name; backward called at line 3"),
         ("y = x * 2\nz = torch.tensor(1.0)\nz.backward()", "y", last(3)),  # z has no graph
         ("a = x * 2\nb = a + 1\nc = x * 3\nb = c * b\nd = torch.tensor(1.0)", "b", last(6)),
         ("y = x * 2\nz = x * 3", "z", last(4)),
