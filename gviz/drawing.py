@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from gviz import sources
 from gviz.errors import SourceError
 from gviz.flow import flow_of
-from gviz.graphs import NOW, Graph, TensorRow
+from gviz.graphs import FREED, NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import with_modules
 from gviz.text import aligned_text
-from gviz.walk import FREED, TensorLike, by_name, graph_nodes, is_tensor, walk
+from gviz.walk import TensorLike, by_name, graph_nodes, is_tensor, walk
 
 if TYPE_CHECKING:
     from gviz.causes.diagnosis import Cause

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from gviz.graphs import (
+    FREED,
     NO_FLOW,
     NO_GRADIENT,
     Edge,
@@ -34,7 +35,6 @@ from gviz.graphs import (
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Sizes, Summary, elements_of
 
 SAVED = "_saved_"
-FREED = "freed"
 
 DETAILED, FEW = 5_000, 300
 """So many boxes of a large graph list what they saved, and those after them do not: reading it costs more than the

@@ -127,7 +127,11 @@ def local_text(edge: Edge) -> str:
 def footnotes(derivation: Derivation) -> list[str]:
     """Return what there is to say of signs in a derivation."""
     has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
-    return [*([SKIPPED] if has_gaps else ()), *([UNNAMED] if derivation.has_unknown else ()), *([BY_ROWS] if derivation.is_by_rows else ())]
+    return [
+        *([SKIPPED] if has_gaps else ()),
+        *([UNNAMED] if derivation.has_unknown else ()),
+        *([BY_ROWS] if derivation.is_by_rows else ()),
+    ]
 
 
 def counted(chain: Chain) -> str:

@@ -14,12 +14,12 @@ from gviz.formulas.formula import GRAD, UNKNOWN
 from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
-from gviz.graphs import Edge, Flow, Graph, Node
+from gviz.graphs import FREED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.passes.rounding import without_rounding
-from gviz.walk import FREED, MOST_FLOWING, without_collecting
+from gviz.walk import MOST_FLOWING, without_collecting
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""

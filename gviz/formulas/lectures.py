@@ -32,10 +32,10 @@ SINGLE: dict[str, dict[str, str]] = {
     "TraceBackward0": {"self": "eye(rows, columns)"},
     "NllLossBackward0": {"self": "-one_hot(target, classes)/share"},
     "LinalgDetBackward0": {"A": "result·inverse(A).T"},
-    **dict.fromkeys(
-        ("MaxBackward1", "MinBackward1", "MedianBackward0", "AmaxBackward0", "AminBackward0"),
-        {"self": "[self == result]/ties"},
-    ),
+    **{
+        label: {"self": "[self == result]/ties"}
+        for label in ("MaxBackward1", "MinBackward1", "MedianBackward0", "AmaxBackward0", "AminBackward0")
+    },
 }
 """Factors of what makes one number."""
 
@@ -84,7 +84,9 @@ class Lecture(NamedTuple):
     is_factor: bool
 
 
-def lecture(label: str, name: str, known: Mapping[str, Any], input: Facts | None, result: Facts | None) -> Lecture | None:
+def lecture(
+    label: str, name: str, known: Mapping[str, Any], input: Facts | None, result: Facts | None
+) -> Lecture | None:
     """Return the derivative of an operation for an input as lectures write it; None where they have none.
 
     >>> from gviz.formulas.formula import Formula
@@ -99,27 +101,30 @@ def lecture(label: str, name: str, known: Mapping[str, Any], input: Facts | None
         input: what is known of the elements of the input.
         result: what is known of those of the result.
     """
-    if input is None or not input.shape or input.has_nan:
+    if input is None or not input.shape or input.has_nan or (result is not None and result.has_nan):
         return None
     values = {**known, **derived(known, input, result)}
     if (text := EVERY.get(label, {}).get(name)) is not None:
-        return written(text, values, is_factor=False)
-    if result is None or result.has_nan:
-        return None
-    if not result.shape and (text := SINGLE.get(label, {}).get(name)) is not None:
+        return filled_in(text, values, is_factor=False)
+    if result is not None and not result.shape and (text := SINGLE.get(label, {}).get(name)) is not None:
         is_regular = result.has_zeros is False or label not in REGULAR
-        return written(text, values, is_factor=True) if is_regular else None
+        return filled_in(text, values, is_factor=True) if is_regular else None
+    text = ALONG.get(label, {}).get(name)
+    is_known = values["along"] is not None and result is not None and not result.is_zero
+    return along(text, values, name, len(input.shape)) if text is not None and is_known else None
+
+
+def along(text: str, values: dict[str, Any], name: str, count: int) -> Lecture | None:
+    """Return the Jacobian of what works along one of so many dimensions: of several, that of each row."""
     dim = values["along"]
-    if dim is None or result.is_zero or (text := ALONG.get(label, {}).get(name)) is None:
+    at = [PLACES[place - (place > dim)] if place != dim else ":" for place in range(count)]
+    rows = ", ".join(at[: dim or None] if dim == count - 1 else at)
+    if count > 1 and "result" not in text:
         return None
-    at = [PLACES[place - (place > dim)] if place != dim else ":" for place in range(len(input.shape))]
-    rows = ", ".join(at[: dim or None] if dim == len(at) - 1 else at)
-    if len(at) > 1 and "result" not in text:
-        return None
-    if len(at) > 1:
+    if count > 1:
         own = {key: f"{values[key].python}[{rows}]" for key in (name, "result") if values[key].python.isidentifier()}
         values |= {key: Formula.named(text) for key, text in own.items()}
-    return written(text, values, is_factor=False)
+    return filled_in(text, values, is_factor=False)
 
 
 def is_by_rows(symbol: str) -> bool:
@@ -153,7 +158,7 @@ def derived(known: Mapping[str, Any], input: Facts, result: Facts | None) -> dic
     }
 
 
-def written(text: str, values: Mapping[str, Any], *, is_factor: bool) -> Lecture | None:
+def filled_in(text: str, values: Mapping[str, Any], *, is_factor: bool) -> Lecture | None:
     """Return a text with values in place of its names; None if one of them is not known."""
     formula = Formula.read(text)
     if formula is None:

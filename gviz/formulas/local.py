@@ -202,7 +202,7 @@ def number_tree(value: Any) -> ast.expr:
     if isinstance(value, float) and not value.is_integer():
         name = next((name for known, name in CONSTANTS.items() if math.isclose(value, known, rel_tol=1e-12)), "")
         part = Fraction(value).limit_denominator(MOST_PARTS)
-        if not name and math.isclose(value, part, rel_tol=1e-12) and not round(value, DIGITS) == value:
+        if not name and math.isclose(value, part, rel_tol=1e-12) and round(value, DIGITS) != value:
             name = str(part)
         return ast.parse(name, mode="eval").body if name else ast.Constant(float(f"{value:.{DIGITS}g}"))
     return ast.Constant(int(value) if isinstance(value, float) else value)
@@ -216,9 +216,10 @@ def as_number(node: ast.expr) -> ast.expr:
 def applied(name: str, *args: Any) -> Symbol:
     """Return what a function of the table, or of numpy, comes to, simplified."""
     name = SHORT.get(name, name.partition(" ")[0])  # numpy calls one of its functions erf (vectorized)
-    is_shaped = name in SHAPED and isinstance(args[0], Symbol)
-    if is_shaped and args[0].facts is not None and not args[0].facts.shape:
-        return args[0]
+    first = args[0] if args else None
+    is_shaped = name in SHAPED and isinstance(first, Symbol)
+    if is_shaped and isinstance(first, Symbol) and first.facts is not None and not first.facts.shape:
+        return first
     has_nan = any(isinstance(arg, Symbol) and arg.has_nan for arg in args)
     if name in SPREAD or name == "scalar_like":
         made = Symbol(tree(args[name == "scalar_like"]))
@@ -247,45 +248,50 @@ def simplified(name: str, parts: list[ast.expr], *, has_nan: bool = False) -> Sy
             found = parts[1]
         case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
             found = first
-        case ("mul", ["-1", _]):
-            found = tree(applied("neg", Symbol(parts[1])))
-        case ("mul", [left, right]) if left == right and UNKNOWN not in left:  # two that are not known may be two
-            found = tree(applied("power", Symbol(first), 2))
-        case ("mul", _) if is_inverse(first) and not is_constant(first) and not is_constant(parts[1]):  # (x - w)/(2·y)
-            found = ast.BinOp(as_number(parts[1]), ast.Div(), first.right)  # type: ignore[attr-defined]
-        case ("mul", _) if not is_constant(first):
-            match parts[1]:
-                case ast.BinOp() as number if is_constant(number) and not is_inverse(number):  # 2/3·x
-                    found = written_as(name, [number, first])
-                case ast.BinOp(ast.Constant(1), ast.Div(), below) if is_constant(below):  # x/sqrt(2)
-                    found = ast.BinOp(as_number(first), ast.Div(), below)
-                case ast.Constant() | ast.Name("π") | ast.UnaryOp(ast.USub(), ast.Constant()):  # 2·x
-                    found = tree(applied("mul", Symbol(parts[1]), Symbol(first)))
+        case ("mul", _):
+            found = product(first, parts[1])
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
-        case ("masked_fill", [_, "False", _]):
-            found = first
-        case ("masked_fill", [_, _, _]):
-            return applied("where", Symbol(parts[1]), Symbol(parts[2]), Symbol(first))
-        case ("where", ["False", _, _]):
-            found = parts[2]
         case ("logical_and", ["False", _] | [_, "False"]):
             found = ast.Constant(False)
-        case ("where", [_, "0", "1"]) if isinstance(first, ast.Compare) and is_opposed(first.ops[0], has_nan=has_nan):
-            found = as_number(ast.Compare(first.left, [OPPOSITE[type(first.ops[0])]()], first.comparators))
-        case ("where", [_, "1", "0"]) if isinstance(first, ast.Compare):
-            found = as_number(first)
+        case ("masked_fill", [_, _, _]):
+            found = tree(applied("where", Symbol(parts[1]), Symbol(parts[2]), Symbol(first)))
+        case ("where", [_, _, _]):
+            found = choice(texts, parts, has_nan=has_nan)
     return None if found is None else Symbol(found)
 
 
-def is_inverse(node: ast.expr) -> bool:
-    """Return whether a syntax is that of 1 by something."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and ast.unparse(node.left) == "1"
+def product(first: ast.expr, second: ast.expr) -> ast.expr | None:
+    """Return a product in a shorter form; None if there is none."""
+    if ast.unparse(first) == "-1":
+        return tree(applied("neg", Symbol(second)))
+    if ast.unparse(first) == ast.unparse(second) and UNKNOWN not in ast.unparse(first):  # two not known may be two
+        return tree(applied("power", Symbol(first), 2))
+    if is_constant(first):
+        return None
+    match first, second:
+        case ast.BinOp(ast.Constant(1), ast.Div(), below), _ if not is_constant(second):  # (x - w)/(2·y)
+            return ast.BinOp(as_number(second), ast.Div(), below)
+        case _, ast.BinOp(ast.Constant(1), ast.Div(), below) if is_constant(below):  # x/sqrt(2)
+            return ast.BinOp(as_number(first), ast.Div(), below)
+        case _, ast.BinOp() if is_constant(second):  # 2/3·x
+            return written_as("mul", [second, first])
+        case _, ast.Constant() | ast.Name("π") | ast.UnaryOp(ast.USub(), ast.Constant()):  # 2·x
+            return tree(applied("mul", Symbol(second), Symbol(first)))
+    return None
 
 
-def is_opposed(sign: ast.cmpop, *, has_nan: bool) -> bool:
-    """Return whether one comparison holds exactly where another does not."""
-    return not has_nan or isinstance(sign, ast.Eq | ast.NotEq)
+def choice(texts: Sequence[str], parts: Sequence[ast.expr], *, has_nan: bool) -> ast.expr | None:
+    """Return a choice by a condition in a shorter form; None if there is none."""
+    condition = parts[0]
+    if texts[0] == "False":
+        return parts[2]
+    if not isinstance(condition, ast.Compare):
+        return None
+    sign = condition.ops[0]
+    if texts[1:] == ["0", "1"] and (not has_nan or isinstance(sign, ast.Eq | ast.NotEq)):  # of nan neither may hold
+        return as_number(ast.Compare(condition.left, [OPPOSITE[type(sign)]()], condition.comparators))
+    return as_number(condition) if texts[1:] == ["1", "0"] else None
 
 
 def is_constant(node: ast.expr) -> bool:
@@ -336,7 +342,7 @@ def _namespace() -> dict[str, Any]:
     space["numel_of"] = lambda value: value.size
     space["zeros_in"] = lambda value: value.has_zeros()
     space["recording"] = lambda: False
-    space["equal"] = is_equal
+    space["equal"], space["logit"] = is_equal, lambda value, _: applied("logit", value)
     space["view"] = space["reshape"] = lambda value, sizes: applied("reshape", value, sizes)
     space["count_chosen"] = lambda _, mask, dim: applied("sum", Symbol(as_number(tree(mask))), dim, True)
     return space
@@ -384,14 +390,13 @@ def local_derivative(
         return None
     facts = facts or (None,) * (len(operands) + 1)
     with suppress(*REFUSALS):
-        return _from_formula(row, slot, _known(row, operands, result, attributes, held or {}, facts), label, facts)
+        return _from_formula(row, slot, _known(row, (*operands, result), attributes, held or {}, facts), label, facts)
     return None
 
 
 def _known(
     row: Row,
-    operands: Sequence[str],
-    result: str,
+    texts: Sequence[str],
     attributes: Mapping[str, str],
     held: Mapping[str, str],
     facts: Sequence[Facts | None],
@@ -400,9 +405,9 @@ def _known(
     known: dict[str, Any] = dict.fromkeys(row.hidden)
     known |= dict(zip(row.parameters[-len(row.defaults) :], row.defaults, strict=False))
     known |= {name: _option(text) for name, text in attributes.items() if text != "freed"}
-    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.of(result, facts[-1])}
+    known |= {name: Symbol.named(text) for name, text in held.items()} | {"result": Symbol.of(texts[-1], facts[-1])}
     known |= {MASK: (True,) * len(row.edges), **(dict.fromkeys(row.hidden) if row.key in SPREAD else {})}
-    inputs = zip((row.parameters[at] for at in row.edges), operands, facts, strict=False)
+    inputs = zip((row.parameters[at] for at in row.edges), texts, facts, strict=False)
     missing = {name for name, text in attributes.items() if text == "None"}  # an input that may be left out
     return known | {name: None if name in missing else Symbol.of(text, about) for name, text, about in inputs}
 

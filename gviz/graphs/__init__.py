@@ -45,6 +45,9 @@ EDGE_KINDS = ("data", "view", "saved", "control")
 says that one operation of a static graph runs before another."""
 
 
+FREED = "freed"
+"""The state of an operation whose saved tensors backward has freed."""
+
 NOW = "its numbers are those of now"
 """The state of a tensor of which nobody knows what it was when backward ran."""
 

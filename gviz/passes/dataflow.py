@@ -6,7 +6,7 @@ that needs no gradient, is a node of its own, as far as the expression of its op
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import reduce
 
 from gviz.formulas.expressions import Words, constant_of, output_name, words_of
@@ -44,29 +44,10 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}
     results = {e.source: nodes[e.target] for e in data if nodes[e.target].kind == "output" and e.source not in aside}
     known = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
-    made: list[Node] = []
-    edges: list[Edge] = []
     merged = {result.id for result in results.values()}
     shifted: dict[str, int] = {}  # a number on the left has the first place
-
-    listed = {node.name for node in graph.nodes}
-
-    def add_constant(text: str, user: str, slot: int, state: str = "") -> None:
-        row = rows.get(text)
-        name, kind = f"c{len(edges)}", "frozen" if row is not None or has_names(text) else "constant"
-        numbers, _, later = row.at_backward() if row is not None else (None, None, None)
-        state = state or (why_outside(row) if row is not None else "")
-        formula = Formula.read(row.expression) if row is not None and row.expression else None
-        if numbers is not None:
-            numbers = numbers._replace(
-                dtype=""
-            )  # a constant's box has no dtype: state tells of one that takes no gradient
-        expression = formula.python if formula is not None else ""
-        made.append(Node(name, kind, name=text, numbers=numbers, state=state, expression=expression, later=later))
-        edges.append(Edge(name, user, slot))
-        listed.add(text)
-        for number, other in enumerate(sorted(formula.names & rows.keys() - listed) if formula is not None else ()):
-            add_constant(other, name, number, "" if not rows[other].requires_grad else "cut off")
+    beside = Beside(rows, {node.name for node in graph.nodes})
+    made = beside.nodes
 
     for node in graph.nodes:
         if node.id in aside or node.id in merged:
@@ -83,19 +64,13 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
             made.append(tensor)
             continue
         made.append(tensor._replace(expression=told.expression))
-        for slot, operand in enumerate(told.operands):
-            if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
-                add_constant(operand, node.id, slot, why_cut(operand, node) if operand not in rows else "")
-        inputs = input_names(node.label)
-        for number, (key, text) in enumerate(node.recorded.held):  # conditions, masks and classes: they have no gradient
-            if key not in (*inputs, "result") and text in rows and text not in listed:
-                add_constant(text, node.id, len(told.operands) + number)
+        beside.add_operands(node, told, known)
         constant = constant_of(node.label, told)
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
-            add_constant(constant.text, node.id, 1 - constant.is_left)
+            beside.add(constant.text, node.id, 1 - constant.is_left)
     ends = {node.id for node in made}
-    edges += [
+    edges = beside.edges + [
         moved(edge, stands_for, shifted) if edge.source in stands_for or edge.target in shifted else edge
         for edge in data
         if edge.target in ends
@@ -105,6 +80,48 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     return graph.changed(
         nodes=tuple(made), edges=tuple(edges), roots=tuple(made_by.get(root, root) for root in graph.roots)
     )
+
+
+class Beside:
+    """Numbers, and tensors that need no gradient, that operations are computed from: each becomes a node.
+
+    Args:
+        rows: the tensors of the program by their names.
+        listed: the names that have a node.
+    """
+
+    def __init__(self, rows: Mapping[str, TensorRow], listed: set[str | None]) -> None:
+        self.rows, self.listed = rows, listed
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+
+    def add_operands(self, node: Node, told: Words, known: Container[tuple[str, int]]) -> None:
+        """Add the operands of an operation that no edge leads to, and what else it holds: conditions, masks, classes."""
+        for slot, operand in enumerate(told.operands):
+            if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
+                self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))
+        inputs = {*input_names(node.label), "result"} if node.recorded.held else set[str]()
+        others = (text for key, text in node.recorded.held if key not in inputs)
+        for number, text in enumerate(text for text in others if text in self.rows and text not in self.listed):
+            self.add(text, node.id, len(told.operands) + number)
+
+    def add(self, text: str, user: str, slot: int, state: str = "") -> None:
+        """Add an operand, and what this one is made from in turn, as far as gviz has named its steps."""
+        todo = [(text, user, slot, state)]
+        for name, target, place, why in todo:  # grows while it is read
+            row, own = self.rows.get(name), f"c{len(self.edges)}"
+            numbers, _, later = row.at_backward() if row is not None else (None, None, None)
+            if numbers is not None:  # a constant's box has no dtype: state tells of one that takes no gradient
+                numbers = numbers._replace(dtype="")
+            formula = Formula.read(row.expression) if row is not None and row.expression else None
+            node = Node(own, "frozen" if row is not None or has_names(name) else "constant", name=name, numbers=numbers)
+            why = why or (why_outside(row) if row is not None else "")
+            expression = formula.python if formula is not None else ""
+            self.nodes.append(node._replace(state=why, expression=expression, later=later))
+            self.edges.append(Edge(own, target, place))
+            self.listed.add(name)
+            found = sorted(formula.names & self.rows.keys() - self.listed) if formula is not None else []
+            todo += [(one, own, at, "cut off" * self.rows[one].requires_grad) for at, one in enumerate(found)]
 
 
 def moved(edge: Edge, sources: Mapping[str, str], shifts: Mapping[str, int]) -> Edge:

@@ -123,6 +123,43 @@ def settled(total: Any, amount: Any, rest: float) -> Any:
     return np.where((np.abs(total) < rest * amount) & np.isfinite(amount), 0.0, total)
 
 
+def settled_numbers(value: Numbers | None, array: np.ndarray, amount: np.ndarray) -> Numbers | None:
+    """Return numbers with 0 where they are but a rounding of what was added up; the same record where none is.
+
+    Args:
+        value: the numbers.
+        array: their elements.
+        amount: the sizes of what each was added up from.
+    """
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        rest = np.asarray(settled(array, amount, epsilon(value)))
+    is_same = value is None or np.array_equal(rest, array, equal_nan=True)
+    return value if is_same or value is None else numbers_of(rest, value.dtype)
+
+
+def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarray:
+    """Return the sizes of what a gradient was added up from that an operation hands on.
+
+    Args:
+        edge: to the operation.
+        amount: the sizes of what the gradient that arrives was added up from.
+        handed: the gradient.
+    """
+    import numpy as np
+
+    local, jacobian = array_of(edge.flow.local), array_of(edge.flow.jacobian)
+    with np.errstate(all="ignore"):
+        if local is not None and are_aligned(amount.shape, local.shape):
+            found = array_of(sum_to(numbers_of(amount * abs(local)), edge.flow.handed))
+            if found is not None and found.shape == handed.shape:
+                return found
+        if jacobian is not None and jacobian.shape == (amount.size, handed.size):
+            return np.asarray(amount.reshape(1, -1) @ abs(jacobian)).reshape(handed.shape)
+        return np.asarray(np.abs(handed))
+
+
 def sum_to(value: Numbers | None, like: Numbers | None) -> Numbers | None:
     """Return a gradient in the sizes of an input that was broadcast: summed over what is one number there.
 

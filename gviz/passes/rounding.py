@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gviz.graphs import Edge, Graph, Node
-from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import are_aligned, array_of, epsilon, numbers_of, settled, sum_to
-
-if TYPE_CHECKING:
-    import numpy as np
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import amount_along, array_of, settled_numbers
 
 SUMS = ("SumBackward0", "SumBackward1", "MeanBackward0", "MeanBackward1")
 """Operations that add up what they take."""
@@ -45,12 +42,7 @@ def without_rounding(graph: Graph) -> Graph:
     edges = settled_gradients(graph, {**nodes, **shown}, leaves, shown)
     if not shown and edges == graph.edges:
         return graph
-    rows = {node.name: node for node in shown.values() if node.name}
-    tensors = tuple(
-        row._replace(numbers=rows[row.name].numbers) if row.name in rows and row.moment is None else row
-        for row in graph.tensors
-    )
-    return graph.changed(nodes=tuple(shown.get(node.id, node) for node in graph.nodes), edges=edges, tensors=tensors)
+    return graph.changed(nodes=tuple(shown.get(node.id, node) for node in graph.nodes), edges=edges)
 
 
 def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> Numbers | None:
@@ -67,7 +59,7 @@ def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> 
     else:
         amount = amount.sum()
     share = value.size / parts.size if node.label.startswith("Mean") else 1
-    return changed(total, value, amount * share)
+    return settled_numbers(total, value, amount * share)
 
 
 def settled_gradients(
@@ -77,7 +69,7 @@ def settled_gradients(
 
     What comes to a tensor is compared with what it was added up from along all ways.
     """
-    amounts: dict[str, np.ndarray] = {}
+    amounts: dict[str, Any] = {}
     found: dict[tuple[str, int, str], Edge] = {}
     uses = {(edge.source, edge.target) for edge in graph.edges}
     for node in reversed(graph.order):
@@ -86,7 +78,7 @@ def settled_gradients(
         amount = abs(arrived) if amount is None and arrived is not None else amount
         if arrived is None or amount is None or amount.shape != arrived.shape:
             continue
-        settled_arrived = changed(node.grad.arrived, arrived, amount)
+        settled_arrived = settled_numbers(node.grad.arrived, arrived, amount)
         if settled_arrived is not node.grad.arrived:
             own = shown.get(node.id, node)
             shown[node.id] = own._replace(grad=own.grad._replace(arrived=settled_arrived))
@@ -96,7 +88,7 @@ def settled_gradients(
                 continue
             part = amount_along(edge, amount, handed)
             found[edge.target, edge.slot, edge.source] = edge._replace(
-                flow=edge.flow._replace(handed=changed(edge.flow.handed, handed, part))
+                flow=edge.flow._replace(handed=settled_numbers(edge.flow.handed, handed, part))
             )
             before = amounts.get(edge.source)
             amounts[edge.source] = part if before is None or before.shape != part.shape else before + part
@@ -104,31 +96,7 @@ def settled_gradients(
         node = shown.get(leaf, nodes[leaf])
         value = array_of(node.grad.value)
         if gate in amounts and value is not None and node.grad.before is None and value.shape == amounts[gate].shape:
-            settled_value = changed(node.grad.value, value, amounts[gate])
+            settled_value = settled_numbers(node.grad.value, value, amounts[gate])
             if settled_value is not node.grad.value:
                 shown[leaf] = node._replace(grad=node.grad._replace(value=settled_value))
     return tuple(found.get((edge.target, edge.slot, edge.source), edge) for edge in graph.edges)
-
-
-def amount_along(edge: Edge, amount: np.ndarray, handed: np.ndarray) -> np.ndarray:
-    """Return the size of what a gradient was added up from that an operation hands on."""
-    local, jacobian = array_of(edge.flow.local), array_of(edge.flow.jacobian)
-    if local is not None and are_aligned(amount.shape, local.shape):
-        product = sum_to(numbers_of(amount * abs(local)), edge.flow.handed)
-        found = array_of(product)
-        if found is not None and found.shape == handed.shape:
-            return found
-    if jacobian is not None and jacobian.shape == (amount.size, handed.size):
-        return (amount.reshape(1, -1) @ abs(jacobian)).reshape(handed.shape)
-    return abs(handed)
-
-
-def changed(value: Numbers | None, array: np.ndarray, amount: np.ndarray) -> Numbers | None:
-    """Return numbers with 0 where they are but a rounding error of an amount; the same record if none is."""
-    import numpy as np
-
-    if value is None:
-        return None
-    with np.errstate(all="ignore"):
-        rest = np.asarray(settled(array, amount, epsilon(value)))
-    return value if np.array_equal(rest, array, equal_nan=True) else numbers_of(rest, value.dtype)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gviz.formulas.formula import UNKNOWN
-from gviz.graphs import Graph, Stop
+from gviz.graphs import FREED, Graph, Stop
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Statement
 from gviz.pictures.spans import Box, Line, Span
 from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible
-from gviz.walk import FREED
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<BR/>", "\\": "\\\\"})
 """Graphviz puts a node's own name in place of a backslash and N here too."""

@@ -505,11 +505,12 @@ def saved_text(node: Node, inputs: list[Edge], nodes: dict[str, Node]) -> str:
         if key.endswith(("_sym_sizes", "_sym_strides")) or text == "None" or (key, text) == ("alpha", "1"):
             continue
         is_tensor = text == "freed" or key in node.recorded.tensors
-        name = results.get(key) or (names.get(keys.index(key), "") if key in keys else dict(node.recorded.held).get(key, ""))
+        name = results.get(key) or (
+            names.get(keys.index(key), "") if key in keys else dict(node.recorded.held).get(key, "")
+        )
         own = [name if is_tensor else signed(text)]
         if is_tensor and name in outside:  # it has no box of its own
             formula = Formula.read(outside[name].expression)
-            text = formula.replaced(letters).python if formula is not None else ""
-            own += [text, small_text(outside[name].value)]
+            own += [formula.replaced(letters).python if formula is not None else "", small_text(outside[name].value)]
         parts.append(" = ".join(filter(None, [key, *own])))
     return ", ".join(parts)

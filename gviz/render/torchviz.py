@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import FREED, Edge, Graph, Node
 from gviz.pictures.labels import OPERATIONS, shape_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, LONGEST_LINE, LONGEST_PIECE, picture_size
 from gviz.text import shorten, shorten_lines, visible
-from gviz.walk import FREED, TensorLike, by_name, is_tensor, walk
+from gviz.walk import TensorLike, by_name, is_tensor, walk
 
 if TYPE_CHECKING:
     from gviz.render._digraph import Digraph

@@ -1745,3 +1745,34 @@ def test_the_command_prints_an_answer_a_table_or_json_and_tells_by_its_status(gv
 def test_a_cause_of_a_frozen_tensor_is_no_fault() -> None:
     assert not Cause("x", "frozen", "").is_wrong
     assert Cause("w", "no path", "").is_wrong
+
+
+TEACHER = """import torch
+from torch import nn
+
+teacher, student, x = nn.Linear(2, 2), nn.Linear(2, 2), torch.randn(3, 2)
+target = {}
+loss = ((student(x) - target) ** 2).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict", "is_wrong"),
+    [
+        ("teacher(x).detach()", "not trained", False),
+        ("teacher(student(x)).detach()", "detached", True),  # which cuts off the student as well
+        ("teacher(x).sum().item()", "detached", True),
+    ],
+)
+def test_a_teacher_that_is_detached_as_a_whole_is_no_fault(
+    tmp_path: Path, target: str, verdict: str, is_wrong: bool
+) -> None:
+    (tmp_path / "net.py").write_text(TEACHER.format(target))
+    found = {
+        cause.name: cause
+        for cause in why_all(package.read(tmp_path / "net.py", SourceOptions(diagnose=True), say=lambda _: None).graph)
+    }
+    cause = found["teacher.weight"]
+    assert (cause.verdict, cause.is_wrong) == (verdict, is_wrong), cause
+    assert [place.line for place, _ in cause.lines] == [5]

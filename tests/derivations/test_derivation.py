@@ -538,3 +538,32 @@ def test_a_gradient_that_the_program_cleared_is_told(tmp_path: Any) -> None:
     found = explain(str(tmp_path / "p.py"), say=lambda _: None)
     assert "= w.grad\n  w.grad was cleared afterwards, line 5" in found.text()
     assert found.as_dict()["wrt"][0]["cleared"] == "line 5"
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "lines"),
+    [
+        ("y=where(x>0, x*2, x).sum()", {"x": [1, -2]}, ["a = x > 0 = [True, False]", "c = where(a, b, x) = [2, -2]"]),
+        ("m=x>0; y=where(m, x*2, x).sum()", {"x": [1, -2]}, ["x = [1, -2], m = [True, False]"]),
+        ("y=x.masked_fill(x>2, 0).sum()", {"x": [1, 3]}, ["a = x > 2 = [False, True]"]),
+        ("y=nll_loss(log_softmax(W,1), k)", {"W": [[1, 2]], "k": [1]}, ["W = [[1, 2]], k = [1]"]),
+        ("h=x*w; y=(h+1).detach()*w", {"x": 2, "w": 3}, ["w = 3, h = 6", "a = h + 1 = 7", "b = a.detach() = 7"]),
+        ("y=1/x", {"x": 2}, ["a = reciprocal(x) = 0.5"]),
+        ("y=(x+b).sum()", {"x": [[3]], "b": [1]}, ["x = [[3]], b = [1]", "a = x + b = [[4]]", "∂y/∂b = [1] = b.grad"]),
+    ],
+)
+def test_each_name_that_is_used_is_listed_with_its_numbers(text: str, values: dict[str, Any], lines: list[str]) -> None:
+    shown = [
+        line.strip()
+        for line in str(explain(text, options=SourceOptions(values=values), say=lambda _: None)).splitlines()
+    ]
+    for line in lines:
+        assert line in [each.replace(" " * 4, " ").replace("  ", " ") for each in shown], (line, shown)
+
+
+def test_what_rounding_leaves_of_a_sum_is_nothing() -> None:
+    found = explain("y=layer_norm(x,[3]).sum()", options=SourceOptions(values={"x": [1, 2, 4]}), say=lambda _: None)
+    assert "y = a.sum() = 0" in str(found)
+    assert "∂y/∂x = [0, 0, 0] = x.grad" in str(found)
+    small = explain("y=(x+1e-7)-x", options=SourceOptions(values={"x": 1}), say=lambda _: None)
+    assert "1.19e-07" in str(small)  # which is what such a program is about

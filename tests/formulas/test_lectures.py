@@ -33,7 +33,7 @@ x.max(); x.min(); x.amax(); x.amin(); x.median(); (c-1).abs().max(); (W.amax(0)*
 (log_softmax(W,1)*x).sum(); (softmax(T,1)*T).sum(); (softmax(T,0)*T).sum(); cross_entropy(W,k); nll_loss(log_softmax(W,1),k)
 mse_loss(x,c); mse_loss(x,c,reduction='sum'); smooth_l1_loss(x,c); huber_loss(x,c); binary_cross_entropy(sigmoid(x),t)
 binary_cross_entropy_with_logits(x,t); S.det(); S.trace(); x[1]; x[-1]; (W.reshape(6)*W.T.reshape(6)).sum(); x.nansum()
-(x.repeat(2)*W.reshape(6)).sum(); (x.expand(2,3)*W).sum(); (W.mean(1)*k).sum(); mean(x); pairwise_distance(x,c)
+(x.repeat(2)*W.reshape(6)).sum(); (x.expand(2,3)*W).sum(); (W.mean(1)*k).sum(); mean(x)
 """.replace("\n", ";").split(";")
 
 
@@ -88,7 +88,9 @@ def check(edge: Edge, arrived: Any, names: dict[str, Any]) -> None:
         assert np.allclose(computed(symbol, names).numpy(), handed.numpy()), (symbol, computed(symbol, names), handed)
         return
     if not rows:
-        found = arrived.reshape(1, -1) @ jacobian(symbol, {k: v for k, v in names.items() if re.search(rf"\b{k}\b", symbol)} or {"x": arrived})
+        found = arrived.reshape(1, -1) @ jacobian(
+            symbol, {k: v for k, v in names.items() if re.search(rf"\b{k}\b", symbol)} or {"x": arrived}
+        )
         assert np.allclose(found.numpy().reshape(-1), handed.numpy().reshape(-1)), symbol
         return
     at = [part.strip() for part in rows[0].split(",")]
@@ -110,7 +112,9 @@ def test_a_symbol_is_what_backward_does(text: str) -> None:
     assert isinstance(found.content, Derivation)
     nodes = (*found.content.given, *found.content.computed)
     names = {node.name: array(node.numbers) for node in nodes if node.name and node.numbers and node.numbers.elements}
-    steps = [(edge, path, at) for chain in found.content.chains for path in chain.paths for at, edge in enumerate(path.edges)]
+    steps = [
+        (edge, path, at) for chain in found.content.chains for path in chain.paths for at, edge in enumerate(path.edges)
+    ]
     assert steps
     for edge, path, at in steps:
         assert "Backward0(" not in edge.flow.symbol, edge.flow.symbol
@@ -130,3 +134,8 @@ def test_a_comparison_has_no_opposite_where_there_is_nan(label: str) -> None:
     plain, nan = Facts((2,), has_zeros=False), Facts((2,), has_zeros=False, has_nan=True)
     found = [local_derivative(label, 0, ["x"], "y", {"lambd": "0.5"}, facts=[one, one]) for one in (plain, nan)]
     assert found == [Local("[absolute(x) > 0.5]", True), Local("where(absolute(x) <= 0.5, 0, 1)", True)]
+
+
+def test_relu_at_nan_has_the_factor_that_pytorch_has() -> None:
+    found = explain("y=relu(x).sum()", options=SourceOptions(values={"x": ["nan", 1.0, -2.0]}), say=lambda _: None)
+    assert "where(a <= 0, 0, 1)  [1, 1, 0]" in str(found)

@@ -125,7 +125,9 @@ def test_a_path_through_a_jacobian_has_its_symbol_and_its_numbers(gviz: Program)
 
 
 def test_a_path_through_rows_says_what_its_letter_is(gviz: Program) -> None:
-    done = gviz("render", "y=(softmax(x,1)*c).sum()", "x=[[1,2],[3,4]]", "c=[[1,0],[2,5]]", "--path", "x", "-o", "x.dot")
+    done = gviz(
+        "render", "y=(softmax(x,1)*c).sum()", "x=[[1,2],[3,4]]", "c=[[1,0],[2,5]]", "--path", "x", "-o", "x.dot"
+    )
     assert done.status == 0, done.err
     text = plain((gviz.folder / "x.dot").read_text(encoding="utf-8"))
     assert "diag(a[i]) - a[i]·a[i]ᵀ" in text

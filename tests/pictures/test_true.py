@@ -328,3 +328,14 @@ y.backward()
     assert f"x size 400 has {sign}" in text.replace("\n", "")
     assert "grad now" not in text
     assert "None" not in drawn(graph_of(tmp_path, program), "torchviz")
+
+
+def test_an_unknown_operand_of_a_freed_graph_is_not_said_to_need_no_gradient() -> None:
+    from gviz import engine
+
+    w, x = engine.tensor([1.0, 2.0], requires_grad=True), engine.tensor([3.0, 4.0])
+    loss = (w * x).sum()
+    assert "□ an input that needs no grad" in drawn(gviz.graph(loss, {"w": w}), "torchviz")
+    loss.backward()
+    text = drawn(gviz.graph(loss, {"w": w}), "torchviz")
+    assert "□ not known, as backward has freed the graph" in text

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from gviz.errors import SourceError
+from gviz.formulas.expressions import root_names
 from gviz.records import record
 from gviz.sources.options import Note
 from gviz.sources.run import Run
-from gviz.formulas.expressions import root_names
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names, Unnamed
 from gviz.sources.script.program import Script

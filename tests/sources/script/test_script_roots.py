@@ -63,7 +63,7 @@ def test_the_line_is_the_scripts_own_however_deep_the_call(folder: Folder) -> No
 def test_without_backward_it_is_what_make_dot_drew_last(folder: Folder, argument: str) -> None:
     text = "from torchviz import make_dot\ny = x * 2\nmake_dot(y)\nmake_dot({}, params={{'x': x}})\nz = y * 3\n{}"
     reading = folder.run(HEAD + text.format(argument, ""))
-    assert texts(reading) == ["root: graph (a tensor without a name; make_dot called at line 6)"]
+    assert texts(reading) == ["root: u (a tensor without a name; make_dot called at line 6)"]
     assert "MeanBackward0" in [node.label for node in reading.graph.nodes]
     assert roots(folder.run(HEAD + text.format(argument, "z.backward()"))) == ["z"]
 
