@@ -169,8 +169,8 @@ def below(case: Diagnosis, row: TensorRow) -> Cause:
 def module_beside(case: Diagnosis, row: TensorRow, cut: GraphBreak) -> str:
     """Return the module of a leaf if all of it stands beside the graph, and nothing of the graph is behind the cut.
 
-    "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off is
-    made from a leaf of the graph as well: such a cut is hardly meant.
+    "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
+    is made from a leaf of the graph as well: such a cut is hardly meant.
     """
     module, dot, _ = row.name.partition(".")
     leaves = [node.name or "" for node in case.shown.nodes if node.kind == "leaf"]

@@ -228,7 +228,7 @@ def with_leaf_names(graph: Graph) -> Graph:
 
 
 def with_names_of_maps(shown: Graph) -> Graph:
-    """Return the graph with a symbol for each derivative that no formula tells: its backward's name, ``CatBackward0(grad)``."""
+    """Return the graph with the name of its backward, ``CatBackward0(grad)``, for each derivative without a formula."""
     nodes = {node.id: node for node in shown.nodes if node.kind == "operation"}
 
     def named(edge: Edge) -> Edge:

@@ -1,7 +1,7 @@
 """Derivatives as lectures write them, where the table's own formula is a program: Jacobians, extremes, determinants.
 
-Each is a text in the names that the table has for the operation's inputs and options, and ``result``. It is looked up by
-the class of the node, and by the input that it is the derivative for.
+Each is a text in the names that the table has for the operation's inputs and options, and ``result``. It is looked up
+by the class of the node, and by the input that it is the derivative for.
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ def simplified(name: str, parts: list[ast.expr], *, has_nan: bool = False) -> Sy
         case ("mul" | "div" | "power", [_, "1"]) | ("add" | "sub", [_, "0"]):
             found = first
         case ("mul", _):
-            found = product(first, parts[1])
+            found = shorter_product(first, parts[1])
         case ("neg", [_]) if isinstance(first, ast.UnaryOp):
             found = first.operand
         case ("logical_and", ["False", _] | [_, "False"]):
@@ -257,31 +257,32 @@ def simplified(name: str, parts: list[ast.expr], *, has_nan: bool = False) -> Sy
         case ("masked_fill", [_, _, _]):
             found = tree(applied("where", Symbol(parts[1]), Symbol(parts[2]), Symbol(first)))
         case ("where", [_, _, _]):
-            found = choice(texts, parts, has_nan=has_nan)
+            found = shorter_choice(texts, parts, has_nan=has_nan)
     return None if found is None else Symbol(found)
 
 
-def product(first: ast.expr, second: ast.expr) -> ast.expr | None:
+def shorter_product(first: ast.expr, second: ast.expr) -> ast.expr | None:
     """Return a product in a shorter form; None if there is none."""
-    if ast.unparse(first) == "-1":
-        return tree(applied("neg", Symbol(second)))
-    if ast.unparse(first) == ast.unparse(second) and UNKNOWN not in ast.unparse(first):  # two not known may be two
-        return tree(applied("power", Symbol(first), 2))
-    if is_constant(first):
-        return None
+    text, found = ast.unparse(first), None
     match first, second:
+        case _ if text == "-1":
+            found = tree(applied("neg", Symbol(second)))
+        case _ if text == ast.unparse(second) and UNKNOWN not in text:  # two that are not known may be two
+            found = tree(applied("power", Symbol(first), 2))
+        case _ if is_constant(first):
+            pass
         case ast.BinOp(ast.Constant(1), ast.Div(), below), _ if not is_constant(second):  # (x - w)/(2·y)
-            return ast.BinOp(as_number(second), ast.Div(), below)
+            found = ast.BinOp(as_number(second), ast.Div(), below)
         case _, ast.BinOp(ast.Constant(1), ast.Div(), below) if is_constant(below):  # x/sqrt(2)
-            return ast.BinOp(as_number(first), ast.Div(), below)
+            found = ast.BinOp(as_number(first), ast.Div(), below)
         case _, ast.BinOp() if is_constant(second):  # 2/3·x
-            return written_as("mul", [second, first])
+            found = written_as("mul", [second, first])
         case _, ast.Constant() | ast.Name("π") | ast.UnaryOp(ast.USub(), ast.Constant()):  # 2·x
-            return tree(applied("mul", Symbol(second), Symbol(first)))
-    return None
+            found = tree(applied("mul", Symbol(second), Symbol(first)))
+    return found
 
 
-def choice(texts: Sequence[str], parts: Sequence[ast.expr], *, has_nan: bool) -> ast.expr | None:
+def shorter_choice(texts: Sequence[str], parts: Sequence[ast.expr], *, has_nan: bool) -> ast.expr | None:
     """Return a choice by a condition in a shorter form; None if there is none."""
     condition = parts[0]
     if texts[0] == "False":

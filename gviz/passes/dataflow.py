@@ -46,8 +46,8 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     known = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
     merged = {result.id for result in results.values()}
     shifted: dict[str, int] = {}  # a number on the left has the first place
-    beside = Beside(rows, {node.name for node in graph.nodes})
-    made = beside.nodes
+    outside = Outside(rows, {node.name for node in graph.nodes})
+    made = outside.nodes
 
     for node in graph.nodes:
         if node.id in aside or node.id in merged:
@@ -64,13 +64,13 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
             made.append(tensor)
             continue
         made.append(tensor._replace(expression=told.expression))
-        beside.add_operands(node, told, known)
+        outside.add_operands(node, told, known)
         constant = constant_of(node.label, told)
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
-            beside.add(constant.text, node.id, 1 - constant.is_left)
+            outside.add(constant.text, node.id, 1 - constant.is_left)
     ends = {node.id for node in made}
-    edges = beside.edges + [
+    edges = outside.edges + [
         moved(edge, stands_for, shifted) if edge.source in stands_for or edge.target in shifted else edge
         for edge in data
         if edge.target in ends
@@ -82,7 +82,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     )
 
 
-class Beside:
+class Outside:
     """Numbers, and tensors that need no gradient, that operations are computed from: each becomes a node.
 
     Args:
@@ -115,9 +115,9 @@ class Beside:
                 numbers = numbers._replace(dtype="")
             formula = Formula.read(row.expression) if row is not None and row.expression else None
             node = Node(own, "frozen" if row is not None or has_names(name) else "constant", name=name, numbers=numbers)
-            why = why or (why_outside(row) if row is not None else "")
+            outside = why or (why_outside(row) if row is not None else "")
             expression = formula.python if formula is not None else ""
-            self.nodes.append(node._replace(state=why, expression=expression, later=later))
+            self.nodes.append(node._replace(state=outside, expression=expression, later=later))
             self.edges.append(Edge(own, target, place))
             self.listed.add(name)
             found = sorted(formula.names & self.rows.keys() - self.listed) if formula is not None else []

@@ -1,4 +1,4 @@
-"""The graph without what rounding has left of sums whose terms cancel: such a rest is 0 at any precision that is shown."""
+"""The graph without what rounding has left of sums whose terms cancel: it is 0 at any precision that is shown."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SUMS = ("SumBackward0", "SumBackward1", "MeanBackward0", "MeanBackward1")
 
 
 def without_rounding(graph: Graph) -> Graph:
-    """Return the graph with 0 for each element of a sum, or of a gradient, that is a rounding error of what was added up.
+    """Return the graph with 0 for each element of a sum, or of a gradient, that is a rounding of what was added up.
 
-    A difference of two stays as the engine has it: what cancellation leaves is what a program may be about. So does a sum
-    that something is computed from, which would not hold with 0.
+    A difference of two stays as the engine has it: what cancellation leaves is what a program may be about. So does a
+    sum that something is computed from, which would not hold with 0.
 
     >>> from gviz.graphs import Recorded
     >>> made = Node("n0", "operation", "SumBackward0", "y", Numbers.of(2.4e-7), recorded=Recorded(slots=1))
@@ -94,8 +94,8 @@ def settled_gradients(
             amounts[edge.source] = part if before is None or before.shape != part.shape else before + part
     for gate, leaf in leaves.items():
         node = shown.get(leaf, nodes[leaf])
-        value = array_of(node.grad.value)
-        if gate in amounts and value is not None and node.grad.before is None and value.shape == amounts[gate].shape:
+        value = array_of(node.grad.value) if gate in amounts else None
+        if value is not None and node.grad.before is None and value.shape == amounts[gate].shape:
             settled_value = settled_numbers(node.grad.value, value, amounts[gate])
             if settled_value is not node.grad.value:
                 shown[leaf] = node._replace(grad=node.grad._replace(value=settled_value))

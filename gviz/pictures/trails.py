@@ -176,7 +176,7 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions) ->
 
 
 def factors_in_numbers(path: Path, precision: int) -> list[str] | None:
-    """Return the numbers of each step of a path; None where one of them is not known, large, or no product of what is shown.
+    """Return the numbers of each step of a path; None where one is not known, large, or no product of what is shown.
 
     A Jacobian, which stands behind @, is a product with what is before it where that is a number or a vector.
     """

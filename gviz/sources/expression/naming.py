@@ -85,7 +85,7 @@ class Names:
         return value
 
     def root(self, value: object) -> str:
-        """Return the name of the root, which the last statement has come to: its last name, ``y`` or another one if it has none.
+        """Return the name of the root, which the last statement has come to: its last name, or ``y`` if it has none.
 
         Raises:
             SourceError: it has no tensor.
