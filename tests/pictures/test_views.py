@@ -137,7 +137,7 @@ def test_teaching_has_what_is_saved_in_the_operation_and_the_product_on_each_lin
 
 def test_teaching_names_what_is_saved_of_an_input_without_gradient() -> None:
     graph = read(("h=w*x+b", {"w": "4", "x": "1", "b": "0.5"}), frozen=("x",))
-    assert "saved: other = x" in lines(graph, "teaching")
+    assert "saved: other = x = 1" in lines(graph, "teaching")
     assert "data 1" in lines(graph, "micrograd")
 
 
