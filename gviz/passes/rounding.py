@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,20 +45,11 @@ def without_rounding(graph: Graph) -> Graph:
 
 
 def settled_sum(total: Numbers | None, summands: Numbers | None, node: Node) -> Numbers | None:
-    """Return a sum, or a mean, with 0 where it is a rounding error of its summands."""
+    """Return the sum, or the mean, of all elements, with 0 where it is a rounding error of these."""
     value, parts = array_of(total), array_of(summands)
-    if value is None or parts is None or not parts.size or total is None:
+    if value is None or parts is None or not parts.size or value.size != 1:
         return total
-    amount = abs(parts)
-    if value.ndim or node.label.endswith("1"):
-        dims = ast.literal_eval(node.recorded.options.get("dim", "None"))
-        axes = tuple((dim + 2**63) % 2**64 - 2**63 for dim in ((dims,) if isinstance(dims, int) else dims or ()))
-        amount = amount.sum(axes or None, keepdims=True)
-        amount = amount.reshape(value.shape) if amount.size == value.size else amount.sum()
-    else:
-        amount = amount.sum()
-    share = value.size / parts.size if node.label.startswith("Mean") else 1
-    return settled_numbers(total, value, amount * share)
+    return settled_numbers(total, value, abs(parts).sum() / (parts.size if node.label.startswith("Mean") else 1))
 
 
 def settled_gradients(
