@@ -137,10 +137,12 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
         used |= {edge.source for edge in small.edges if edge.target in stated}
-    todo = [*used]
+    todo = [*(used - listed)]
     for here in todo:  # grows while it is read: what is cut off is made from something as well
-        todo += [edge.source for edge in inputs.get(here, ()) if here not in listed]
-    used = {*todo} - listed
+        new = {edge.source for edge in inputs.get(here, ())} - used - listed
+        used |= new
+        todo += new
+    used -= listed
     given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
