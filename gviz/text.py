@@ -152,3 +152,24 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     """
     meant = closest(name, among)
     return f"did you mean {meant}?" if meant else otherwise
+
+
+def amount(count: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    >>> amount(1, "operation"), amount(1200, "operation")
+    ('1 operation', '1,200 operations')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def bytes_text(count: int) -> str:
+    """Return a number of bytes as people read it.
+
+    >>> bytes_text(80), bytes_text(2048), bytes_text(3_500_000)
+    ('80 bytes', '2 KiB', '3.3 MiB')
+    """
+    if count < 1024:
+        return amount(count, "byte")
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.1f}".removesuffix(".0") + f" {'KMGT'[power - 1]}iB"

@@ -175,7 +175,7 @@ def walk(
     flow: Mapping[NodeLike, NodeFlow] | None = None,
     origin_of: Callable[[NodeLike], Origin | None] | None = None,
     moments: Mapping[int, Moment] | None = None,
-    module_of: Mapping[object, Module] | None = None,
+    modules: tuple[Mapping[object, Module], tuple[Module, ...]] | None = None,
 ) -> Graph:
     """Return the graph below the roots.
 
@@ -189,7 +189,8 @@ def walk(
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
         origin_of: gives the place of the program that an operation was recorded at, where that is known.
-        module_of: the module that an operation was recorded in, or that holds a leaf, by the node or the name of the leaf.
+        modules: the module that an operation was recorded in, or that holds a leaf, by the node or the name of the leaf; and
+            the calls that they were made in.
         moments: what tensors were when backward ran, by their identity, as far as the program may have changed them since.
 
     Returns:
@@ -205,6 +206,7 @@ def walk(
     }
     walker = Walker(named, rows, saved=saved, most=most, detailed=detailed, moments=moments)
     root_ids = tuple(walker.add_root(rows[name], root) for name, root in roots.items())
+    module_of, around = modules or ({}, ())
     facts: tuple[tuple[Callable[[Any], None], object], ...] = (
         (walker.add_statements, statements),
         (walker.add_flow, flow),
@@ -215,7 +217,11 @@ def walk(
         if known:
             add(known)
     return Graph(title=", ".join(roots)).changed(
-        nodes=tuple(walker.nodes), edges=tuple(walker.edges), roots=root_ids, tensors=tuple(rows.values())
+        nodes=tuple(walker.nodes),
+        edges=tuple(walker.edges),
+        roots=root_ids,
+        tensors=tuple(rows.values()),
+        modules=around,
     )
 
 
@@ -573,7 +579,7 @@ class Walker:
                 if node.name is None and numbers is not None:
                     own = Numbers(numbers.shape, "", *numbers[2:])  # a box that the program gave no name shows no dtype
                 # all fields at once: a third of the time of _replace, and nearly all nodes come here
-                known = (*node[:4], own, *node[5:9], place, node.module, recorded, node.later)
+                known = (*node[:4], own, *node[5:9], place, node.module, recorded, *node[12:])
                 self.nodes[position] = tuple.__new__(Node, known)
             elif place is not None:
                 self.nodes[position] = node._replace(place=place)

@@ -11,6 +11,7 @@ from graphs import node
 
 import gviz
 from gviz.graphs import (
+    Card,
     Edge,
     Flow,
     Gradient,
@@ -23,6 +24,7 @@ from gviz.graphs import (
     Node,
     Place,
     Recorded,
+    Region,
     Stop,
     TensorRow,
     Unlisted,
@@ -66,7 +68,7 @@ FULL = Graph(
             "x + w",
             is_letter=True,
             place=SPOT,
-            module=Module("net.fc", "Linear", 2),
+            module=Module("net.fc", "Linear", 2, 0),
             recorded=Recorded(
                 2,
                 (("alpha", "1"),),
@@ -79,6 +81,8 @@ FULL = Graph(
                 given=("x",),
             ),
             later=Later(Numbers.of(2.8), Numbers.of(0.0), is_cleared=True, cleared_at=Place(9)),
+            card=Card("Linear", 2, 1, 6, ((2, None),), ((),), 24, 0.5),
+            region=1,
         ),
         Node("n1", "leaf", name="z", numbers=Numbers((2,), "complex64", ("(1+2j)", "1j"))),
         Node("n2", "leaf", name="mask", numbers=Numbers((2,), "bool", (True, False))),
@@ -122,6 +126,8 @@ FULL = Graph(
     breaks=(GraphBreak(Place(5), "item", "no_grad", is_number=True),),
     earlier=6,
     is_followed=True,
+    modules=(Module("net", "Net", 1),),
+    regions=(Region("net", "Net"), Region("net.fc", "Linear", 0, 12)),
 )
 
 
@@ -169,6 +175,10 @@ def test_a_record_cannot_be_changed(record: Any) -> None:
         ({"nodes": (LEAF,), "edges": (Edge("n1", "n9"),)}, "there is no node 'n9'"),
         ({"nodes": (LEAF,), "edges": (Edge("n8", "n1"),)}, "there is no node 'n8'"),
         ({"nodes": (LEAF,), "roots": ("n7",)}, "there is no node 'n7' to be a root"),
+        ({"regions": (Region("a", within=1), Region("b"))}, "regions[0].within is 1"),
+        ({"modules": (Module("a", within=0),)}, "modules[0].within is 0"),
+        ({"nodes": (LEAF._replace(region=0),)}, "there is no region 0"),
+        ({"nodes": (LEAF._replace(module=Module("a", within=3)),)}, "there is no module 3 to be within"),
         ({"nodes": (Node("n0", "box"),)}, "unknown kind 'box'"),
         ({"nodes": (Node("n0", "operation"),)}, "is an operation without a label"),
         ({"nodes": (node("n0", "operation", slots=-1),)}, "-1 slots"),

@@ -36,13 +36,15 @@ KINDS = (
     "frozen",
     "placeholder",
     "variable",
+    "group",
 )
 """The kinds of a node. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
-``placeholder`` and ``variable`` are operations of static graphs."""
+``placeholder`` and ``variable`` are operations of static graphs; ``group`` is many nodes in one, such as a module."""
 
-EDGE_KINDS = ("data", "view", "saved", "control")
+EDGE_KINDS = ("data", "view", "saved", "control", "carried")
 """``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control``
-says that one operation of a static graph runs before another."""
+says that one operation of a static graph runs before another; ``carried`` leads from the end of a block that repeats to the
+beginning of the next, which is drawn as the same block."""
 
 
 FREED = "freed"
@@ -112,11 +114,53 @@ class Module(NamedTuple):
         path: the names that lead to it: ``net.blocks.3.mlp``; of a scope ``outer/inner``.
         kind: its class; "" for a scope.
         call: which call of this module it was, counted from 1; 0 for a parameter, and for a scope.
+        within: the call that this one was made in, by its place in the graph's ``modules``; -1 for none.
     """
 
     path: str
     kind: str = ""
     call: int = 0
+    within: int = -1
+
+
+class Card(NamedTuple):
+    """What a group of nodes that is drawn as one comes to.
+
+    Args:
+        kind: the class of a module; "" for another group.
+        operations: how many there are in it.
+        parameters: how many leaves.
+        elements: how many numbers these have.
+        inputs: the sizes of what comes from outside, each once, in their order.
+        outputs: the sizes of what others use.
+        kept: bytes of the tensors that its operations save for backward; None where that is not known.
+        grad: the norm of the gradients of its leaves together; None where one is not known.
+    """
+
+    kind: str = ""
+    operations: int = 0
+    parameters: int = 0
+    elements: int = 0
+    inputs: tuple[Sizes, ...] = ()
+    outputs: tuple[Sizes, ...] = ()
+    kept: int | None = None
+    grad: float | None = None
+
+
+class Region(NamedTuple):
+    """A frame around nodes: an open module, a name scope, or the block that stands for all that repeat.
+
+    Args:
+        title: what is written on it.
+        kind: the class of a module, or a remark.
+        within: the frame that it is in, by its place in the graph's ``regions``, which is a smaller one; -1 for none.
+        times: how many blocks it stands for.
+    """
+
+    title: str
+    kind: str = ""
+    within: int = -1
+    times: int = 1
 
 
 class Recorded(NamedTuple):
@@ -296,6 +340,8 @@ class Node(NamedTuple):
         module: which it was recorded in.
         recorded: what was recorded of an operation.
         later: what the program has made of the tensor since.
+        card: what a group comes to.
+        region: the innermost frame that it is in, by its place in the graph's ``regions``; -1 for none.
     """
 
     id: str
@@ -311,6 +357,8 @@ class Node(NamedTuple):
     module: Module | None = None
     recorded: Recorded = NOT_RECORDED
     later: Later | None = None
+    card: Card | None = None
+    region: int = -1
 
     @property
     def shape(self) -> Sizes | None:
@@ -446,6 +494,8 @@ class Graph:
         breaks: the lines that cut tensors off from it.
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
+        modules: the calls of modules that others were made in, each after the one that it was made in.
+        regions: frames around nodes, each after the one that it is in.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -465,6 +515,8 @@ class Graph:
     breaks: tuple[GraphBreak, ...] = ()
     earlier: int = 0
     is_followed: bool = False
+    modules: tuple[Module, ...] = ()
+    regions: tuple[Region, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw.
@@ -494,6 +546,8 @@ class Graph:
         for root in self.roots:
             if root not in ids:
                 raise ValueError(f"there is no node {excerpt(repr(root))} to be a root")
+        if fault := _nesting_fault(self):
+            raise ValueError(fault)
 
     def __repr__(self) -> str:
         """Return the title and the size: ``<Graph y: 8 boxes, 7 arrows>``."""
@@ -557,6 +611,14 @@ class Graph:
                         ready.append(target)
         return [nodes[node] for node in ready]
 
+    def calls_around(self, module: Module | None) -> list[Module]:
+        """Return a module and the calls that it was made in, outermost first; nothing for none."""
+        around = []
+        while module is not None:
+            around.append(module)
+            module = self.modules[module.within] if module.within >= 0 else None
+        return around[::-1]
+
     def code_at(self, place: Place) -> str:
         """Return the code at a place that something in the graph names, without its indent; "" if it is not known."""
         if place.file or place.cell:
@@ -608,6 +670,21 @@ def _fault(node: Node) -> str:
         return f"has {node.recorded.slots} slots"
     is_blank = node.kind == "operation" and not node.label
     return "is an operation without a label, such as 'MulBackward0'" if is_blank else ""
+
+
+def _nesting_fault(graph: Graph) -> str:
+    """Return what is wrong with the modules and frames of a graph, "" if nothing is."""
+    modules, regions = graph.modules, graph.regions
+    for word, around in (("modules", [one.within for one in modules]), ("regions", [one.within for one in regions])):
+        for number, within in enumerate(around):
+            if not -1 <= within < number:
+                return f"{word}[{number}].within is {within}: neither -1 nor the number of one before it"
+    for node in graph.nodes:
+        if not -1 <= node.region < len(regions):
+            return f"node {excerpt(repr(node.id))}: there is no region {node.region}"
+        if node.module is not None and not -1 <= node.module.within < len(modules):
+            return f"node {excerpt(repr(node.id))}: there is no module {node.module.within} to be within"
+    return ""
 
 
 def _arrow(source: object, target: object) -> str:

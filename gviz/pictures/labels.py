@@ -13,13 +13,13 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import GRAD_OF, NOW, Edge, Gradient, Graph, Later, Node
+from gviz.graphs import GRAD_OF, NOW, Card, Edge, Gradient, Graph, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
-from gviz.text import shorten
+from gviz.text import amount, bytes_text, shorten
 
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
@@ -299,6 +299,8 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     ['w = 1', 'grad = None']
     """
     show = options.show
+    if node.card is not None:
+        return card_lines(node, node.card, options)
     if not show:
         return [(Span(text),) for text in _torchviz(node)]
     is_operation = node.kind in OPERATIONS
@@ -318,6 +320,29 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     rows += [*later_lines(node, options), *place_lines(node, options)]
     if "attrs" in show and is_operation:
         rows += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
+    return rows
+
+
+def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
+    """Return what the box of a group says: its name and class, what is in it, what goes through it.
+
+    >>> from gviz.graphs import Node
+    >>> card = Card("Linear", 2, 2, 20, ((3, 4),), ((3, 4),), 2048, 0.5)
+    >>> [text_of(line) for line in card_lines(Node("n0", "group", name="net.fc", card=card), card, RenderOptions())]
+    ['net.fc  Linear', '2 operations', '20 numbers in 2 parameters', '3×4 → 3×4', '2 KiB saved', '‖grad‖ = 0.5']
+    """
+    kind = (Span(f"  {card.kind}", "muted"),) if card.kind else ()
+    rows: list[Line] = [(Span(short(node.name or node.label, LONGEST_NAME), is_bold=True), *kind)]
+    rows.append((Span(amount(card.operations, "operation"), "muted"),))
+    if card.parameters:
+        rows.append((Span(f"{card.elements:,} numbers in {amount(card.parameters, 'parameter')}", "muted"),))
+    sides = [", ".join(size_text(shape) or "number" for shape in shapes) for shapes in (card.inputs, card.outputs)]
+    if any(sides):
+        rows.append((Span(short(" → ".join(side or "?" for side in sides), LONGEST_NAME), "muted"),))
+    if card.kept is not None:
+        rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
+    if card.grad is not None and "grad" in options.show:
+        rows.append((Span(f"‖grad‖ = {decimal(card.grad, options.precision)}", "gradient"),))
     return rows
 
 

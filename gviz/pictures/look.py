@@ -29,6 +29,7 @@ BOXES: dict[str, dict[str, str]] = {
     "frozen": _GHOST,
     "placeholder": {"fillcolor": "lightblue"},
     "variable": {"fillcolor": "khaki"},
+    "group": {"shape": "box3d"},
 }
 """Boxes by kind: what they have besides :data:`BOX`. Operations keep Graphviz's own lightgrey."""
 
@@ -37,6 +38,7 @@ ARROWS: dict[str, dict[str, str]] = {
     "view": {"style": "dotted"},
     "saved": {"dir": "none"},
     "control": {"style": "dashed", "color": "grey50"},
+    "carried": {"style": "dashed", "constraint": "false"},
 }
 """Arrows by kind."""
 

@@ -23,7 +23,7 @@ class Pair(NamedTuple):
     pen: str
 
 
-_ALIKE = {"constant": "dashed", "frozen": "dashed", "placeholder": "leaf", "repeat": "leaf"}
+_ALIKE = {"constant": "dashed", "frozen": "dashed", "placeholder": "leaf", "repeat": "leaf", "group": "operation"}
 """Kinds that have the colours of another one."""
 
 
@@ -165,6 +165,7 @@ _SHAPES: dict[str, dict[str, str]] = {
     "repeat": {"style": "rounded,dashed,filled", "height": "0.22", "margin": "0.08,0.03"},
     "placeholder": {"style": "rounded,filled", "penwidth": "2"},
     "variable": {"penwidth": "2"},
+    "group": {"shape": "box3d", "penwidth": "1.4", "margin": "0.14,0.08"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
 
@@ -198,6 +199,7 @@ def edge_attributes(theme: Theme) -> dict[str, dict[str, str]]:
         "view": {"style": "dotted", "penwidth": "1.6"},
         "saved": {"style": "dashed", "dir": "none", "color": theme.boxes["saved"].pen},
         "control": {"style": "dashed", "color": theme.muted},
+        "carried": {"style": "dashed", "penwidth": "1.6", "constraint": "false"},
     }
 
 

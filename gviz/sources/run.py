@@ -102,7 +102,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         flow=about.flow,
         origin_of=run.lines.of if run.lines is not None else None,
         moments=moments,
-        module_of=_modules_of_run(run) if run.has_layers else None,
+        modules=_modules_of_run(run) if run.has_layers else None,
     )
     if options.order:  # of a script it is that of its own backward
         of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
@@ -156,9 +156,10 @@ def _has_gradient(node: Node) -> bool:
     return node.kind == "leaf" and node.grad.value is not None
 
 
-def _modules_of_run(run: Run) -> dict[object, Module]:
-    """Return the modules of operations, and those that hold leaves, by the leaves' names."""
+def _modules_of_run(run: Run) -> tuple[dict[object, Module], tuple[Module, ...]]:
+    """Return the modules of operations, and those that hold leaves, by the leaves' names; and the calls around them."""
     from gviz.trace.modules import holders_of, modules_of
 
     paths = {key: path for key, (path, _) in run.modules.items()}
-    return {**modules_of(graph_nodes(run.roots.values()), paths), **holders_of(run.modules)}
+    found, around = modules_of(graph_nodes(run.roots.values()), paths)
+    return {**found, **holders_of(run.modules)}, around

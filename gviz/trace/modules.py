@@ -137,8 +137,12 @@ def tensors_in(value: Any, kind: type) -> Iterator[Any]:
             todo += item.values()
 
 
-def modules_of(nodes: Mapping[NodeLike, Any], names: Mapping[int, str]) -> dict[object, Module]:
-    """Return the module that each operation was recorded in; nothing for one that was recorded in none.
+def modules_of(
+    nodes: Mapping[NodeLike, Any], names: Mapping[int, str]
+) -> tuple[dict[object, Module], tuple[Module, ...]]:
+    """Return the module that each operation was recorded in, and the calls that others were made in.
+
+    An operation that was recorded in none has none.
 
     Args:
         nodes: the operations of a graph.
@@ -146,8 +150,23 @@ def modules_of(nodes: Mapping[NodeLike, Any], names: Mapping[int, str]) -> dict[
     """
     calls = [(call, node) for node in nodes for call in getattr(node, "metadata", {}).get(KEY, ())]
     found: dict[object, Module] = {}
-    for call, end in sorted(calls, key=lambda pair: pair[0].depth):
-        module = Module(call.path(names), call.kind, call.number)
+    around: list[Module] = []
+    places: dict[int, int] = {}
+
+    def as_module(call: ModuleCall) -> Module:
+        chain = [call]  # what is not listed yet, innermost first
+        while (above := chain[-1].above) is not None and id(above) not in places:
+            chain.append(above)
+        for one in reversed(chain):
+            within = places[id(one.above)] if one.above is not None else -1
+            module = Module(one.path(names), one.kind, one.number, within)
+            if one is not call:
+                places[id(one)] = len(around)
+                around.append(module)
+        return module
+
+    for call, end in sorted(calls, key=lambda pair: (pair[0].depth, pair[0].start)):
+        module = as_module(call)
         todo, seen = [end], {end}
         for node in todo:  # grows while it is read
             found[node] = module
@@ -155,7 +174,7 @@ def modules_of(nodes: Mapping[NodeLike, Any], names: Mapping[int, str]) -> dict[
                 if following is not None and following not in seen and call.start <= order_of(following):
                     seen.add(following)
                     todo.append(following)
-    return found
+    return found, tuple(around)
 
 
 def holders_of(modules: Mapping[int, tuple[str, Any]]) -> dict[object, Module]:

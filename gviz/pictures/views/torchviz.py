@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import Edge, Graph, Node, Region
+from gviz.passes.scopes import with_scopes
 from gviz.pictures import html
 from gviz.pictures.labels import boxes, local_text
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
@@ -27,6 +28,7 @@ LEGEND = {
     "saved": "saved for backward",
     "frozen": "needs no gradient",
     "constant": "constant",
+    "group": "many operations in one box",
 }
 STATIC_LEGEND = {
     "placeholder": "placeholder: gets its value at each run",
@@ -40,7 +42,7 @@ STATIC_LEGEND = {
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
-    shown, is_large = graph, len(graph.nodes) > LARGE
+    shown, is_large = with_scopes(graph) if graph.kind == "static" else graph, len(graph.nodes) > LARGE
     if options.ghosts and options.show and graph.kind != "static" and not is_large:
         from gviz.passes.ghosts import with_ghosts
 
@@ -52,7 +54,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     looks = _looks(drawn, options, has_inks=bool(options.show) and not is_large)
 
     def statements() -> Iterator[Statement]:
-        yield from _clusters(shown, looks, options) if graph.kind == "static" else _shapes(shown.nodes, looks)
+        yield from _frames(shown, looks, options) if shown.regions else _shapes(shown.nodes, looks)
         yield from _lines(shown.edges, shown, arrows, options)
 
     listed = LazyStatements(statements) if is_large else list(statements())
@@ -101,47 +103,58 @@ def _shapes(nodes: Iterable[Node], looks: Iterable[dict[str, str]]) -> Iterator[
     return (new_shape((node.id, look)) for node, look in zip(nodes, looks, strict=True))
 
 
-def _clusters(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -> Iterator[Statement]:
-    """Yield the boxes of a static graph, each name scope a frame of its own within the one around it."""
-    inside: dict[str, list[Shape]] = {"": []}
-    scopes: dict[str, list[str]] = {"": []}
-    for node in graph.nodes:
-        path = ""
-        for part in node.scope.split("/") if node.scope else ():
-            outer, path = path, f"{path}/{part}" if path else part
-            if path not in scopes:
-                scopes[outer].append(path)
-                scopes[path], inside[path] = [], []
-    for node, statement in zip(graph.nodes, _shapes(graph.nodes, looks), strict=True):
-        # a node with a scope's name is in it, as its helpers are
-        inside[node.name if node.name in scopes else node.scope].append(statement)
+def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -> Iterator[Statement]:
+    """Yield the boxes, each within its frame, and each frame within the one around it."""
+    inside: list[list[Shape]] = [[] for _ in (*graph.regions, None)]  # the last is what is in no frame
+    within: list[list[int]] = [[] for _ in inside]
+    paths: list[str] = []
+    for number, region in enumerate(graph.regions):
+        within[region.within].append(number)
+        path = f"{paths[region.within]}/{region.title}" if region.within >= 0 else region.title
+        paths.append(path if path not in paths else f"{path} ({number})")
+    for node, shape in zip(graph.nodes, _shapes(graph.nodes, looks), strict=True):
+        inside[node.region].append(shape)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
     over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
     entered = _entered(graph)
-    waiting: list[tuple[str, bool]] = [("", False)]
-    while waiting:  # a stack: scopes nest as deep as they like
-        path, is_done = waiting.pop()
+    waiting: list[tuple[int, bool]] = [(-1, False)]
+    while waiting:  # a stack: frames nest as deep as they like
+        number, is_done = waiting.pop()
         if is_done:
             yield Frame()
             continue
-        if path:
-            place = below if path in entered else over  # where no arrow strikes the title through
-            yield Frame(path, {"label": path.rpartition("/")[2], **look, "labelloc": place})
-            waiting.append((path, True))
-        yield from inside[path]
-        waiting.extend((scope, False) for scope in reversed(scopes[path]))
+        if number >= 0:
+            place = below if number in entered else over  # where no arrow strikes the title through
+            yield Frame(paths[number], {"label": frame_title(graph.regions[number]), **look, "labelloc": place})
+            waiting.append((number, True))
+        yield from inside[number]
+        waiting.extend((inner, False) for inner in reversed(within[number]))
 
 
-def _entered(graph: Graph) -> set[str]:
-    """Return the name scopes into which an arrow leads from outside."""
-    scopes = {node.id: node.scope for node in graph.nodes}
-    paths: set[str] = set()
+def frame_title(region: Region) -> str:
+    """Return what is written on a frame.
+
+    >>> frame_title(Region("net.blocks.{0…11}", "Block", times=12))
+    'net.blocks.{0…11}  Block  × 12'
+    """
+    times = f"× {region.times}" if region.times > 1 else ""
+    return "  ".join(filter(None, [region.title, region.kind, times]))
+
+
+def _entered(graph: Graph) -> set[int]:
+    """Return the frames into which an arrow leads from outside."""
+    frames = {node.id: node.region for node in graph.nodes}
+    entered: set[int] = set()
     for edge in graph.edges:
-        outside, path = f"{scopes[edge.source]}/", scopes[edge.target]
-        while path and not outside.startswith(f"{path}/"):
-            paths.add(path)
-            path = path.rpartition("/")[0]
-    return paths
+        outside, frame = set[int](), frames[edge.source]
+        while frame >= 0:
+            outside.add(frame)
+            frame = graph.regions[frame].within
+        frame = frames[edge.target]
+        while frame >= 0 and frame not in outside:
+            entered.add(frame)
+            frame = graph.regions[frame].within
+    return entered
 
 
 def _lines(

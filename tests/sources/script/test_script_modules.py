@@ -98,8 +98,9 @@ def graph(tmp_path: Path, code: str, name: str, root: str) -> Graph:
 
 def operations(drawn: Graph) -> list[tuple[str, Module | None]]:
     """The class of each operation, inputs first, with its module; without transposed weights, which engines place as they like."""
-    found = [node for node in drawn.inputs_first() if node.kind == "operation"]
-    return [(node.label.rstrip("0123456789"), node.module) for node in found if node.label != "TBackward0"]
+    found = [node for node in drawn.inputs_first() if node.kind == "operation" and node.label != "TBackward0"]
+    modules = [node.module and node.module._replace(within=-1) for node in found]
+    return [(node.label.rstrip("0123456789"), module) for node, module in zip(found, modules, strict=True)]
 
 
 def leaves(drawn: Graph) -> dict[str | None, Module | None]:
@@ -114,6 +115,10 @@ def test_of_modules_within_modules_the_innermost_one_counts(tmp_path: Path, name
         ("ReluBackward", Module("net.first", "Block", 1)),
         ("AddmmBackward", Module("net.last", "Linear", 1)),
         ("SumBackward", Module("net", "Net", 1)),
+    ]
+    around = [drawn.calls_around(node.module) for node in drawn.inputs_first() if node.kind == "operation"]
+    assert [[(one.path, one.call) for one in calls] for calls in around if len(calls) == 3] == [
+        [("net", 1), ("net.first", 1), ("net.first.fc", 1)]
     ]
 
 
