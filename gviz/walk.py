@@ -189,8 +189,8 @@ def walk(
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
         origin_of: gives the place of the program that an operation was recorded at, where that is known.
-        modules: the module that an operation was recorded in, or that holds a leaf, by the node or the name of the leaf; and
-            the calls that they were made in.
+        modules: the module that an operation was recorded in, or that holds a leaf, by the node or the name of the
+            leaf; and the calls that they were made in.
         moments: what tensors were when backward ran, by their identity, as far as the program may have changed them since.
 
     Returns:

@@ -43,8 +43,8 @@ KINDS = (
 
 EDGE_KINDS = ("data", "view", "saved", "control", "carried")
 """``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control``
-says that one operation of a static graph runs before another; ``carried`` leads from the end of a block that repeats to the
-beginning of the next, which is drawn as the same block."""
+says that one operation of a static graph runs before another; ``carried`` leads from the end of a block that repeats
+to the beginning of the next, which is drawn as the same block."""
 
 
 FREED = "freed"

@@ -116,7 +116,7 @@ def test_of_modules_within_modules_the_innermost_one_counts(tmp_path: Path, name
         ("AddmmBackward", Module("net.last", "Linear", 1)),
         ("SumBackward", Module("net", "Net", 1)),
     ]
-    around = [drawn.calls_around(node.module) for node in drawn.inputs_first() if node.kind == "operation"]
+    around = [drawn.calls_around(node.module) for node in drawn.nodes if node.label[:5] == "Addmm"]
     assert [[(one.path, one.call) for one in calls] for calls in around if len(calls) == 3] == [
         [("net", 1), ("net.first", 1), ("net.first.fc", 1)]
     ]
