@@ -29,6 +29,7 @@ from gviz.files import write, writing_error
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.parts import drawn_parts
 from gviz.records import record
 from gviz.text import closest
 
@@ -140,7 +141,8 @@ def render(graph: Graph, suffix: str, options: RenderOptions | None = None) -> s
     Raises:
         RenderError: an unknown format, or a picture that cannot be made.
     """
-    return find(suffix, any_word=True).render(graph, replace(options or RenderOptions(), format=suffix.lower()))
+    wanted = replace(options or RenderOptions(), format=suffix.lower())
+    return find(suffix, any_word=True).render(drawn_parts(graph, wanted), wanted)
 
 
 def save(graph: Graph | HasGraph, path: str | os.PathLike[str], options: RenderOptions | None = None) -> str:
