@@ -134,6 +134,7 @@ def test_a_picture_loads_what_it_needs_and_no_more() -> None:
         "look",
         "options",
         "page",
+        "parts",
         "picture",
         "repeat",
         "spans",
