@@ -28,6 +28,7 @@ TYPE_CHECKING = False  # known to type checkers by its name: the typing module i
 if TYPE_CHECKING:
     from gviz import engine, static
     from gviz.answers import explain
+    from gviz.answers.summary import summary
     from gviz.drawing import Drawing as Graph, Reading, graph, list_tensors as inspect, read
     from gviz.errors import GvizError, GvizWarning
     from gviz.graphs import Edge, Node, TensorRow
@@ -56,6 +57,7 @@ __all__ = [
     "read",
     "save",
     "static",
+    "summary",
 ]
 
 _HOMES = {
@@ -74,6 +76,7 @@ _HOMES = {
     "make_dot": "gviz.render.torchviz",
     "read": "gviz.drawing",
     "save": "gviz.render",
+    "summary": "gviz.answers.summary",
 }
 """The module that each public name comes from, and its name there if that is another."""
 

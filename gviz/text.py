@@ -154,13 +154,13 @@ def did_you_mean(name: str, among: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {meant}?" if meant else otherwise
 
 
-def amount(count: int, noun: str) -> str:
-    """Return how many there are of something.
+def amount(count: int, noun: str, several: str = "") -> str:
+    """Return how many there are of something, with the word for several if that is not one with an s.
 
-    >>> amount(1, "operation"), amount(1200, "operation")
-    ('1 operation', '1,200 operations')
+    >>> amount(1, "operation"), amount(1200, "operation"), amount(0, "box", "boxes")
+    ('1 operation', '1,200 operations', '0 boxes')
     """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def bytes_text(count: int) -> str:

@@ -128,6 +128,7 @@ FULL = Graph(
     is_followed=True,
     modules=(Module("net", "Net", 1),),
     regions=(Region("net", "Net"), Region("net.fc", "Linear", 0, 12)),
+    remarks=("3 of 9 boxes: up to 1 line from w",),
 )
 
 

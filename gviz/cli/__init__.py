@@ -19,7 +19,7 @@ from gviz.cli import streams
 from gviz.errors import GvizError
 
 COMMANDS = (
-    *("render", "steps", "inspect", "why", "explain", "run", "static", "compare", "ops", "formats"),
+    *("render", "steps", "inspect", "summary", "why", "explain", "run", "static", "compare", "ops", "formats"),
     *("help", "version", "completion"),
 )
 """Each is a module of this folder with a click command of the same name, in the order of the help."""

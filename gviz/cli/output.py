@@ -21,6 +21,7 @@ from gviz.errors import FileError, RenderError
 from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
+from gviz.passes.part import HIDABLE
 from gviz.pictures.options import FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
 from gviz.pictures.theme import THEMES
 from gviz.records import record
@@ -181,8 +182,21 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         look("symbols", "What stands on its lines.", SYMBOLS),
         look("ghosts", "Draw constants, and inputs without gradients, in torchviz's view too.", is_flag=True),
     )
+    parts = (
+        click.option("--around", **NAMES, help="Draw only what is near NAME; repeatable."),
+        look("hops", "How many lines away that may be.", type=click.IntRange(0), metavar="N"),
+        click.option("--between", nargs=2, metavar="A B", help="Draw only what lies on ways from A to B."),
+        click.option("--hide", **{**NAMES, "metavar": "WORD"}, help=f"Leave boxes out: {', '.join(HIDABLE)}."),
+        look(
+            "max_nodes",
+            "Draw at most N boxes, those nearest to the root.",
+            type=click.IntRange(1),
+            metavar="N",
+            default="",
+        ),
+    )
     options = (
-        *(views if has_views else ()),
+        *((*views, *parts) if has_views else ()),
         click.option(
             "--show",
             default="value,grad",

@@ -14,7 +14,7 @@ SCRIPT = "until engine"
 
 PAGES = {
     "render": {
-        "What is drawn": "view path order show by frozen",
+        "What is drawn": "view path order show by around between hide frozen",
         "The picture": "output theme rankdir fit",
         "The source": f"root values {SCRIPT}",
     },
@@ -24,6 +24,7 @@ PAGES = {
         "The source": f"{COMPUTATION} {SCRIPT}",
     },
     "inspect": {"The table": "only sort watch json", "The source": f"{COMPUTATION} grad-output {SCRIPT}"},
+    "summary": {"The answer": "json", "The source": f"{COMPUTATION} {SCRIPT}"},
     "why": {"The answer": "json", "The source": f"{COMPUTATION} grad-output {SCRIPT}"},
     "explain": {"The explanation": "wrt max-paths format fragment output", "The source": f"{COMPUTATION} {SCRIPT}"},
     "run": {"The run": "trace until stop-at engine"},
@@ -41,6 +42,9 @@ PAGES = {
 """The options of each command that its help shows, by groups, by their long names."""
 
 WORDS = {
+    "around": ("NAME", "what is near NAME; --hops N says how near"),
+    "between": ("A B", "what lies on ways from A to B"),
+    "hide": ("WORD", "leave out views, accumulate, constants"),
     "json": ("", "print JSON"),
     "by": ("statement", "a box for each statement, not operation"),
     "collapse": ("SCOPE", "draw a scope, such as gradients, as one box"),

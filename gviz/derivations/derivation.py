@@ -137,7 +137,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
         computed = tuple(small.by_id[node.id] if node.id in stated else node for node in computed)
         nodes = nodes | small.by_id
         used |= {edge.source for edge in small.edges if edge.target in stated}
-    used = beside(used - listed, listed, inputs)
+    used = made_from(used - listed, listed, inputs)
     given = [node for node in nodes.values() if node.id in used and node.name and node.kind != "constant"]
     rows = {row.name: position for position, row in enumerate(shown.tensors)}
     given.sort(key=lambda node: rows.get(node.name or "", len(rows)))
@@ -146,7 +146,7 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     return Derivation(chains[0].of, tuple(given), computed, chains, any(chain.grad is not None for chain in chains))
 
 
-def beside(used: set[str], listed: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:
+def made_from(used: set[str], listed: set[str], inputs: Mapping[str, Sequence[Edge]]) -> set[str]:
     """Return what is used and not listed, and what that is made from, as what is cut off is."""
     todo = [*used]
     for here in todo:  # grows while it is read

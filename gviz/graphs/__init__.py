@@ -496,6 +496,7 @@ class Graph:
         is_followed: whether the program called another backward after the one that it is of.
         modules: the calls of modules that others were made in, each after the one that it was made in.
         regions: frames around nodes, each after the one that it is in.
+        remarks: what a picture says of what was left out or put together.
 
     Raises:
         ValueError: an id twice, an edge or root without its node.
@@ -517,6 +518,7 @@ class Graph:
     is_followed: bool = False
     modules: tuple[Module, ...] = ()
     regions: tuple[Region, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no renderer could draw.

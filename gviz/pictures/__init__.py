@@ -13,7 +13,6 @@ from importlib import import_module
 
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.passes.rounding import without_rounding
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 
@@ -40,8 +39,6 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
         graph = with_derivatives(graph)
-    if options.show and graph.kind != "static" and len(graph.nodes) <= LARGE:
-        graph = without_rounding(graph)
     picture: Picture = view.picture(graph, options)
     if options.font_size != RenderOptions.font_size and (options.show or options.view != "torchviz"):
         picture = enlarged(picture, options.font_size / RenderOptions.font_size)

@@ -8,6 +8,7 @@ from dataclasses import field
 from gviz.errors import RenderError
 from gviz.graphs import Stop
 from gviz.layout import ENGINES
+from gviz.passes.part import HIDABLE
 from gviz.pictures.theme import THEMES
 from gviz.records import record
 from gviz.text import did_you_mean
@@ -89,6 +90,11 @@ class RenderOptions:
             value, by the bytes that an operation saves for backward, or by the time that its call took.
         repeat_leaves: whether a leaf that is used often is drawn again beside its later uses, one of :data:`REPEATS`.
         ghosts: whether the view torchviz has boxes for constants and inputs that need no gradient, too.
+        around: names of tensors: what is at most ``hops`` lines from them is drawn.
+        hops: see ``around``.
+        between: two names of tensors: what lies on ways from one to the other is drawn; ``()`` for all.
+        hide: what is left out, of :data:`HIDABLE`.
+        max_nodes: boxes that are drawn, those nearest to the root; 0 is no limit.
         font_size: points of the text in a box.
         transparent: whether the page lets what is behind it through.
         scale: how many times as large an image is in pixels.
@@ -121,6 +127,11 @@ class RenderOptions:
     color_by: str = ""
     repeat_leaves: str = "auto"
     ghosts: bool = False
+    around: tuple[str, ...] = ()
+    hops: int = 2
+    between: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+    max_nodes: int = 0
     font_size: int = 12
     transparent: bool = False
     scale: float = 1.0
@@ -139,10 +150,12 @@ class RenderOptions:
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
         show, path = _names(self.show), _names(self.path)
+        listed = {name: _names(getattr(self, name)) for name in ("around", "between", "hide")}
         is_formula = bool(path or self.by != "operation" or self.symbols != "both")
         view = self.view or ("dataflow" if is_formula else "torchviz")
         rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
         vars(self).update(
+            **listed,
             show=show,
             path=path,
             view=view,
@@ -161,6 +174,7 @@ class RenderOptions:
             ("by", (self.by,), STEPS),
             ("symbols", (self.symbols,), SYMBOLS),
             ("every", (self.every,), EVERY),
+            ("hide", self.hide, HIDABLE),
             ("fit", (self.fit,), FITS),
             ("repeat_leaves", (self.repeat_leaves,), REPEATS),
             ("color_by", (self.color_by,) if self.color_by else (), MEASURES),
@@ -169,6 +183,8 @@ class RenderOptions:
                 if word not in known:
                     hint = did_you_mean(word, known) or None
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
+        if len(self.between) not in (0, 2):
+            raise RenderError(f"between takes two names, not {len(self.between)}", hint='as in between=("x", "y")')
 
     def unused(self, ignored: Sequence[str]) -> tuple[str, ...]:
         """Return the options that were given and have no effect; ``ignored`` is what the view declares."""

@@ -10,7 +10,7 @@ from gviz.pictures import html
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Frame, Picture, Statement
-from gviz.pictures.spans import Line
+from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
 
@@ -102,9 +102,11 @@ def themed(
             "labelloc": "b" if options.direction == "BT" else "t",
         }
         statements = [Frame(TITLE, look), *statements, Frame()]
-    if legend is not None and options.has_foot(graph.stop):
-        kinds = {kind: text for kind, text in legend.kinds.items() if kind in legend.drawn}
-        own = {**own, "label": html.legend(kinds, legend.notes, theme, options, stop=graph.stop)}
+    remarks: list[Line] = [(Span(remark),) for remark in graph.remarks]
+    if remarks or (legend is not None and options.has_foot(graph.stop)):
+        known = legend or Legend()
+        kinds = {kind: text for kind, text in known.kinds.items() if kind in known.drawn}
+        own = {**own, "label": html.legend(kinds, known.notes, theme, options, stop=graph.stop, words=remarks)}
     own = {key: value for key, value in own.items() if value}
     return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, statements)
 

@@ -9,12 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gviz.graphs import Graph
+from gviz.passes import part
+from gviz.passes.rounding import without_rounding
 from gviz.pictures.options import RenderOptions
+from gviz.pictures.picture import LARGE
 
-Pass = Callable[[Graph, RenderOptions], Graph]
 
-PASSES: tuple[Pass, ...] = ()
-"""In the order in which they run; each returns the graph as it is if the options ask for nothing."""
+def settled(graph: Graph, options: RenderOptions) -> Graph:
+    """Return the graph with 0 for what rounding has left of a sum; as data it keeps what the engine has."""
+    is_data = options.format == "json" or graph.kind == "static" or len(graph.nodes) > LARGE
+    return graph if is_data else without_rounding(graph)
+
+
+PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
+    "show": settled,
+    "hide": lambda graph, options: part.hidden(graph, options.hide),
+    "between": lambda graph, options: part.between(graph, *options.between),
+    "around": lambda graph, options: part.around(graph, options.around, options.hops),
+    "max_nodes": lambda graph, options: part.nearest_to_roots(graph, options.max_nodes),
+}
+"""Each by the option that asks for it, in the order in which they run."""
 
 
 def drawn_parts(graph: Graph, options: RenderOptions) -> Graph:
@@ -24,6 +38,7 @@ def drawn_parts(graph: Graph, options: RenderOptions) -> Graph:
         graph: as it was recorded.
         options: what is left out, grouped and folded.
     """
-    for apply in PASSES:
-        graph = apply(graph, options)
+    for option, apply in PASSES.items():
+        if getattr(options, option):
+            graph = apply(graph, options)
     return graph

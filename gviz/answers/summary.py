@@ -1,0 +1,252 @@
+"""A graph on one screen: its size, its operations by kind, what its modules come to, and the command that draws it well."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import NamedTuple, Protocol
+
+from gviz.graphs import Graph, Module, Node
+from gviz.text import aligned_text, amount, bytes_text, cut
+
+MOST_KINDS, MOST_MODULES, LONGEST_PATH = 8, 16, 4
+"""Kinds of operations and modules that are listed; operations at each end of the longest path."""
+
+LONGEST_STEP, WIDTH = 40, 80
+"""Characters of a step of the longest path, and of a line."""
+
+READABLE = 150
+"""Boxes that a picture may have and still be read."""
+
+DIGITS = 4
+
+
+class ModuleRow(NamedTuple):
+    """What the calls of a module come to, with those within it.
+
+    Args:
+        path: the names that lead to it.
+        kind: its class.
+        calls: how often it was called.
+        operations: how many were recorded in it.
+        parameters: how many numbers its leaves have.
+        kept: bytes that its operations save for backward; None where that is not known.
+        grad: the norm of the gradients of its leaves together; None where one has none.
+    """
+
+    path: str
+    kind: str
+    calls: int
+    operations: int
+    parameters: int
+    kept: int | None
+    grad: float | None
+
+
+class GraphSummary(NamedTuple):
+    """A graph in numbers; its text is what ``gviz summary`` prints.
+
+    Args:
+        title: its name.
+        boxes: how many nodes it has.
+        operations: how many of them are operations.
+        kinds: how many of each class, the most frequent first.
+        depth: operations on the longest path.
+        width: operations that are as far from the leaves, at most.
+        leaves: how many take a gradient.
+        parameters: how many numbers these have.
+        kept: bytes that all operations save for backward; None where that is not known.
+        path: the longest path, from a leaf to the root.
+        modules: outer ones first.
+        command: the options that draw the graph so that it can be read.
+    """
+
+    title: str
+    boxes: int
+    operations: int
+    kinds: tuple[tuple[str, int], ...]
+    depth: int
+    width: int
+    leaves: int
+    parameters: int
+    kept: int | None
+    path: tuple[str, ...]
+    modules: tuple[ModuleRow, ...]
+    command: str
+
+    def __str__(self) -> str:
+        """Return it as lines of text."""
+        return "\n".join(summary_lines(self))
+
+
+class WithGraph(Protocol):
+    """A source that was read, for instance."""
+
+    @property
+    def graph(self) -> Graph:
+        """Its graph."""
+
+
+def summary(source: Graph | WithGraph) -> GraphSummary:
+    """Return a graph in numbers.
+
+    Args:
+        source: a graph, or what :func:`gviz.read` has returned.
+
+    >>> from gviz.graphs import Edge, Recorded
+    >>> nodes = Node("y", "operation", "MulBackward0", "y", recorded=Recorded(kept=8)), Node("x", "leaf", name="x")
+    >>> short = summary(Graph(nodes, (Edge("x", "y"),), ("y",), title="y"))
+    >>> short.kinds, short.depth, short.leaves, short.kept, short.path
+    ((('MulBackward0', 1),), 1, 1, 8, ('x', 'y = MulBackward0'))
+    """
+    graph = source if isinstance(source, Graph) else source.graph
+    operations = [node for node in graph.nodes if node.kind == "operation"]
+    leaves = [node for node in graph.nodes if node.kind == "leaf"]
+    depths, path = longest_path(graph)
+    widths = Counter(depths[node.id] for node in operations if node.id in depths)
+    modules = tuple(module_rows(graph))
+    return GraphSummary(
+        graph.title,
+        len(graph.nodes),
+        len(operations),
+        tuple(Counter(node.label for node in operations).most_common()),
+        max(depths.values(), default=0),
+        max(widths.values(), default=0),
+        len(leaves),
+        sum(map(elements, leaves)),
+        kept_by(operations),
+        tuple(words_of(node) for node in path),
+        modules,
+        command(len(graph.nodes), modules),
+    )
+
+
+def longest_path(graph: Graph) -> tuple[Mapping[str, int], list[Node]]:
+    """Return how many operations lead to each node with it, at most, and one longest path from a leaf on."""
+    depths: dict[str, int] = {}
+    before: dict[str, str] = {}
+    for node in graph.order:
+        sources = [edge.source for edge in graph.inputs[node.id] if edge.kind == "data"]
+        deepest = max(sources, key=depths.__getitem__, default=None)
+        if deepest is not None:
+            before[node.id] = deepest
+        depths[node.id] = (depths[deepest] if deepest is not None else 0) + (node.kind == "operation")
+    here = max(depths, key=depths.__getitem__, default=None)
+    path: list[Node] = []
+    while here is not None:
+        path.append(graph.by_id[here])
+        here = before.get(here)
+    return depths, [node for node in reversed(path) if node.kind in ("operation", "leaf", "placeholder", "variable")]
+
+
+def module_rows(graph: Graph) -> Iterable[ModuleRow]:
+    """Yield a row for each module, in the order of the walk from the leaves on, outer ones before what is in them."""
+    inside: dict[str, list[Node]] = {}
+    kinds: dict[str, str] = {}
+    calls: dict[str, set[int]] = {}
+    for node in graph.inputs_first():
+        around = graph.calls_around(node.module)
+        if node.kind == "leaf" and node.module is not None:
+            around = [Module(path) for path in prefixes(node.module.path)]
+        for one in around:
+            inside.setdefault(one.path, []).append(node)
+            kinds[one.path] = one.kind or kinds.get(one.path, "")
+            if one.call:
+                calls.setdefault(one.path, set()).add(one.call)
+    for path in sorted(calls, key=lambda path: path.count(".")):
+        nodes = inside[path]
+        leaves = [node for node in nodes if node.kind == "leaf"]
+        operations = [node for node in nodes if node.kind == "operation"]
+        norms = [node.grad.value.norm if node.grad.value is not None else None for node in leaves]
+        grad = math.hypot(*(norm for norm in norms if norm is not None)) if norms and None not in norms else None
+        yield ModuleRow(
+            path,
+            kinds[path],
+            len(calls[path]),
+            len(operations),
+            sum(map(elements, leaves)),
+            kept_by(operations),
+            grad,
+        )
+
+
+def prefixes(path: str) -> list[str]:
+    """Return the modules that a path goes through, with itself.
+
+    >>> prefixes("net.fc")
+    ['net', 'net.fc']
+    """
+    parts = path.split(".")
+    return [".".join(parts[: at + 1]) for at in range(len(parts))]
+
+
+def elements(leaf: Node) -> int:
+    """Return how many numbers a leaf has."""
+    return leaf.numbers.numel if leaf.numbers is not None else 0
+
+
+def kept_by(operations: Iterable[Node]) -> int | None:
+    """Return the bytes that operations save for backward; None where that is not known of one."""
+    sizes = [node.recorded.kept for node in operations]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if sizes and len(known) == len(sizes) else None
+
+
+def words_of(node: Node) -> str:
+    """Return a step of the longest path: an operation with the name of its result, a leaf by its name."""
+    label = node.label or node.name or "?"
+    return f"{node.name} = {label}" if node.label and node.name and node.name != label else label
+
+
+def command(boxes: int, modules: tuple[ModuleRow, ...]) -> str:
+    """Return the options of ``gviz render`` that draw a graph of so many boxes so that it can be read.
+
+    >>> command(20, ()), command(400, ())
+    ('', '--fold on')
+    """
+    if boxes <= READABLE:
+        return ""
+    return "--by module" if modules else "--fold on"
+
+
+def summary_lines(short: GraphSummary, source: str = "SOURCE") -> list[str]:
+    """Return a summary as text.
+
+    Args:
+        short: the graph in numbers.
+        source: as the command line has it, with its values.
+    """
+    saved = f", {bytes_text(short.kept)} saved for backward" if short.kept is not None else ""
+    kinds = [f"{count:,} {label}" for label, count in short.kinds[:MOST_KINDS]]
+    more = len(short.kinds) - MOST_KINDS
+    steps = list(short.path)
+    if len(steps) > 2 * LONGEST_PATH:
+        steps[LONGEST_PATH:-LONGEST_PATH] = [f"… {len(steps) - 2 * LONGEST_PATH:,} more"]
+    size = f"{amount(short.parameters, 'number')} in {amount(short.leaves, 'leaf', 'leaves')}"
+    rows = [
+        f"{short.title}: {amount(short.operations, 'operation')} in {amount(short.boxes, 'box', 'boxes')}{saved}",
+        f"depth {short.depth:,}, width {short.width:,}; {size}",
+        f"operations: {', '.join(kinds)}{f', {more} further kinds' if more > 0 else ''}",
+        f"longest path: {' → '.join(cut(step, LONGEST_STEP) for step in steps)}",
+    ]
+    rows = [part for row in rows for part in wrap(row, WIDTH, subsequent_indent="  ", break_on_hyphens=False)]
+    if short.modules:
+        heads = ("module", "class", "calls", "operations", "numbers", "saved", "‖grad‖")
+        cells = [
+            (
+                one.path,
+                one.kind,
+                f"{one.calls}",
+                f"{one.operations:,}",
+                f"{one.parameters:,}",
+                bytes_text(one.kept) if one.kept is not None else "",
+                f"{one.grad:.{DIGITS}g}" if one.grad is not None else "",
+            )
+            for one in short.modules[:MOST_MODULES]
+        ]
+        rows += ["", *aligned_text([heads, *cells]).rstrip("\n").split("\n")]
+        left = len(short.modules) - MOST_MODULES
+        rows += [f"… {left:,} more modules (--json lists all)"] if left > 0 else []
+    return [*rows, "", f"draw it: gviz render {source} {short.command}".rstrip()]

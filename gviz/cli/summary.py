@@ -1,0 +1,43 @@
+"""``gviz summary``: a graph on one screen."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from gviz.cli import streams
+from gviz.cli.options import SourceCommand, takes_source
+
+if TYPE_CHECKING:
+    from gviz.sources import Source, SourceOptions
+
+
+@click.command(cls=SourceCommand)
+@takes_source()
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def summary(*, source: Source, options: SourceOptions, as_json: bool) -> int:
+    """Say how large the graph of SOURCE is, and what it is made of.
+
+    SOURCE is an expression, a .py script or .ipynb notebook (it is executed), a saved graph .json, or - for standard
+    input.
+
+    \b
+    Examples:
+      gviz summary train.py
+      gviz summary train.py --json
+    """
+    from gviz.answers.summary import summary as summary_of, summary_lines
+    from gviz.cli.reading import read_source
+    from gviz.graphs.codec import as_plain
+
+    reading = read_source(source, replace(options, kept=True), product_on_stdout=True)
+    short = summary_of(reading.graph)
+    if as_json:
+        streams.write_json(as_plain(short, always=short._fields))
+    else:
+        words = [source.file or source.text, *(f"{name}={value}" for name, value in options.values.items())]
+        streams.write_product("".join(f"{line}\n" for line in summary_lines(short, shlex.join(words))))
+    return reading.status

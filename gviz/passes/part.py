@@ -1,0 +1,184 @@
+"""A part of a graph: what is near a tensor, between two, nearest to the roots. What is left out is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from gviz.errors import SourceError
+from gviz.graphs import Edge, Graph, Node
+from gviz.text import did_you_mean, excerpt, joined
+
+HIDABLE = ("views", "accumulate", "constants")
+"""What may be hidden."""
+
+VIEW = re.compile(r"(T|Transpose|Permute|View|UnsafeView|ReshapeAlias|Alias|Squeeze|Unsqueeze|Expand)Backward\d+")
+"""Operations that show the same numbers in another shape, all of them."""
+
+NAMES = {"UnsafeView": "reshape", "ReshapeAlias": "reshape"}
+"""Those that a program calls by another name."""
+
+
+def around(graph: Graph, names: Collection[str], hops: int) -> Graph:
+    """Return what is so many lines or fewer away from tensors, along the lines or against them.
+
+    >>> from gviz.graphs import Node
+    >>> nodes = Node("a", "leaf", name="a"), *(Node(one, "operation", "Neg", one) for one in "bcd")
+    >>> chain = Graph(nodes, (Edge("a", "b"), Edge("b", "c"), Edge("c", "d")), ("d",))
+    >>> near = around(chain, ["a"], 1)
+    >>> [node.id for node in near.nodes], near.remarks
+    (['a', 'b'], ('2 of 4 boxes: up to 1 line from a',))
+
+    Raises:
+        SourceError: there is no tensor of that name.
+    """
+    found = {one for name in names for one in ids_of(graph, name)}
+    front = set(found)
+    for _ in range(hops):
+        front = {edge.source for one in front for edge in graph.inputs[one]} | {
+            edge.target for one in front for edge in graph.uses[one]
+        }
+        front -= found
+        found |= front
+        if not front:
+            break
+    return only(graph, found, f"up to {hops} line{'s' * (hops != 1)} from {joined(names)}")
+
+
+def between(graph: Graph, first: str, last: str) -> Graph:
+    """Return all that lies on ways from one tensor to another, whichever of them comes first.
+
+    Raises:
+        SourceError: there is no tensor of that name, or no way.
+    """
+    start, end = ids_of(graph, first), ids_of(graph, last)
+    for begin, stop, title in ((start, end, f"{first} to {last}"), (end, start, f"{last} to {first}")):
+        below = reached(begin, {one: [edge.target for edge in edges] for one, edges in graph.uses.items()})
+        above = reached(stop, {one: [edge.source for edge in edges] for one, edges in graph.inputs.items()})
+        if below & above:
+            return only(graph, below & above, f"from {title}")
+    raise SourceError(
+        f"there is no way from {excerpt(first)} to {excerpt(last)} in this graph",
+        hint=f"gviz why SOURCE {first} tells what it was cut off by",
+    )
+
+
+def nearest_to_roots(graph: Graph, most: int) -> Graph:
+    """Return so many nodes of a graph that has more: those that are the fewest lines away from its roots."""
+    if len(graph.nodes) <= most:
+        return graph
+    found = dict.fromkeys(graph.roots)
+    todo = [*found]
+    for one in todo:  # grows while it is read
+        if len(found) >= most:
+            break
+        new = dict.fromkeys(edge.source for edge in graph.inputs[one] if edge.source not in found)
+        room = [*new][: most - len(found)]
+        found.update(dict.fromkeys(room))
+        todo += room
+    return only(graph, found, "those nearest to the root")
+
+
+def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
+    """Return these nodes and the edges among them, with a remark on how many there are of how many, and why.
+
+    What nothing of the part is made from is no root for that: only a root of the graph is one.
+    """
+    if len(ids) == len(graph.nodes):
+        return graph
+    nodes = tuple(node for node in graph.nodes if node.id in ids)
+    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
+    roots = tuple(root for root in graph.roots if root in ids)
+    remark = f"{len(nodes):,} of {len(graph.nodes):,} boxes: {why}"
+    return graph.changed(nodes=nodes, edges=edges, roots=roots, remarks=(*graph.remarks, remark))
+
+
+def ids_of(graph: Graph, name: str) -> set[str]:
+    """Return the nodes of a tensor: its box, and what makes it.
+
+    Raises:
+        SourceError: there is no tensor of that name.
+    """
+    found = {node.id for node in graph.nodes if node.name == name and node.kind != "saved"}
+    if not found:
+        names = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
+        there = f"there are {joined(names, 12)}" if names else "its tensors have no names"
+        raise SourceError(f"there is no tensor {excerpt(name)} in this graph", hint=did_you_mean(name, names, there))
+    return found
+
+
+def reached(start: Iterable[str], ways: dict[str, list[str]]) -> set[str]:
+    """Return what can be reached, with where it starts."""
+    found = set(start)
+    todo = [*found]
+    for one in todo:  # grows while it is read
+        new = {*ways[one]} - found
+        found |= new
+        todo += new
+    return found
+
+
+def without(graph: Graph, ids: Collection[str]) -> Graph:
+    """Return the graph without some nodes: what leads to one leads on to what uses it, to the same slot.
+
+    >>> from gviz.graphs import Node
+    >>> nodes = Node("w", "leaf", name="w"), Node("t", "operation", "TBackward0"), Node("m", "operation", "Mm")
+    >>> less = without(Graph(nodes, (Edge("w", "t"), Edge("t", "m", 1)), ("m",)), {"t"})
+    >>> [(edge.source, edge.target, edge.slot, edge.label) for edge in less.edges]
+    [('w', 'm', 1, '.T')]
+
+    Args:
+        graph: any graph.
+        ids: of nodes with one input or none; roots stay.
+    """
+    gone = {*ids} - {*graph.roots}
+    source: dict[str, Edge] = {edge.target: edge for edge in graph.edges if edge.target in gone}
+
+    def followed(edge: Edge) -> Edge | None:
+        here, calls = edge, ""
+        while here.source in gone:
+            if here.source not in source:
+                return None
+            calls = view_text(graph.by_id[here.source]) + calls
+            here = source[here.source]
+        return edge if here is edge else edge._replace(source=here.source, output=here.output, label=calls)
+
+    kept = filter(None, (followed(edge) for edge in graph.edges if edge.target not in gone))
+    nodes = tuple(node for node in graph.nodes if node.id not in gone)
+    return graph.changed(nodes=nodes, edges=tuple(kept))
+
+
+def view_text(node: Node) -> str:
+    """Return what a hidden operation does to a tensor, as it stands after the name; "" for no operation.
+
+    >>> view_text(Node("n0", "operation", "TBackward0")), view_text(Node("n1", "operation", "ViewBackward0"))
+    ('.T', '.view(…)')
+    """
+    if node.kind != "operation":
+        return ""
+    name = node.label.partition("Backward")[0]
+    return ".T" if name == "T" else f".{NAMES.get(name, name.lower())}(…)"
+
+
+def hidden(graph: Graph, kinds: Sequence[str]) -> Graph:
+    """Return the graph without what nobody looks for.
+
+    Args:
+        graph: a recorded one.
+        kinds: of :data:`HIDABLE`: ``views``, operations that only show the same numbers in another shape;
+            ``accumulate``, the AccumulateGrad of leaves; ``constants``, what needs no gradient.
+    """
+    gone: set[str] = set()
+    for node in graph.nodes:
+        is_plain = len(graph.inputs[node.id]) <= 1
+        if (
+            ("accumulate" in kinds and node.kind == "accumulate" and is_plain)
+            or ("constants" in kinds and node.kind in ("constant", "frozen"))
+            or ("views" in kinds and node.kind == "operation" and is_plain and VIEW.fullmatch(node.label))
+        ):
+            gone.add(node.id)
+    gone -= {*graph.roots}
+    if not gone:
+        return graph
+    less = without(graph, gone)
+    return less.changed(remarks=(*less.remarks, f"{len(gone):,} boxes hidden: {', '.join(kinds)}"))

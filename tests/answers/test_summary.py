@@ -1,0 +1,77 @@
+"""A graph on one screen: its numbers are those of the graph, its command draws it, large and odd graphs are said too."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from graphs import node
+from program import Program
+
+import gviz
+from gviz.answers.summary import summary, summary_lines
+from gviz.graphs import Edge, Graph
+
+NET = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        return x + self.b(torch.relu(self.a(x)))
+net = nn.Sequential(*(Block() for _ in range(3)))
+loss = net(torch.randn(2, 4)).pow(2).mean()
+loss.backward()
+"""
+
+
+def test_the_numbers_of_a_network_are_those_of_its_graph(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NET)
+    reading = gviz.read(tmp_path / "net.py", gviz.SourceOptions(kept=True))
+    short = gviz.summary(reading)
+    graph = reading.graph
+    assert short.boxes == len(graph.nodes)
+    assert short.operations == sum(one.kind == "operation" for one in graph.nodes)
+    assert sum(count for _, count in short.kinds) == short.operations
+    assert (short.leaves, short.parameters) == (12, 3 * 2 * 20)
+    assert short.kept == sum(one.recorded.kept or 0 for one in graph.nodes)
+    rows = {row.path: row for row in short.modules}
+    assert next(iter(rows)) == "net"
+    assert rows["net"].parameters == 120
+    assert (rows["net.1"].kind, rows["net.1"].calls, rows["net.1.a"].parameters) == ("Block", 1, 20)
+    norms = [one.grad.value.norm for one in graph.nodes if one.kind == "leaf" and one.grad.value]
+    assert rows["net"].grad == pytest.approx(math.hypot(*norms))
+    inner = [rows[f"net.{number}"].operations for number in range(3)]
+    assert sum(inner) == rows["net"].operations
+
+
+def test_the_longest_path_is_one_of_the_graph() -> None:
+    short = gviz.summary(gviz.read("y=(x+w)*(w+1)", x=2, w=1))
+    assert (short.depth, short.width, short.path) == (2, 2, ("x", "a = AddBackward0", "y = MulBackward0"))
+
+
+def test_the_command_says_values_and_draws_what_is_large(gviz: Program) -> None:
+    done = gviz("summary", "y=(x+w)*(w+1)", "x=2", "w=1")
+    assert done.out.endswith("draw it: gviz render 'y=(x+w)*(w+1)' x=2 w=1\n")
+    data = json.loads(gviz("summary", "y=x*w", "x=2", "w=1", "--json").out)
+    assert (data["operations"], data["leaves"], data["kinds"]) == (1, 2, [["MulBackward0", 1]])
+
+
+def test_graphs_without_operations_and_with_circles_have_a_summary() -> None:
+    assert "0 operations in 0 boxes" in summary_lines(summary(Graph()))[0]
+    circle = Graph(
+        (node("a", "operation", "Neg"), node("b", "operation", "Neg")), (Edge("a", "b"), Edge("b", "a")), ("a",)
+    )
+    assert summary(circle).operations == 2
+
+
+def test_a_deep_graph_has_a_summary() -> None:
+    nodes = tuple(node(f"n{number}", "operation", "NegBackward0") for number in range(50_000))
+    edges = tuple(Edge(f"n{number + 1}", f"n{number}") for number in range(49_999))
+    short = summary(Graph(nodes, edges, ("n0",)))
+    assert (short.depth, short.width, short.command) == (50_000, 1, "--fold on")

@@ -1,0 +1,91 @@
+"""Parts of a graph: what is left out is said, what stays is as it was, and nothing false is read off what is left."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from graphs import node
+from program import Program
+
+import gviz
+from gviz.errors import RenderError, SourceError
+from gviz.graphs import Edge, Graph
+from gviz.passes.part import around, between, hidden, nearest_to_roots
+from gviz.pictures.options import RenderOptions
+from gviz.render import render
+
+LINEAR = """
+import torch
+lin = torch.nn.Linear(2, 2)
+y = lin(torch.ones(1, 2)).sum()
+y.backward()
+"""
+
+
+def random_graph(seed: int, size: int = 40) -> Graph:
+    chance = random.Random(seed)  # noqa: S311 - graphs, no secrets
+    nodes = tuple(node(f"n{number}", "operation", "AddBackward0", f"t{number}") for number in range(size))
+    pairs = [(at, chance.randrange(at)) for at in range(1, size) for _ in range(chance.randint(1, 2))]
+    return Graph(nodes, tuple(Edge(f"n{a}", f"n{b}", slot) for slot, (a, b) in enumerate(pairs)), ("n0",))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_lies_between_is_on_a_way_and_nothing_else(seed: int) -> None:
+    graph = random_graph(seed)
+    ways = {one: [edge.source for edge in graph.inputs[one]] for one in graph.by_id}
+
+    def has_way(start: str, end: str) -> bool:
+        todo, seen = [start], {start}
+        for one in todo:
+            new = [other for other in ways[one] if other not in seen]
+            seen.update(new)
+            todo += new
+        return end in seen
+
+    part = between(graph, "t39", "t0")
+    assert {one.id for one in part.nodes} == {one for one in ways if has_way("n0", one) and has_way(one, "n39")}
+    assert part.nodes == between(graph, "t0", "t39").nodes
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_part_has_the_edges_among_its_nodes_and_says_how_many_there_were(seed: int) -> None:
+    graph = random_graph(seed)
+    for part in (around(graph, ["t7"], 2), nearest_to_roots(graph, 11)):
+        ids = {one.id for one in part.nodes}
+        assert [edge for edge in graph.edges if {edge.source, edge.target} <= ids] == [*part.edges]
+        assert part.remarks[-1].startswith(f"{len(ids)} of 40 boxes: ")
+    assert len(nearest_to_roots(graph, 11).nodes) == 11
+    assert nearest_to_roots(graph, 40) is graph
+
+
+def test_a_hidden_transpose_is_said_where_it_was(tmp_path: Path) -> None:
+    (tmp_path / "lin.py").write_text(LINEAR)
+    graph = gviz.read(tmp_path / "lin.py").graph
+    text = str(render(graph, "dot", RenderOptions(hide=("views", "accumulate"))))
+    assert "TBackward0" not in text
+    assert "AccumulateGrad" not in text
+    assert "lin.weight.T" in text
+    assert ", lin.weight)" not in text
+
+
+def test_roots_stay_and_no_other_box_becomes_one() -> None:
+    graph = gviz.read("y=(x.T @ w).T", x=[[1, 2]], w=[[3, 4]]).graph
+    assert hidden(graph, ["views"]).roots == graph.roots
+    assert around(graph, ["x"], 1).roots == ()
+
+
+def test_unknown_names_and_words_are_refused_with_those_there_are(gviz: Program) -> None:
+    for option in ("--around", "--between"):
+        words = ("wz",) if option == "--around" else ("wz", "y")
+        gviz("render", "yy=xx*ww", "xx=2", "ww=3", option, *words).assert_refused("there is no tensor wz", "yy, xx, ww")
+    gviz("render", "y=x*w", "x=2", "w=3", "--hide", "vews").assert_refused("did you mean views?")
+    assert gviz("render", "y=x*w", "x=2", "w=3", "--hops", "0", "--around", "x", "-o", "-").status == 0
+
+
+def test_tensors_without_a_way_between_them_are_refused() -> None:
+    with pytest.raises(SourceError, match="no way from x to w"):
+        between(gviz.read("y=x*w", x=1, w=2).graph, "x", "w")
+    with pytest.raises(RenderError, match="between takes two names, not 1"):
+        RenderOptions(between=("x",))
