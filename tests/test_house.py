@@ -90,7 +90,7 @@ BUDGETS = {
     "engine": 5030,
     "formulas": 825,
     "graphs": 600,
-    "layout": 410,
+    "layout": 430,
     "numbers": 650,
     "ops": 3140,
     "passes": 650,

@@ -21,6 +21,9 @@ _SEARCH = 2.5e8
 _SLOW = 5_000
 """Nodes and place holders that take noticeably long."""
 
+_DEEP = 20
+"""Edges of a longest path from which on a picture without a straight line drifts to the side."""
+
 
 class LayoutPlan(NamedTuple):
     """How to ask Graphviz for a layout.
@@ -64,6 +67,41 @@ def rank_spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[i
 
     Each node but the outputs has an edge of span 1, so that none is lost when long edges are left out.
     """
+    rank = _ranks(nodes, edges)
+    return [max(rank[source] - rank[target], 1) for source, target in edges]
+
+
+def main_line(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> frozenset[int]:
+    """Return the edges of one longest path, by their places in the list.
+
+    Where several paths are as long, a deep graph takes the first; a small one leaves that part out, since its picture
+    is symmetric there.
+
+    >>> diamond = [("x", "a"), ("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "y"), ("d", "y")]
+    >>> sorted(main_line("xabcdy", diamond))
+    [0, 5]
+    """
+    rank = _ranks(nodes, edges)
+    from_rank: dict[int, list[int]] = {}
+    for number, (source, target) in enumerate(edges):
+        if rank[source] == rank[target] + 1:
+            from_rank.setdefault(rank[source], []).append(number)
+    top = max(rank.values(), default=0)
+    ends = [node for node in nodes if rank[node] == top]
+    line: list[int] = []
+    node, longest = ends[0] if ends else "", set(ends)
+    for row in range(top, 0, -1):
+        ways = [number for number in from_rank[row] if edges[number][0] in longest]
+        longest = {edges[number][1] for number in ways}
+        first = next(number for number in ways if edges[number][0] == node)
+        node = edges[first][1]
+        if top > _DEEP or len({edges[number] for number in ways}) == 1:
+            line.append(first)
+    return frozenset(line)
+
+
+def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Return the longest way from each node to an output; in a cycle, and above it, that is not told."""
     users = dict.fromkeys(nodes, 0)
     inputs: dict[str, list[str]] = {}
     for source, target in edges:
@@ -77,4 +115,4 @@ def rank_spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[i
             users[source] -= 1
             if not users[source]:
                 ready.append(source)
-    return [max(rank[source] - rank[target], 1) for source, target in edges]
+    return rank

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.graphs import Graph
+from gviz.layout.plan import main_line
 from gviz.pictures import html
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.picture import Frame, Picture, Statement
+from gviz.pictures.picture import Arrow, Frame, LazyStatements, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
@@ -31,6 +32,9 @@ WAYS = {
     "LR": Way("e", "w", "→", "←", "right to left"),
     "RL": Way("w", "e", "←", "→", "left to right"),
 }
+
+HEAVY = {"weight": "20"}
+"""The look of a line that is to be straight, as the lines of one longest path are."""
 
 TITLE = "title of the picture"
 """The frame around all that has a title; it has no outline."""
@@ -108,7 +112,38 @@ def themed(
         kinds = {kind: text for kind, text in known.kinds.items() if kind in known.drawn}
         own = {**own, "label": html.legend(kinds, known.notes, theme, options, stop=graph.stop, words=remarks)}
     own = {key: value for key, value in own.items() if value}
-    return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, statements)
+    return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, straightened(statements))
+
+
+def straightened(statements: Iterable[Statement]) -> Iterable[Statement]:
+    """Return the boxes and lines with a weight on the lines of one longest path, so that it stays straight.
+
+    Without it no line weighs more than another, and a deep picture drifts to the side: 12 blocks of a GPT are three
+    times as wide then. Source: https://graphviz.org/docs/attrs/weight/.
+    """
+    is_lazy = isinstance(statements, LazyStatements)
+    statements = statements if is_lazy else list(statements)
+    boxes = [one.id for one in statements if isinstance(one, Shape)]
+    numbered = [
+        (number, (one.start, one.end))
+        for number, one in enumerate(statements)
+        if isinstance(one, Arrow) and "constraint" not in one.look
+    ]
+    line = main_line(boxes, [ends for _, ends in numbered])
+    main = {number for place, (number, _) in enumerate(numbered) if place in line}
+
+    def weighted() -> Iterator[Statement]:
+        looks: dict[int, Mapping[str, str]] = {}
+        for number, one in enumerate(statements):
+            if number in main:
+                heavy = looks.setdefault(
+                    id(one.look), {**one.look, **HEAVY}
+                )  # those that share a look go on sharing it
+                yield one._replace(look=heavy)
+            else:
+                yield one
+
+    return LazyStatements(weighted) if is_lazy else list(weighted())
 
 
 def direction(options: RenderOptions) -> dict[str, str]:

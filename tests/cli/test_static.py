@@ -148,9 +148,9 @@ def test_dot_has_boxes_and_arrows_with_shapes(gviz: Program) -> None:
     assert [line for line in lines if "->" in line] == [
         'n0 -> n3 [label="2×3"]',
         'n1 -> n3 [label="3×4"]',
-        'n3 -> n4 [label="2×4"]',
+        'n3 -> n4 [label="2×4" weight=20]',
         "n2 -> n4",
-        'n4 -> n5 [label="2×4"]',
+        'n4 -> n5 [label="2×4" weight=20]',
     ]
 
 
