@@ -34,7 +34,6 @@ OTHER_WORDS = {
     "--file": "--output",
     "--direction": "--rankdir",
     "--orientation": "--rankdir",
-    "--layout": "--rankdir",
     "--type": "--format",
 }
 """Options that people try, and their names here."""

@@ -22,7 +22,7 @@ from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
 from gviz.passes.part import HIDABLE
-from gviz.pictures.options import FITS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
+from gviz.pictures.options import FITS, LAYOUTS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
 from gviz.pictures.theme import THEMES
 from gviz.records import record
 from gviz.render import RenderOptions, find, render, save, suffix_of
@@ -251,6 +251,11 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             f"[default: {'that of the view' if has_views else 'TB'}]",
             RANKDIRS,
             metavar="TB|BT|LR|RL",
+        ),
+        look(
+            "layout",
+            "What places the boxes: Graphviz's dot, or gviz's own for large graphs, which never waits.",
+            LAYOUTS,
         ),
         GRAPHVIZ,
     )

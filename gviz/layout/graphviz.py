@@ -14,7 +14,7 @@ from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, emb
 from gviz.layout.child import draw_in_child
 from gviz.layout.fonts import needs_more, warn_of_missing
 
-_WITHOUT = "DOT, JSON and the tree need no Graphviz: graph.dot"
+_WITHOUT = "SVG, PDF, DOT, JSON and the tree of a graph need no Graphviz: graph.svg"
 
 _INKED = frozenset(
     ("pdf", "png", "ps", "eps", "jpg", "jpeg", "jpe", "gif", "gd", "gd2", "wbmp", "webp", "tif", "tiff", "bmp")

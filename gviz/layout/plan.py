@@ -24,6 +24,9 @@ _SLOW = 5_000
 _DEEP = 20
 """Edges of a longest path from which on a picture without a straight line drifts to the side."""
 
+_LATE = 3_000
+"""Boxes, and place holders, from which on Graphviz keeps people waiting: up to there it takes half a second or less."""
+
 
 class LayoutPlan(NamedTuple):
     """How to ask Graphviz for a layout.
@@ -60,6 +63,20 @@ def make_plan(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> LayoutP
     size = len(nodes) + min(places, budget)
     limit = _SEARCH / max(size, 1) ** 2
     return LayoutPlan({"nslimit": f"{limit:.4g}"} if limit < 1_000 else {}, frozenset(long), size > _SLOW)
+
+
+def is_for_layered(nodes: Sequence[str], edges: Sequence[tuple[str, str]], *, is_bare: bool) -> bool:
+    """Return True for a graph that gviz lays out itself, since Graphviz would take too long.
+
+    Args:
+        nodes: ids.
+        edges: (source, target) of each.
+        is_bare: whether it is TorchViz's own picture, which is Graphviz's as long as that can route all of its arrows.
+    """
+    if is_bare:
+        plan = make_plan(nodes, edges)
+        return plan.is_slow or bool(plan.long)
+    return len(nodes) + sum(span - 1 for span in rank_spans(nodes, edges)) > _LATE
 
 
 def rank_spans(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[int]:

@@ -37,6 +37,9 @@ EVERY = ("operation", "line")
 SYMBOLS = ("off", "symbol", "number", "both")
 """What stands on the lines of the formula: nothing, the local derivative as a symbol, as a number, or as both."""
 
+LAYOUTS = ("auto", "dot", "layered")
+"""What places boxes and lines: Graphviz's dot, gviz's own layout, which never waits, or whichever is right for the size."""
+
 FITS = ("none", "slide", "a4")
 """The page of a picture: as large as it is, 16:9, or A4 across."""
 
@@ -51,6 +54,7 @@ LOOKS = (
     "transparent",
     "scale",
     "rankdir",
+    "layout",
     "repeat_leaves",
     "ghosts",
     "color_by",
@@ -68,6 +72,7 @@ class RenderOptions:
     Args:
         show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
         rankdir: one of :data:`RANKDIRS`; "" takes that of the view, on a page the one that gives the larger type.
+        layout: one of :data:`LAYOUTS`.
         graphviz: one of :data:`gviz.layout.ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
         width: columns of the terminal.
@@ -106,6 +111,7 @@ class RenderOptions:
 
     show: tuple[str, ...] = ("value", "grad")
     rankdir: str = ""
+    layout: str = "auto"
     graphviz: str = "auto"
     format: str = ""
     width: int = 80
@@ -168,6 +174,7 @@ class RenderOptions:
         for option, words, known in (
             ("show", self.show, SHOWABLE),
             ("rankdir", (self.direction,), RANKDIRS),
+            ("layout", (self.layout,), LAYOUTS),
             ("graphviz", (self.graphviz,), ENGINES),
             ("theme", (self.theme,), THEMES),
             ("view", (self.view,), VIEWS),

@@ -9,7 +9,6 @@ from gviz.graphs import Edge, Graph, Node
 from gviz.layout.plan import rank_spans
 from gviz.pictures.labels import REPEATED, USED
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.picture import LARGE
 
 MOST_USES, FAR = 2, 4
 """Uses of a leaf that its own box serves, and how many ranks an arrow may go down."""
@@ -24,7 +23,7 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
         graph: PyTorch's graph, or the formula's, in which leaves are used without an AccumulateGrad between.
         options: ``repeat_leaves`` is read.
     """
-    if options.repeat_leaves == "never" or len(graph.nodes) > LARGE:
+    if options.repeat_leaves == "never":
         return graph
     always = options.repeat_leaves == "always"
     nodes = dict(graph.by_id)

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from gviz.errors import RenderError
 from gviz.graphs import Graph
-from gviz.layout import RenderWarning
+from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines
-from gviz.layout.plan import make_plan
+from gviz.layout.plan import is_for_layered, make_plan
 from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
@@ -58,6 +58,12 @@ NEVER = ("cmap", "cmapx", "cmapx_np", "imap", "imap_np", "ismap", "tk", "fig", "
 """Image maps, which list links; ``tk``, which has memory addresses in it; ``fig``, of which a process gets its colours
 right only once; ``vrml``, which leaves a picture of each box in the current folder; and what opens a window."""
 
+OWN = ("svg", "pdf")
+"""The formats that gviz can write itself."""
+
+LONGEST_PAGE = 199
+"""Inches of the longest side of a page that viewers of PDF show, less the room around the picture."""
+
 _PDF_DATE = re.compile(rb"/(?:Creation|Mod)Date \(D:(\d{14})")
 _PS_DATE = re.compile(rb"^%%CreationDate: ([^\r\n]*)", re.MULTILINE)
 _OBJECT_STREAM = re.compile(rb"/Type\s*/ObjStm\b.*?stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
@@ -76,13 +82,25 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
     if options.transparent and options.format in OPAQUE:
         _warn(f"a {options.format} is never transparent: its page has the colour of the theme")
         options = replace(options, transparent=False)
-    picture = finish(_draw(graph, options, output_of(options.format)))
+    picture = finish(_drawn(graph, options, output_of(options.format)))
     return picture.decode("utf-8", "replace") if options.format in TEXTS else picture
 
 
 def output_of(suffix: str) -> str:
     """Return Graphviz's name for a format: PostScript is made by cairo, which knows all characters."""
     return f"{suffix}:cairo" if suffix in ("ps", "eps") else suffix
+
+
+def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
+    """Draw the graph; where there is no Graphviz, as well as gviz can by itself."""
+    try:
+        return _draw(graph, options, output)
+    except NoEngineError as error:
+        if options.format not in OWN or options.layout != "auto" or options.graphviz != "auto":
+            raise
+        page = "" if options.fit == "none" else ", not put on a page"
+        _warn(f"{error.what}: the picture is laid out and written by gviz itself{page}")
+        return _draw(graph, replace(options, layout="layered", fit="none"), output)
 
 
 def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
@@ -98,10 +116,18 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
         picture = replace(picture, graph={**picture.graph, "dpi": f"{96 * options.scale:g}"})
+    if options.format == "pdf" and options.show:
+        picture = replace(picture, graph={**picture.graph, "size": fitting_size(picture.graph.get("size", ""))})
     listed = list(picture.statements)
+    picture = replace(picture, statements=listed)
     shapes = [one.id for one in listed if isinstance(one, Shape)]
     arrows = [one for one in listed if isinstance(one, Arrow)]
-    plan = make_plan(shapes, [(arrow.start, arrow.end) for arrow in arrows])
+    ends = [(arrow.start, arrow.end) for arrow in arrows]
+    if options.layout == "layered" or (
+        options.layout == "auto" and is_for_layered(shapes, ends, is_bare=not options.show)
+    ):
+        return _draw_layered(picture, options, output)
+    plan = make_plan(shapes, ends)
     if plan.is_slow:
         warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
@@ -111,6 +137,32 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)
     straight = dot.dot_lines(one for one in listed if id(one) in long)
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
+
+
+def fitting_size(size: str) -> str:
+    """Return Graphviz's most inches of a picture, for a page that viewers of PDF show: more is drawn smaller.
+
+    >>> fitting_size(""), fitting_size("12,12"), fitting_size("900,900")
+    ('199,199', '12,12', '199,199')
+    """
+    is_small = size and max(map(float, size.rstrip("!").split(","))) <= LONGEST_PAGE
+    return size if is_small else f"{LONGEST_PAGE},{LONGEST_PAGE}"
+
+
+def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> bytes:
+    """Draw a picture by gviz's own layout; what gviz does not write itself is drawn by Graphviz at these places."""
+    from gviz.render import _pdf, _scene, _svg  # few pictures need them
+
+    scene = _scene.Scene(picture)
+    if scene.frames:
+        _warn(f"the frames of {scene.frames} name scopes are left out: --layout dot draws them")
+    if options.format == "svg":
+        return _svg.svg_text(scene).encode()
+    if options.format == "pdf":
+        return _pdf.pdf_bytes(scene)
+    page = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
+    placed = replace(picture, graph=page, statements=list(_scene.placed_looks(scene)))
+    return draw(dot.dot_text(placed), output, using=options.graphviz, program="nop2")
 
 
 def _on_page(graph: Graph, options: RenderOptions) -> Picture:
@@ -217,7 +269,8 @@ def rows() -> Iterator[FormatRow]:
     """Yield the line of each format for ``gviz formats``: one node is drawn in it by each engine until one succeeds."""
     here = engines()
     for suffix, description in FORMATS.items():
-        made_by = next((title for engine, title in here.items() if _can_draw(engine, suffix)), "")
+        own = "gviz" if suffix in OWN else ""
+        made_by = next((title for engine, title in here.items() if _can_draw(engine, suffix)), own)
         yield FormatRow(suffix, description, made_by, works=bool(made_by))
 
 
