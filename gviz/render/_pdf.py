@@ -70,7 +70,8 @@ def _font_objects(font: Font, used: dict[str, int]) -> list[bytes]:
     outlines = font.subset([glyph for glyph, _ in pairs])
     return [
         b"<</Type/Font/Subtype/Type0/BaseFont/%s/Encoding/Identity-H/DescendantFonts[5 0 R]/ToUnicode 7 0 R>>" % _NAME,
-        b"<</Type/Font/Subtype/CIDFontType2/BaseFont/%s/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
+        b"<</Type/Font/Subtype/CIDFontType2/BaseFont/%s"
+        b"/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
         b"/FontDescriptor 6 0 R/CIDToGIDMap/Identity/DW 602>>" % _NAME,
         b"<</Type/FontDescriptor/FontName/%s/Flags 5/FontBBox[-558 -375 718 1028]/ItalicAngle 0/Ascent 928/Descent -236"
         b"/CapHeight 729/StemV 80/FontFile2 %d 0 R>>" % (_NAME, 9 - 1),

@@ -1,6 +1,7 @@
 """A picture as ink: boxes, texts and lines with their places, laid out by gviz itself, for gviz's own writers.
 
-Graphviz's words are read as Graphviz reads them, as far as gviz's pictures use them: boxes, circles and bare texts; fills, pens and dashes; plain labels, and the rows, inks and bold words of HTML-like ones.
+Graphviz's words are read as Graphviz reads them, as far as gviz's pictures use them: boxes, circles and bare texts;
+fills, pens and dashes; plain labels, and the rows, inks and bold words of HTML-like ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A layered layout, for what Graphviz cannot lay out in time: Sugiyama's four steps, linear in boxes and lines.
 
-Rows (``ranks``), place holders and the lines that are to be straight (``net``), the order in each row (``order``), places
-across (``across``), lines and columns (``lines``). The picture runs from top to bottom; y grows downwards. Equal input
-gives equal places. Where Graphviz ends, it makes the better picture: its lines are shorter, and fewer of them cross.
+Rows (``ranks``), place holders and the lines that are to be straight (``net``), the order in each row (``order``),
+places across (``across``), lines and columns (``lines``). The picture runs from top to bottom; y grows downwards. Equal
+input gives equal places. Where Graphviz ends, it makes the better picture: its lines are shorter, and fewer of them
+cross.
 """
 
 from __future__ import annotations
