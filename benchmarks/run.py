@@ -7,7 +7,7 @@ import os
 import platform
 from importlib import import_module
 
-NAMES = ("cold", "engine", "heavy", "training", "walk", "imports", "lines", "answers", "static")
+NAMES = ("cold", "engine", "heavy", "training", "walk", "imports", "lines", "answers", "static", "layout")
 
 
 def main() -> None:

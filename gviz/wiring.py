@@ -7,6 +7,11 @@ from __future__ import annotations
 
 
 class Wires:
-    """The functions that are provided; ``picture`` returns that of a tensor as SVG, or None."""
+    """The functions that are provided.
+
+    ``picture`` returns that of a tensor as SVG, or None; ``stage`` hears what a command is at: ``layout``, ``drawing``,
+    or "" at the end.
+    """
 
     picture = staticmethod(lambda tensor: None)  # noqa: ARG005 - nobody provides one until gviz is imported
+    stage = staticmethod(lambda name: None)  # noqa: ARG005 - nobody listens but a command on a terminal

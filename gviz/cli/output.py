@@ -55,7 +55,7 @@ def look(name: str, text: str, words: Iterable[str] = (), **more: Any) -> Callab
     usual = more.pop("default", getattr(RenderOptions, name))
     if words:
         more["type"] = OneOf(words)
-    if usual not in ("", False):
+    if usual not in ("", False, None):
         more.update(default=usual, show_default=True)
     return click.option(f"--{name.replace('_', '-')}", help=text, **more)
 
@@ -256,6 +256,14 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             "layout",
             "What places the boxes: Graphviz's dot, or gviz's own for large graphs, which never waits.",
             LAYOUTS,
+        ),
+        look("pages", "Cut a PDF that is larger than a page can be into pages; else it is made smaller.", is_flag=True),
+        look(
+            "timeout",
+            "Stop drawing after so many seconds. [default: no limit]",
+            type=click.FloatRange(0.0, min_open=True),
+            metavar="SECONDS",
+            default=None,
         ),
         GRAPHVIZ,
     )

@@ -11,6 +11,7 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture, title_of
 from gviz.cli.reading import read_source
+from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.sources import Source, SourceOptions
@@ -50,12 +51,16 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         costs=look.needs_costs,
         details=picture.has_details,
     )
-    reading = read_source(source, options, product_on_stdout=picture.is_stdout)
+    with streams.stages():
+        if source.kind != "script":  # which prints what it likes
+            Wires.stage("reading")
+        reading = read_source(source, options, product_on_stdout=picture.is_stdout)
     if look.fit != "none" and not (look.title or look.path):
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
-    picture.write(reading.graph)
+    with streams.stages():
+        picture.write(reading.graph)
     boxes = len(reading.graph.nodes)
     if boxes > MANY and look.by == "operation":
         from gviz.render import image

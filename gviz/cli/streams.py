@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 from gviz.errors import FileError
 from gviz.files import write_all
 from gviz.text import legible
+from gviz.wiring import Wires
 
 if TYPE_CHECKING:  # help loads nothing of a source
     from gviz.sources.options import Level, Note
@@ -170,6 +172,76 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Stages:
+    """A bar on standard error that says what a command is at, if that is a terminal and a second has passed.
+
+    It has a descriptor of its own, since what Graphviz writes to standard error is caught meanwhile.
+    """
+
+    NAMES = ("reading", "layout", "drawing")
+    PATIENCE = 1.0
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.bar: Any = None
+        self.timer: threading.Timer | None = None
+        self.lock = threading.Lock()
+
+    def tell(self, name: str) -> None:
+        """Go on to the next stage; "" is the end."""
+        with self.lock:
+            if name and not self.name:
+                self.timer = threading.Timer(self.PATIENCE, self.show)
+                self.timer.daemon = True
+                self.timer.start()
+            self.name = name
+            if self.bar is not None and name:
+                self.bar.update(0, completed=self.NAMES.index(name), description=name)
+            elif self.bar is not None:
+                self.bar.stop()
+                self.bar = None
+            if not name and self.timer is not None:
+                self.timer.cancel()
+
+    def show(self) -> None:
+        """Show the bar, from the timer's thread."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+        with self.lock:
+            if not self.name:  # it is done by now
+                return
+            console = Console(file=os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace"))
+            # Ctrl-C would leave the cursor hidden
+            console.show_cursor = lambda show=True: not show  # type: ignore[method-assign]
+            self.bar = Progress(
+                *columns,
+                console=console,
+                transient=True,
+                refresh_per_second=2,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self.bar.add_task(self.name, total=len(self.NAMES), completed=self.NAMES.index(self.name))
+            self.bar.start()
+
+
+@contextmanager
+def stages() -> Iterator[None]:
+    """Show the stages that are told of in the block, where they take longer than a second, on a terminal."""
+    if not is_terminal(sys.stderr) or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    shown, before = Stages(), Wires.stage
+    Wires.stage = staticmethod(shown.tell)
+    try:
+        yield
+    finally:
+        shown.tell("")
+        Wires.stage = staticmethod(before)
 
 
 def flush() -> None:

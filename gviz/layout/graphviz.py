@@ -6,9 +6,11 @@ raises :class:`NoEngineError` if the engine is not here.
 
 from __future__ import annotations
 
+import signal
 import warnings
-from contextlib import suppress
-from threading import RLock
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import RLock, current_thread, main_thread
 
 from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, embedded, system
 from gviz.layout.child import draw_in_child
@@ -25,6 +27,13 @@ _INKED = frozenset(
 _LARGE = 5_000
 """Statements from which another process draws: Graphviz ends its process, without a word, where memory does not
 suffice."""
+
+
+class _Limit:
+    """Whether a time limit is set: another process draws then, since nothing stops Graphviz in this one."""
+
+    is_set = False
+
 
 _ONE_AT_A_TIME = RLock()
 """Graphviz has state of its own, and the environment belongs to the whole process."""
@@ -82,7 +91,7 @@ def _draw_by(name: str, raw: bytes, output: str, program: str, *, wide: bool) ->
 def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
     """Return the picture by the Graphviz of this process, or of another if this one lacks fonts or perhaps memory."""
     needs_fonts = wide and embedded.is_narrow()
-    if needs_fonts or raw.count(b"\n") >= _LARGE:
+    if needs_fonts or _Limit.is_set or raw.count(b"\n") >= _LARGE:
         try:
             return draw_in_child(raw, output, program, wide=wide)
         except OSError as error:
@@ -94,6 +103,39 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
                     stacklevel=2,
                 )
     return embedded.draw_embedded(raw, output, program, wide=wide)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Stop what is drawn in the block after some seconds.
+
+    Args:
+        seconds: 0 is no limit. On Windows, and in a thread, there is none: Python has no clock there that interrupts.
+
+    Raises:
+        DrawingError: the time is over.
+    """
+
+    def stop(*_: object) -> None:
+        raise DrawingError(
+            f"the picture was not done after {seconds:g} seconds, the --timeout",
+            hint="--layout layered is quick for any graph; DOT (graph.dot) and the tree (graph.txt) are there at once",
+        )
+
+    has_clock = hasattr(signal, "setitimer") and current_thread() is main_thread()
+    if not seconds or not has_clock:
+        if seconds:
+            warnings.warn("there is no time limit on this system, or in this thread", RenderWarning, stacklevel=3)
+        yield
+        return
+    before, _Limit.is_set = signal.signal(signal.SIGALRM, stop), True
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        _Limit.is_set = False
 
 
 def engines() -> dict[str, str]:

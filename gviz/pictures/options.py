@@ -38,7 +38,7 @@ SYMBOLS = ("off", "symbol", "number", "both")
 """What stands on the lines of the formula: nothing, the local derivative as a symbol, as a number, or as both."""
 
 LAYOUTS = ("auto", "dot", "layered")
-"""What places boxes and lines: Graphviz's dot, gviz's own layout, which never waits, or whichever is right for the size."""
+"""What places boxes and lines: Graphviz's dot, gviz's own layout, which never waits, or what is right for the size."""
 
 FITS = ("none", "slide", "a4")
 """The page of a picture: as large as it is, 16:9, or A4 across."""
@@ -55,6 +55,8 @@ LOOKS = (
     "scale",
     "rankdir",
     "layout",
+    "pages",
+    "timeout",
     "repeat_leaves",
     "ghosts",
     "color_by",
@@ -73,6 +75,8 @@ class RenderOptions:
         show: lines of the boxes, of :data:`SHOWABLE`; ``()`` is plain TorchViz.
         rankdir: one of :data:`RANKDIRS`; "" takes that of the view, on a page the one that gives the larger type.
         layout: one of :data:`LAYOUTS`.
+        pages: whether a PDF that is larger than a page can be is cut into pages, not made smaller.
+        timeout: seconds that a picture may take; 0 is no limit.
         graphviz: one of :data:`gviz.layout.ENGINES`.
         format: the suffix that was asked for; a format module may serve many. "" takes it from the file's name.
         width: columns of the terminal.
@@ -112,6 +116,8 @@ class RenderOptions:
     show: tuple[str, ...] = ("value", "grad")
     rankdir: str = ""
     layout: str = "auto"
+    pages: bool = False
+    timeout: float = 0.0
     graphviz: str = "auto"
     format: str = ""
     width: int = 80

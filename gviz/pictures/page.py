@@ -133,12 +133,10 @@ def straightened(statements: Iterable[Statement]) -> Iterable[Statement]:
     main = {number for place, (number, _) in enumerate(numbered) if place in line}
 
     def weighted() -> Iterator[Statement]:
-        looks: dict[int, Mapping[str, str]] = {}
+        looks: dict[int, tuple[Mapping[str, str], Mapping[str, str]]] = {}  # each with its own, so that its id stays its
         for number, one in enumerate(statements):
-            if number in main:
-                heavy = looks.setdefault(
-                    id(one.look), {**one.look, **HEAVY}
-                )  # those that share a look go on sharing it
+            if number in main:  # those that share a look go on sharing it
+                _, heavy = looks.setdefault(id(one.look), (one.look, {**one.look, **HEAVY}))
                 yield one._replace(look=heavy)
             else:
                 yield one

@@ -14,7 +14,7 @@ from dataclasses import replace
 from gviz.errors import RenderError
 from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
-from gviz.layout.graphviz import draw, engines
+from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
 from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of
 from gviz.pictures.look import LONGEST_TITLE
@@ -22,6 +22,7 @@ from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
 from gviz.text import shorten
+from gviz.wiring import Wires
 
 DESCRIPTION = "pictures, by Graphviz"
 
@@ -61,6 +62,9 @@ right only once; ``vrml``, which leaves a picture of each box in the current fol
 OWN = ("svg", "pdf")
 """The formats that gviz can write itself."""
 
+MOST_PIXELS = 1e8
+"""Pixels of an image of a large graph: four bytes each of memory."""
+
 LONGEST_PAGE = 199
 """Inches of the longest side of a page that viewers of PDF show, less the room around the picture."""
 
@@ -82,7 +86,14 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
     if options.transparent and options.format in OPAQUE:
         _warn(f"a {options.format} is never transparent: its page has the colour of the theme")
         options = replace(options, transparent=False)
-    picture = finish(_drawn(graph, options, output_of(options.format)))
+    if options.pages and options.format != "pdf":
+        _warn(f"only a pdf has pages: the {options.format} is in one piece")
+    Wires.stage("layout")
+    try:
+        with time_limit(options.timeout):
+            picture = finish(_drawn(graph, options, output_of(options.format)))
+    finally:
+        Wires.stage("")
     return picture.decode("utf-8", "replace") if options.format in TEXTS else picture
 
 
@@ -123,8 +134,11 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     shapes = [one.id for one in listed if isinstance(one, Shape)]
     arrows = [one for one in listed if isinstance(one, Arrow)]
     ends = [(arrow.start, arrow.end) for arrow in arrows]
-    if options.layout == "layered" or (
-        options.layout == "auto" and is_for_layered(shapes, ends, is_bare=not options.show)
+    is_in_pages = options.pages and options.format == "pdf"
+    if (
+        options.layout == "layered"
+        or is_in_pages
+        or (options.layout == "auto" and is_for_layered(shapes, ends, is_bare=not options.show))
     ):
         return _draw_layered(picture, options, output)
     plan = make_plan(shapes, ends)
@@ -154,13 +168,18 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     from gviz.render import _pdf, _scene, _svg  # few pictures need them
 
     scene = _scene.Scene(picture)
+    Wires.stage("drawing")
     if scene.frames:
         _warn(f"the frames of {scene.frames} name scopes are left out: --layout dot draws them")
     if options.format == "svg":
         return _svg.svg_text(scene).encode()
     if options.format == "pdf":
-        return _pdf.pdf_bytes(scene)
+        return _pdf.pdf_bytes(scene, in_pages=options.pages)
     page = {key: value for key, value in picture.graph.items() if key not in ("label", "size", "rankdir")}
+    sharpest = 72 * (MOST_PIXELS / (scene.size[0] * scene.size[1])) ** 0.5
+    if options.format in RASTER and float(page.get("dpi", "96")) > sharpest:
+        _warn(f"the image is made smaller, to {MOST_PIXELS:,.0f} pixels; pdf and svg are sharp at any size")
+        page["dpi"] = f"{sharpest:.3g}"
     placed = replace(picture, graph=page, statements=list(_scene.placed_looks(scene)))
     return draw(dot.dot_text(placed), output, using=options.graphviz, program="nop2")
 

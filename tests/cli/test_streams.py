@@ -14,6 +14,7 @@ from scripts import HEAD
 
 from gviz import cli
 from gviz.cli import streams
+from gviz.wiring import Wires
 
 EMPTY = {"format": "gviz-graph", "version": 1, "nodes": [], "edges": []}
 
@@ -200,3 +201,30 @@ def test_a_picture_that_may_open_few_files_is_refused_in_a_sentence(gviz: Progra
     done = shell(gviz, f'ulimit -n {files}; exec "$PYTHON" -m gviz render y=x*2 x=1 -o y.svg')
     assert (done.status, done.files()) == (1, [])
     assert done.err.endswith("Too many open files\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+def test_a_bar_says_what_takes_longer_than_a_second_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pty
+
+    master, slave = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(os, "dup", lambda _: slave)
+    shown = streams.Stages()
+    shown.PATIENCE = 0.05
+    for name in ("reading", "layout"):
+        shown.tell(name)
+        time.sleep(1)
+    shown.tell("")
+    err = os.read(master, 100_000).decode()
+    assert "reading" in err
+    assert "layout" in err
+    assert "\x1b[?25l" not in err  # the cursor stays, since Ctrl-C would not bring it back
+    assert shown.bar is None
+
+
+def test_there_is_no_bar_where_standard_error_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    before = Wires.stage
+    with streams.stages():
+        assert Wires.stage is before
+    assert not capfd.readouterr().err

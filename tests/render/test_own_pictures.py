@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import signal
+import struct
+import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -130,3 +133,39 @@ def test_any_name_is_shown_as_it_is() -> None:
 def test_small_graphs_are_pictures_too() -> None:
     assert svg_of(Graph()).get("width")
     assert len(pdf_of(Graph()).pages) == 1
+
+
+def test_a_pdf_that_is_too_large_for_a_page_is_made_smaller_or_cut_into_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gviz.render._pdf.LONGEST", 500.0)
+    graph = chain(100)
+    small, cut = pdf_of(graph), pdf_of(graph, pages=True)
+    assert len(small.pages) == 1 < len(cut.pages)
+    sizes = [max(page.mediabox.width, page.mediabox.height) for page in (*small.pages, *cut.pages)]
+    assert max(sizes) <= 500
+    assert len(cut.pages[0].get_contents().get_data()) > 1_000  # type: ignore[union-attr]
+
+
+def test_only_a_pdf_has_pages() -> None:
+    with pytest.warns(RenderWarning, match="only a pdf has pages"):
+        render(article(), "svg", RenderOptions(pages=True))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no clock that interrupts")
+def test_a_picture_that_takes_longer_than_the_limit_is_stopped() -> None:
+    start, before = time.monotonic(), signal.getsignal(signal.SIGALRM)
+    with pytest.raises(RenderError, match=r"not done after 0\.3 seconds") as caught:
+        render(loop(2_000), "svg", RenderOptions(layout="dot", repeat_leaves="never", timeout=0.3))
+    assert "--layout layered" in str(caught.value.hint)
+    assert time.monotonic() - start < 10
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert render(article(), "svg", RenderOptions(timeout=60)) == render(article(), "svg")
+
+
+def test_an_image_of_a_large_graph_is_not_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gviz.render.image.MOST_PIXELS", 1e6)
+    with pytest.warns(RenderWarning, match="made smaller"):
+        data = render(chain(100), "png", replace(LAYERED, scale=4))
+    assert isinstance(data, bytes)
+    assert struct.unpack(">LL", data[16:24])[0] * struct.unpack(">LL", data[16:24])[1] < 1.2e6
