@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cold import gviz
-from measure import in_turn, plain_environment, report, report_limit
+from measure import in_turn, measure, plain_environment, report, report_limit
 
 CURVE: Mapping[int, float] = {100: 1.0, 300: 1.0, 1_000: 1.5, 10_000: 4.0, 100_000: 30.0, 1_000_000: 600.0}
 """Seconds that a graph of so many operations may take; the last is there to see that it ends."""
@@ -80,7 +80,7 @@ def run(_torch: str, runs: int = 1) -> None:
         for count, seconds in CURVE.items():
             (folder / "graph.json").write_text(saved(chance(count)))
             words = [program, "render", "graph.json", "-o", "graph.svg"]
-            usage = in_turn(runs if count < MEASURED else 0, words, environment=environment, folder=folder)[0]
+            usage = measure(words, environment, folder)
             report_limit(f"{count:,} operations to SVG", usage.wall / 1000, seconds, "s")
             if count == MEASURED:
                 report_limit(f"{count:,} operations, memory", usage.memory, MEMORY, "MB")

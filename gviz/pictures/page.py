@@ -133,7 +133,9 @@ def straightened(statements: Iterable[Statement]) -> Iterable[Statement]:
     main = {number for place, (number, _) in enumerate(numbered) if place in line}
 
     def weighted() -> Iterator[Statement]:
-        looks: dict[int, tuple[Mapping[str, str], Mapping[str, str]]] = {}  # each with its own, so that its id stays its
+        looks: dict[
+            int, tuple[Mapping[str, str], Mapping[str, str]]
+        ] = {}  # each with its own, so that its id stays its
         for number, one in enumerate(statements):
             if number in main:  # those that share a look go on sharing it
                 _, heavy = looks.setdefault(id(one.look), (one.look, {**one.look, **HEAVY}))

@@ -21,11 +21,14 @@ ROUNDS = ((20_000, 24, 4), (60_000, 8, 4), (100_000, 8, 1), (1 << 60, 4, 1))
 PATIENCE = 4
 """Sweeps that may bring nothing before the next start."""
 
+TANGLED = 2
+"""Crossings for each box and place holder from which on another start brings nothing."""
+
 TRIES = 400_000
 """Pairs of neighbours that a round of exchanges looks at, at most."""
 
-COSTLY = 2_000
-"""Pairs of lines of two neighbours from which on it is not counted how often they cross."""
+FEW, COSTLY = 12, 2_000
+"""Pairs of lines of two neighbours that are compared one by one, and that are counted at all."""
 
 
 def ordered(net: Net) -> tuple[Rows, list[int], list[int]]:
@@ -47,7 +50,7 @@ def ordered(net: Net) -> tuple[Rows, list[int], list[int]]:
             least = crossings if least < 0 else min(least, crossings)
             if not least or stale > PATIENCE:
                 break
-        if not any(best):
+        if not any(best) or sum(best) > TANGLED * len(place):
             break
     note_places(best_rows, place)
     return best_rows, place, best
@@ -59,7 +62,7 @@ def improved(net: Net, rows: Rows, place: list[int], turn: int) -> list[int]:
         sweep(rows, place, net.up if turn % 2 else net.down, is_downward=bool(turn % 2))
     crossed = [crossings_of(row, place, net.down) for row in rows]
     is_small = len(place) < ROUNDS[0][0]
-    if turn and sum(crossed) > 0 and (is_small or sum(crossed) < 2 * len(place)):  # a large tangle stays one
+    if turn and sum(crossed) > 0 and (is_small or sum(crossed) < TANGLED * len(place)):  # a large tangle stays one
         exchange(net, rows, place, crossed, is_even=turn % 4 > 1)
         crossed = [crossings_of(row, place, net.down) for row in rows]
     return crossed
@@ -160,8 +163,18 @@ def exchange(net: Net, rows: Rows, place: list[int], crossed: Sequence[int], *, 
 
 def gain_of(ends: list[int], others: list[int], place: list[int]) -> int:
     """Return how many crossings fewer two neighbours have on one side if they change places."""
-    if len(ends) == 1 == len(others):
-        return (place[ends[0]] > place[others[0]]) - (place[ends[0]] < place[others[0]])
+    if len(ends) * len(others) > FEW:
+        return gain_of_many(ends, others, place)
+    gain = 0
+    for v in ends:
+        end = place[v]
+        for u in others:
+            gain += (end > place[u]) - (end < place[u])
+    return gain
+
+
+def gain_of_many(ends: list[int], others: list[int], place: list[int]) -> int:
+    """Return the same for many lines."""
     if len(ends) * len(others) > COSTLY:
         return 0
     beside = sorted([place[u] for u in others])
