@@ -105,7 +105,7 @@ BUDGETS = {
     "layout": 1130,
     "numbers": 650,
     "ops": 3140,
-    "passes": 650,
+    "passes": 900,
     "pictures": 2580,
     "reference": 370,
     "render": 1260,

@@ -55,13 +55,18 @@ def look(name: str, text: str, words: Iterable[str] = (), **more: Any) -> Callab
     usual = more.pop("default", getattr(RenderOptions, name))
     if words:
         more["type"] = OneOf(words)
-    if usual not in ("", False, None):
+    if usual not in ("", False, None, ()):
         more.update(default=usual, show_default=True)
     return click.option(f"--{name.replace('_', '-')}", help=text, **more)
 
 
+PATTERNS: dict[str, Any] = {"multiple": True, "metavar": "PATTERN"}
+
 THEME = "The colours: TorchViz's, pale ones, light on dark, or shades of grey for a printer."
 PRECISION = look("precision", "The decimals of a number.", type=click.IntRange(0, 9), metavar="N")
+COLLAPSE = look(
+    "collapse", "Draw a module, as net.head or blocks.*, or a name scope as one box; repeatable.", **PATTERNS
+)
 GRAPHVIZ = look(
     "graphviz", "The program that makes images: the Graphviz that came with gviz, or the system's dot.", ENGINES
 )
@@ -178,7 +183,10 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         click.option(
             "--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."
         ),
-        look("by", "What has a node of its own.", STEPS),
+        look("by", "What has a node of its own. [default: operation, or module where that makes it readable]", STEPS),
+        look("depth", "How many levels of groups are opened.", type=click.IntRange(1), metavar="N"),
+        COLLAPSE,
+        look("expand", "Draw a module as a frame with what is inside; repeatable.", **PATTERNS),
         look("symbols", "What stands on its lines.", SYMBOLS),
         look("ghosts", "Draw constants, and inputs without gradients, in torchviz's view too.", is_flag=True),
     )

@@ -46,7 +46,7 @@ WORDS = {
     "between": ("A B", "what lies on ways from A to B"),
     "hide": ("WORD", "leave out views, accumulate, constants"),
     "json": ("", "print JSON"),
-    "by": ("statement", "a box for each statement, not operation"),
+    "by": ("module", "a box for each module, line or statement"),
     "collapse": ("SCOPE", "draw a scope, such as gradients, as one box"),
     "engine": ("torch", "run it on the real PyTorch"),
     "every": ("line", "a step for each line, beside the code"),

@@ -14,10 +14,18 @@ from gviz.cli.reading import read_source
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
+    from gviz.graphs import Graph
+    from gviz.pictures.options import RenderOptions
     from gviz.sources import Source, SourceOptions
 
 MANY = 100
 """Boxes above which a picture is larger than a screen, and people look for a smaller one."""
+
+UNREADABLE = 150
+"""Boxes above which nobody reads a picture: it is of modules, if there are any and nobody has said what to draw."""
+
+PARTS = ("around", "between", "hide", "max_nodes", "color_by", "ghosts")
+"""Options of what a picture shows, which say that its operations are wanted."""
 
 
 @click.command(cls=SourceCommand)
@@ -59,15 +67,34 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
+    boxes, is_picture = len(reading.graph.nodes), all(map(is_drawn, map(picture.format_of, picture.files)))
+    is_by_itself = is_picture and boxes > UNREADABLE and has_modules(reading.graph) and said_nothing(look)
+    if is_by_itself:
+        picture = picture.drawn_with(by="module")
     with streams.stages():
         picture.write(reading.graph)
-    boxes = len(reading.graph.nodes)
-    if boxes > MANY and look.by == "operation":
-        from gviz.render import image
-
-        less = (
-            f"the graph has {boxes} boxes: --by statement, or --root NAME, draws fewer; -o graph.txt is a tree of text"
-        )
-        if picture.format in (*image.SUFFIXES, *image.ALSO):
-            streams.complain(less, "note")
+    if is_by_itself:
+        streams.complain(f"the graph has {boxes} boxes: drawn by module; --by operation draws all", "note")
+    elif boxes > MANY and look.by in ("", "operation") and not look.groups and is_drawn(picture.format):
+        way = "module" if has_modules(reading.graph) else "statement"
+        less = f"--by {way}, or --root NAME, draws fewer; -o graph.txt is a tree of text"
+        streams.complain(f"the graph has {boxes} boxes: {less}", "note")
     return reading.status
+
+
+def is_drawn(suffix: str) -> bool:
+    """Return whether a format is a picture."""
+    from gviz.render import image
+
+    return suffix in (*image.SUFFIXES, *image.ALSO)
+
+
+def has_modules(graph: Graph) -> bool:
+    """Return whether modules have recorded operations of a graph; not whether names of parameters tell so."""
+    return graph.kind != "static" and any(node.module is not None for node in graph.nodes if node.kind == "operation")
+
+
+def said_nothing(look: RenderOptions) -> bool:
+    """Return whether nobody has said what is drawn: neither the view nor what is a box."""
+    is_usual = not (look.by or look.groups) and not look.differs(*PARTS)
+    return is_usual and bool(look.show) and look.view == "torchviz" and not click.get_current_context().params["view"]

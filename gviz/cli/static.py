@@ -9,7 +9,7 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import Output, makes_picture
+from gviz.cli.output import COLLAPSE, Output, makes_picture
 from gviz.cli.reading import read_source
 
 if TYPE_CHECKING:
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 @click.command(cls=SourceCommand)
 @takes_source("values", "root", "dtype", "engine", "on_error")
 @makes_picture()
+@COLLAPSE
 @click.option(
     "--gradients", is_flag=True, help="Add the operations of the root's derivatives, in a scope of their own."
-)
-@click.option(
-    "--collapse", metavar="SCOPE", multiple=True, help="Draw a scope, such as gradients, as one box. Repeatable."
 )
 @click.option(
     "--graph",
@@ -40,7 +38,6 @@ def static(
     options: SourceOptions,
     picture: Output,
     gradients: bool,
-    collapse: tuple[str, ...],
     graph_name: str,
     as_plan: bool,
     as_table: bool,
@@ -62,7 +59,12 @@ def static(
     is_text = as_plan or as_table
     if not is_text:
         picture.check(source)
-    elif (as_plan and as_table) or collapse or picture.options.format or picture.files[0] not in {None, "-"}:
+    elif (
+        (as_plan and as_table)
+        or picture.options.collapse
+        or picture.options.format
+        or picture.files[0] not in {None, "-"}
+    ):
         text, others = ("--plan", "--table, ") if as_plan else ("--table", "")
         raise click.UsageError(
             f"{text} prints text: it cannot be combined with {others}-o FILE, --format or --collapse."
@@ -89,7 +91,5 @@ def static(
 
         picture.write_events(event_file(as_graph_def(reading.static.graph)), reading.graph)
     else:
-        from gviz.passes.collapse import collapse as collapsed
-
-        picture.write(collapsed(reading.graph, collapse) if collapse else reading.graph)
+        picture.write(reading.graph)
     return reading.status

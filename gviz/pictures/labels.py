@@ -338,7 +338,7 @@ def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
         rows.append((Span(f"{card.elements:,} numbers in {amount(card.parameters, 'parameter')}", "muted"),))
     sides = [", ".join(size_text(shape) or "number" for shape in shapes) for shapes in (card.inputs, card.outputs)]
     if any(sides):
-        rows.append((Span(short(" → ".join(side or "?" for side in sides), LONGEST_NAME), "muted"),))
+        rows.append((Span(short(" → ".join(sides).strip(), LONGEST_NAME), "muted"),))
     if card.kept is not None:
         rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
     if card.grad is not None and "grad" in options.show:

@@ -28,8 +28,15 @@ MEASURES = ("grad-norm", "value", "memory", "time")
 REPEATS = ("auto", "never", "always")
 """Leaves that are drawn again: from the third use on where it is far away, none, or at each further use."""
 
-STEPS = ("operation", "statement")
-"""What has a node of its own in the formula: each operation, or each statement of the program."""
+GROUPS = ("module", "line")
+"""What is one box, or a frame around its parts: each call of a module (of a static graph a name scope), or each run of
+a line of the program."""
+
+STEPS = ("operation", "statement", *GROUPS)
+"""What has a node of its own: each operation, of the formula each statement of the program, or each group."""
+
+GROUPING = ("depth", "collapse", "expand")
+"""Options of groups."""
 
 EVERY = ("operation", "line")
 """What a step forward is: an operation, or a line of the program."""
@@ -89,7 +96,11 @@ class RenderOptions:
         precision: decimals of a number in a box.
         view: one of :data:`VIEWS`; "" is dataflow if one of the next three is given, else torchviz.
         path: names of tensors: the paths to them are drawn, each in a colour and a dash of its own.
-        by: one of :data:`STEPS`.
+        by: one of :data:`STEPS`; "" is operation, or module if there is a depth, or groups to collapse or to expand.
+        depth: how many levels of groups are opened, from 1 for the outermost as boxes; None is as many as a screen has
+            room for.
+        collapse: groups that are boxes besides: ``net.head``, ``blocks.*``.
+        expand: groups that are opened besides.
         symbols: one of :data:`SYMBOLS`.
         every: one of :data:`EVERY`, for steps.
         fit: the page that the picture is put on, one of :data:`FITS`.
@@ -130,7 +141,10 @@ class RenderOptions:
     precision: int = 4
     view: str = ""
     path: tuple[str, ...] = ()
-    by: str = "operation"
+    by: str = ""
+    depth: int | None = None
+    collapse: tuple[str, ...] = ()
+    expand: tuple[str, ...] = ()
     symbols: str = "both"
     every: str = "operation"
     fit: str = "none"
@@ -152,6 +166,8 @@ class RenderOptions:
     edge: tuple[tuple[str, str], ...] = ()
     direction: str = field(init=False, repr=False, default="")
     """From where to where the data flows: ``rankdir``, or the view's own."""
+    groups: str = field(init=False, repr=False, default="")
+    """What the picture groups: one of :data:`GROUPS`, or "" for nothing."""
     needs_flow: bool = field(init=False, repr=False, default=False)
     """Whether the picture shows local derivatives, or gradients on their way."""
     needs_lines: bool = field(init=False, repr=False, default=False)
@@ -162,19 +178,22 @@ class RenderOptions:
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
         show, path = _names(self.show), _names(self.path)
-        listed = {name: _names(getattr(self, name)) for name in ("around", "between", "hide")}
-        is_formula = bool(path or self.by != "operation" or self.symbols != "both")
+        listed = {name: _names(getattr(self, name)) for name in ("around", "between", "hide", "collapse", "expand")}
+        is_formula = bool(path or self.by == "statement" or self.symbols != "both")
         view = self.view or ("dataflow" if is_formula else "torchviz")
+        by = self.by or ("module" if self.depth is not None or listed["collapse"] or listed["expand"] else "")
+        groups = by if by in GROUPS and view == "torchviz" else ""
         rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
         vars(self).update(
             **listed,
             show=show,
             path=path,
+            groups=groups,
             view=view,
             rankdir=rankdir,
             direction=rankdir or VIEWS.get(view, "TB"),
-            needs_lines="line" in show or self.ghosts,
-            needs_costs=self.color_by in ("memory", "time"),
+            needs_lines="line" in show or self.ghosts or groups == "line",
+            needs_costs=self.color_by in ("memory", "time") or bool(groups),
             needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
         )
         for option, words, known in (
@@ -184,7 +203,7 @@ class RenderOptions:
             ("graphviz", (self.graphviz,), ENGINES),
             ("theme", (self.theme,), THEMES),
             ("view", (self.view,), VIEWS),
-            ("by", (self.by,), STEPS),
+            ("by", (self.by,) if self.by else (), STEPS),
             ("symbols", (self.symbols,), SYMBOLS),
             ("every", (self.every,), EVERY),
             ("hide", self.hide, HIDABLE),
@@ -198,12 +217,16 @@ class RenderOptions:
                     raise RenderError(f"{option} is one of {', '.join(known)}, not {word!r}", hint=hint)
         if len(self.between) not in (0, 2):
             raise RenderError(f"between takes two names, not {len(self.between)}", hint='as in between=("x", "y")')
+        if self.depth is not None and self.depth < 1:
+            raise RenderError(f"depth is 1, which draws the outermost groups as boxes, or more, not {self.depth}")
 
     def unused(self, ignored: Sequence[str]) -> tuple[str, ...]:
         """Return the options that were given and have no effect; ``ignored`` is what the view declares."""
         is_bare = self.view == "torchviz" and not self.show
         title = ("title",) if self.fit == "none" else ()
         names = ("theme", "transparent", "font_size", *title, "repeat_leaves", "ghosts") if is_bare else ()
+        if not self.groups:
+            ignored = [*dict.fromkeys([*ignored, *(("by",) if self.by in GROUPS else ()), *GROUPING])]
         return self.differs(*names, *(name for name in ignored if name != "show" or "line" not in self.show))
 
     def differs(self, *names: str) -> tuple[str, ...]:
@@ -213,6 +236,8 @@ class RenderOptions:
         ('theme',)
         """
         usual = {"view": next(iter(VIEWS))}  # of the other fields the class has what they are without a word
+        if self.groups or self.by == "operation":  # groups are there before a view, or a format, sees the graph
+            usual["by"] = self.by
         return tuple(name for name in names if getattr(self, name) != usual.get(name, getattr(type(self), name)))
 
     def has_foot(self, stop: Stop | None) -> bool:

@@ -21,11 +21,19 @@ def settled(graph: Graph, options: RenderOptions) -> Graph:
     return graph if is_data else without_rounding(graph)
 
 
+def by_groups(graph: Graph, options: RenderOptions) -> Graph:
+    """Return the graph with its modules, or lines, as boxes and frames."""
+    from gviz.passes import groups  # few pictures need it
+
+    return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand)
+
+
 PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
     "show": settled,
     "hide": lambda graph, options: part.hidden(graph, options.hide),
     "between": lambda graph, options: part.between(graph, *options.between),
     "around": lambda graph, options: part.around(graph, options.around, options.hops),
+    "groups": by_groups,
     "max_nodes": lambda graph, options: part.nearest_to_roots(graph, options.max_nodes),
 }
 """Each by the option that asks for it, in the order in which they run."""

@@ -192,8 +192,8 @@ def test_another_graph_than_the_default_one(gviz: Program) -> None:
 
 def test_a_collapsed_scope_is_one_box(gviz: Program) -> None:
     graph = static_json(gviz, *E, "--gradients", "--collapse", "gradients")
-    (box,) = [node for node in graph["nodes"] if node["label"] == "gradients"]
-    assert box["name"] == "6 operations"
+    (box,) = [node for node in graph["nodes"] if node["kind"] == "group"]
+    assert (box["name"], box["card"]["operations"]) == ("gradients", 6)
     assert len(graph["nodes"]) == 9
     gviz("static", *E, "--collapse", "nope").assert_refused("there is no name scope 'nope'", "there are none")
 

@@ -149,7 +149,7 @@ def test_several_tensors_share_the_four_looks() -> None:
             1,
         ),
         (["--path", "x", "--frozen", "x"], ("no path from h to x: it requires no gradient",), 1),
-        (["--by", "line"], ("'line' is not one of operation, statement",), 2),
+        (["--by", "lines"], ("'lines' is not one of operation, statement, module", "did you mean line?"), 2),
     ],
 )
 def test_a_wrong_path_is_refused(gviz: Program, words: list[str], told: tuple[str, ...], status: int) -> None:

@@ -36,13 +36,22 @@ STATIC_LEGEND = {
     "constant": "constant",
     "operation": "operation",
     "output": "root",
+    "group": "name scope",
 }
-"""What the legend says of each kind of box."""
+GROUPS = {
+    "module": "module, as its calls were recorded",
+    "names": "module, as names of parameters tell",
+    "line": "line",
+}
+"""What the legend says of each kind of box, and of groups."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
     """Return the picture; ``options.show`` is empty for TorchViz's own."""
-    shown, is_large = with_scopes(graph) if graph.kind == "static" else graph, len(graph.nodes) > LARGE
+    shown, is_large = (
+        with_scopes(graph) if graph.kind == "static" and not graph.regions else graph,
+        len(graph.nodes) > LARGE,
+    )
     if options.ghosts and options.show and graph.kind != "static" and not is_large:
         from gviz.passes.ghosts import with_ghosts
 
@@ -73,6 +82,12 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     results, is_static = {edge.target for edge in graph.edges}, graph.kind == "static"
     kinds |= {"leaf" for root in graph.roots if root not in results and not is_static}
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
+    if options.groups and not is_static:
+        module = next(
+            (node.module for node in graph.nodes if node.kind in ("group", "operation") and node.module), None
+        )
+        is_told = options.groups == "module" and module is not None and not module.call
+        texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
     return Legend(texts, [*html.unknown(drawn, graph), (Span(about),)], kinds)

@@ -1,0 +1,368 @@
+"""Operations in groups: modules, name scopes, lines of the program as one box each, or as a frame around their parts."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from gviz.errors import RenderError
+from gviz.graphs import NO_FLOW, Card, Edge, Graph, Module, Node, Recorded, Region
+from gviz.graphs.numbers import Sizes
+from gviz.passes.acyclic import without_cycles
+from gviz.passes.modules import parts_of, with_modules
+from gviz.text import did_you_mean, joined
+
+ENOUGH = 40
+"""Boxes that people read at a glance: as many levels are opened as give no more."""
+
+COUNTED = ("operation", "group")
+"""The kinds of nodes that are in the group that recorded them; all others are in that of what uses them."""
+
+STATIC = ("placeholder", "variable", "constant")
+"""The kinds of operations of static graphs besides."""
+
+Weight: TypeAlias = tuple[float, int]
+"""How much a pattern says: of two that match a group, the one with fewer stars counts, then the longer one."""
+
+NEVER, ALWAYS = (-math.inf, 0), (-math.inf, 1)
+
+NONE = {
+    "module": (
+        "none of its operations was recorded in a call of an nn.Module, nor do names of parameters tell one",
+        "by line makes a box of each line of the program; gviz.graph(loss, model=net) knows names of parameters",
+    ),
+    "line": ("nothing is known of where its operations were recorded", "gviz notes it of a script that it runs itself"),
+    "name scope": ("all of it was built outside of any", "tf.name_scope makes one in a script"),
+}
+"""Why a graph may have no groups of a kind, and what to do."""
+
+
+def grouped(
+    graph: Graph,
+    by: str = "module",
+    depth: int | None = None,
+    collapse: Collection[str] = (),
+    expand: Collection[str] = (),
+) -> Graph:
+    """Return the graph with its groups as boxes, the closed ones, and as frames around what is inside, the open ones.
+
+    Where a closed group would make arrows go round in a circle, it is several boxes.
+
+    >>> inside = Node("n1", "operation", "AddmmBackward0", module=Module("net.fc", "Linear", 1))
+    >>> one = grouped(Graph((Node("n0", "operation", "SumBackward0"), inside), (Edge("n1", "n0"),)))
+    >>> [(node.kind, node.label, node.name) for node in one.nodes]
+    [('operation', 'SumBackward0', None), ('group', 'Linear', 'net.fc')]
+
+    Args:
+        graph: any graph.
+        by: ``module``, which is the name scopes of a static graph, or ``line``.
+        depth: with 1 the outermost groups are boxes, with 2 they are open, and what is in them are boxes; a group with
+            no other inside is opened by more levels than there are. None is the most that gives :data:`ENOUGH` boxes;
+            of a static graph with scopes to collapse it is all.
+        collapse: groups that are closed besides, by their paths; ``*`` stands for anything within a part, and
+            ``blocks.*`` is ``net.blocks.3``, too.
+        expand: groups that are opened besides, with all that they are in.
+
+    Raises:
+        RenderError: there are no such groups, or none of that name.
+    """
+    groups = Groups(graph, by)
+    if not groups.tree and not collapse:
+        why, instead = NONE[groups.word]
+        raise RenderError(f"by {by}: the graph has no {groups.word}s: {why}", hint=instead)
+    shut, opened = groups.named("collapse", collapse), groups.named("expand", expand)
+    if depth is None:
+        levels = range(1, max(groups.levels) + 1)
+        depth = max(1, bisect_right(levels, ENOUGH, key=lambda level: groups.count(groups.closed(level, shut, opened))))
+        depth = levels.stop if groups.is_static and collapse else depth
+    return groups.drawn(groups.closed(depth, shut, opened))
+
+
+class Groups:
+    """The groups of a graph's operations.
+
+    Args:
+        graph: any graph.
+        by: what they are, as for :func:`grouped`.
+    """
+
+    def __init__(self, graph: Graph, by: str) -> None:
+        self.graph = with_modules(graph) if by == "module" else graph
+        self.is_static = graph.kind == "static" and by == "module"
+        self.word = "name scope" if self.is_static else by
+        self.tree: list[Module] = []
+        """The groups, each after the one that it is in."""
+        self.given: list[Module] = []
+        """The same, each with the place that the graph has for what it is in."""
+        self.places: dict[Module, int] = {}
+        self.own: dict[str, int] = {}
+        """The innermost group of each node, by its number; -1 for none."""
+        self.by = by
+        chain_of: Callable[[Node], Sequence[Module]] = self.line_of if by == "line" else self.modules_of
+        known: dict[object, int] = {None: -1}
+        for node in self.graph.nodes:
+            key = node.place if by == "line" else (node.module, node.name) if self.is_static else node.module
+            is_in = self.is_static or (node.kind in COUNTED and node.id not in graph.roots)
+            if is_in and key not in known:
+                known[key] = self.place_of(chain_of(node))
+            self.own[node.id] = known[key] if is_in else -1
+        self.levels: list[int] = []
+        """How deep each group is: 1 for those that are in none. The last is that of no group, 0."""
+        for group in [*self.tree, Module("", within=-2)]:
+            self.levels.append(self.levels[group.within] + 1 if group.within >= 0 else group.within + 2)
+        self.place_held()
+
+    def place_of(self, chain: Iterable[Module]) -> int:
+        """Return the number of a group, given with those that it is in, outermost first; new ones are added."""
+        place = -1
+        for group in chain:
+            key = group._replace(within=place)
+            place = self.places.setdefault(key, len(self.tree))
+            if place == len(self.tree):
+                self.tree.append(key)
+                self.given.append(group)
+        return place
+
+    def modules_of(self, node: Node) -> Sequence[Module]:
+        """Return the calls of modules that an operation was recorded in; where these are not known, what names tell."""
+        module = node.module
+        if self.is_static:  # a node with a scope's name is in it, as its helpers are
+            parts = node.scope.split("/") if node.scope else []
+            return [Module("/".join(parts[:end])) for end in range(1, len(parts) + 1)]
+        if module is None or module.call:
+            return self.graph.calls_around(module)
+        parts = list(parts_of(module.path))
+        ends = [
+            end for end, part in enumerate([*parts[1:], ""], 1) if not part.isdigit()
+        ]  # a list and a number are one
+        kinds = {end: module.kind * (end == len(parts)) for end in ends}
+        return [Module(".".join(parts[:end]), kinds[end]) for end in ends]
+
+    def line_of(self, node: Node) -> Sequence[Module]:
+        """Return the line of the program that recorded an operation, each run of it for itself."""
+        place = node.place
+        return [] if place is None else [Module(str(place), self.graph.code_at(place), place.run)]
+
+    def place_held(self) -> None:
+        """Put tensors, and what fills their gradients, where all that use them are.
+
+        Not leaves that no module holds: these are what the program itself brings.
+        """
+        kinds = () if self.is_static else ("leaf", "accumulate", "saved", "constant", "frozen", "intermediate")
+        for node in reversed(self.graph.order):
+            uses = self.graph.uses[node.id]
+            is_given = node.kind in ("leaf", "accumulate") and node.module is None
+            if node.kind in kinds and uses and not is_given and node.id not in self.graph.roots:
+                self.own[node.id] = self.common({self.own[edge.target] for edge in uses})
+
+    def common(self, places: Collection[int]) -> int:
+        """Return the innermost group that all of these are in."""
+        found = {*places}
+        while len(found) > 1:
+            deepest = max(found, key=self.levels.__getitem__)
+            found = {one if self.levels[one] < self.levels[deepest] else self.tree[one].within for one in found}
+        return found.pop()
+
+    def titles(self) -> list[str]:
+        """Return what each group is called: its path, with the number of the call if there are several."""
+        calls: dict[str, set[int]] = defaultdict(set)
+        for group in self.tree:
+            calls[group.path].add(group.call)
+        numbers = {
+            path: {call: number for number, call in enumerate(sorted(all_of), 1)} for path, all_of in calls.items()
+        }
+        word = "run" if self.word == "line" else "call"
+        which = [numbers[group.path][group.call] for group in self.tree]
+        return [
+            f"{group.path}, {word} {number}" if number > 1 else group.path
+            for group, number in zip(self.tree, which, strict=True)
+        ]
+
+    def named(self, option: str, patterns: Collection[str]) -> dict[int, Weight]:
+        """Return the groups that patterns match, by their number, each with how much the pattern says.
+
+        Raises:
+            RenderError: a pattern matches none.
+        """
+        titles = self.titles()
+        found: dict[int, Weight] = {}
+        for pattern in patterns:
+            words = "[^./]*".join(map(re.escape, pattern.split("*")))
+            matches = re.compile(rf"(?:.*[./])?{words}", re.DOTALL).fullmatch
+            fits = {title: matches(title) is not None for title in {*titles, *(group.path for group in self.tree)}}
+            weight: Weight = (-pattern.count("*"), len(pattern))
+            new = {
+                place: max(found.get(place, weight), weight)
+                for place, group in enumerate(self.tree)
+                if fits[group.path] or fits[titles[place]]
+            }
+            if not new:
+                raise RenderError(f"{option}: there is no {self.word} {pattern!r}", hint=self.hint(pattern))
+            found |= new
+        return found
+
+    def hint(self, pattern: str) -> str:
+        """Return what may have been meant by a name that no group has, or which there are."""
+        if self.is_static and pattern == "gradients":
+            return "--gradients adds it"
+        paths = list(dict.fromkeys(group.path for group in self.tree))
+        ends = {path[at:] for path in paths for at in (0, *(dot.end() for dot in re.finditer(r"[./]", path)))}
+        lists = [path for path in paths if re.search(rf"(^|[./]){re.escape(pattern)}\.\d+$", path)]
+        meant = f"did you mean {pattern}.*?" if lists else did_you_mean(pattern, ends)
+        return meant or f"there are {joined(paths) or 'none'}"
+
+    def closed(self, depth: int, collapse: Mapping[int, Weight], expand: Mapping[int, Weight]) -> list[int]:
+        """Return for each group the closed one that it is, or is in; -1 for an open one."""
+        has_parts, opened = {group.within for group in self.tree}, {*expand}
+        opens_all = depth > max(self.levels)
+        for place in reversed(range(len(self.tree))):  # what is around an open group is open
+            if place in opened:
+                opened.add(self.tree[place].within)
+        found: list[int] = []
+        for place, group in enumerate(self.tree):
+            is_shut = self.levels[place] >= depth or (place not in has_parts and not opens_all)
+            if place in opened or place in collapse:
+                is_shut = collapse.get(place, NEVER) > expand.get(place, ALWAYS if place in opened else NEVER)
+            around = found[group.within] if group.within >= 0 else -1
+            found.append(around if around >= 0 else place if is_shut else -1)
+        return found
+
+    def count(self, closed: Sequence[int]) -> int:
+        """Return how many boxes there are."""
+        shut = [closed[place] if place >= 0 else -1 for place in self.own.values()]
+        return len({*shut} - {-1}) + shut.count(-1)
+
+    def drawn(self, closed: Sequence[int]) -> Graph:
+        """Return the graph with these groups as boxes, and the others as frames."""
+        graph, shut = self.graph, {node: closed[place] if place >= 0 else -1 for node, place in self.own.items()}
+        first: dict[int, str] = {}
+        for name, place in shut.items():
+            first.setdefault(place, name)
+        part_of = without_cycles(graph, {name: first[place] if place >= 0 else name for name, place in shut.items()})
+        members: dict[tuple[str, int], list[Node]] = defaultdict(list)
+        for node in graph.nodes:
+            members[part_of[node.id]].append(node)
+        box_of = {node.id: inside[0].id for inside in members.values() for node in inside}
+        cards = {box_of[name] for name, place in shut.items() if place >= 0}
+        edges, sizes = merged(graph.edges, box_of, cards), sizes_through(graph, box_of)
+        slots = Counter(edge.target for edge in edges if edge.kind == "data")
+        titles, parts = self.titles(), Counter(box for box, _ in members)
+        around = {box: self.tree[shut[box]].within if box in cards else self.own[box] for box in box_of.values()}
+        frames, regions = self.framed(around.values(), titles)
+        nodes: list[Node] = []
+        for (box, part), inside in members.items():
+            node = inside[0]
+            if node.id in cards:
+                group = self.tree[shut[node.id]]
+                title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
+                card = card_of(inside, group.kind, *sizes[node.id])
+                recorded = Recorded(slots=slots[node.id], kept=card.kept)
+                module = self.module_of(shut[node.id])
+                label = group.kind or self.word
+                node = Node(node.id, "group", label, title, module=module, recorded=recorded, card=card)
+            nodes.append(node._replace(region=frames[around[node.id]]))
+        roots = tuple(dict.fromkeys(box_of[root] for root in graph.roots))
+        return graph.changed(nodes=tuple(nodes), edges=edges, roots=roots, regions=regions)
+
+    def framed(self, around: Iterable[int], titles: Sequence[str]) -> tuple[dict[int, int], tuple[Region, ...]]:
+        """Return the frame of each open group with something in it, by its place among the frames, and these."""
+        used = {-1}
+        for place in around:
+            while place not in used:
+                used.add(place)
+                place = self.tree[place].within  # noqa: PLW2901 - outwards
+        frames, regions = {-1: -1}, list[Region]()
+        for place in sorted(used - {-1}):
+            frames[place], group = len(regions), self.tree[place]
+            title = titles[place].rpartition("/")[2] if self.is_static else titles[place]
+            regions.append(Region(title, group.kind, frames[group.within]))
+        return frames, tuple(regions)
+
+    def module_of(self, place: int) -> Module | None:
+        """Return the module that a group is, as a node has it; of a name scope the one around."""
+        if self.by != "module" or self.is_static:
+            outer = self.tree[place].path.rpartition("/")[0] if self.is_static else ""
+            return Module(outer) if outer else None
+        return self.given[place]
+
+
+def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str]) -> tuple[Edge, ...]:
+    """Return the edges between boxes: those of a group each once, unless they are other inputs of an operation.
+
+    Args:
+        edges: between nodes.
+        box_of: the box of each node.
+        cards: the boxes that are groups.
+    """
+    found: dict[object, Edge] = {}
+    slots: Counter[str] = Counter()
+    for number, edge in enumerate(edges):
+        start, end = box_of[edge.source], box_of[edge.target]
+        if start not in cards and end not in cards:
+            found[number] = edge
+        elif start != end:
+            slot = -1 if end in cards else edge.slot
+            output = 0 if start in cards else edge.output
+            key = start, end, edge.kind, edge.label, slot, output
+            if key not in found:
+                is_numbered = end in cards and edge.kind == "data"
+                slot = slots[end] if is_numbered else edge.slot * (end not in cards)
+                slots[end] += is_numbered
+                found[key] = edge._replace(source=start, target=end, slot=slot, output=output, flow=NO_FLOW)
+    return tuple(found.values())
+
+
+def sizes_through(graph: Graph, box_of: Mapping[str, str]) -> dict[str, tuple[tuple[Sizes, ...], tuple[Sizes, ...]]]:
+    """Return the sizes of what goes into each box and out of it, nothing for a side of which one is not known.
+
+    Parameters of modules are not counted as inputs.
+    """
+    nodes, shapes = graph.by_id, {node.id: node.shape for node in graph.nodes}
+    for edge in graph.edges:
+        if nodes[edge.target].kind == "accumulate":
+            shapes[edge.target] = shapes[edge.source]
+        if edge.output or nodes[edge.source].recorded.outputs:
+            shapes[edge.source] = None  # the node's shape is that of one of several outputs
+    sides: dict[str, tuple[dict[object, Sizes | None], ...]] = {box: ({}, {}) for box in box_of.values()}
+    for edge in graph.edges:
+        start, end, node = box_of[edge.source], box_of[edge.target], nodes[edge.source]
+        is_parameter = node.kind in ("leaf", "accumulate") and node.module is not None
+        if start != end and edge.kind == "data" and not is_parameter:
+            for side in (sides[end][0], sides[start][1]):
+                side[edge.source, edge.output] = shapes[edge.source]
+    return {box: (all_of(ins.values()), all_of(outs.values())) for box, (ins, outs) in sides.items()}
+
+
+def all_of(sizes: Iterable[Sizes | None]) -> tuple[Sizes, ...]:
+    """Return sizes of which all are known, else none."""
+    listed = [*sizes]
+    return tuple(one for one in listed if one is not None) * (None not in listed)
+
+
+def card_of(nodes: Sequence[Node], kind: str, inputs: tuple[Sizes, ...], outputs: tuple[Sizes, ...]) -> Card:
+    """Return what nodes come to together; what is a group already counts as all that is in it."""
+    cards = [node.card or card_of_one(node) for node in nodes]
+    kept = [card.kept for card in cards if card.operations]
+    grads = [card.grad for card in cards if card.parameters]
+    return Card(
+        kind,
+        sum(card.operations for card in cards),
+        sum(card.parameters for card in cards),
+        sum(card.elements for card in cards),
+        inputs,
+        outputs,
+        None if None in kept or not kept else sum(one or 0 for one in kept),
+        None if None in grads or not grads else math.hypot(*(one or 0.0 for one in grads)),
+    )
+
+
+def card_of_one(node: Node) -> Card:
+    """Return what one node comes to."""
+    if node.kind == "leaf":
+        grad = node.grad.value.norm if node.grad.value is not None and node.grad.value.is_known else None
+        return Card("", 0, 1, node.numbers.numel if node.numbers is not None else 0, grad=grad)
+    return Card("", int(node.kind in COUNTED + STATIC), kept=node.recorded.kept)

@@ -1,0 +1,224 @@
+"""Groups of operations: no circle, nothing lost, sums that hold; the options that say what is open."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from program import Program
+
+from gviz.errors import RenderError
+from gviz.graphs import Edge, Graph, Module, Node, Place
+from gviz.graphs.numbers import Numbers
+from gviz.passes.acyclic import without_cycles
+from gviz.passes.groups import Groups, grouped
+
+NET = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.mlp = nn.LayerNorm(4), nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 4))
+    def forward(self, x):
+        return x + self.mlp(self.norm(x))
+class Net(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.blocks, self.head = nn.ModuleList([Block() for _ in range(count)]), nn.Linear(4, 4)
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.head(x))
+net = Net(COUNT)
+loss = net(torch.ones(2, 4)).sum()
+loss.backward()
+"""
+
+
+def write_net(gviz: Program, count: int = 2) -> str:
+    (gviz.folder / "net.py").write_text(NET.replace("COUNT", str(count)))
+    return "net.py"
+
+
+def boxes(gviz: Program, *options: object) -> list[str]:
+    """The names of the groups, then the titles of the frames in brackets."""
+    done = gviz("render", write_net(gviz), *options, "-o", "y.json")
+    assert done.status == 0, done.err
+    graph = Graph.from_json((gviz.folder / "y.json").read_text())
+    return [
+        *(node.name or "" for node in graph.nodes if node.kind == "group"),
+        *(f"[{one.title}]" for one in graph.regions),
+    ]
+
+
+def test_depths_open_one_level_of_modules_after_another(gviz: Program) -> None:
+    heads = ["net.head", "net.head, call 2"]
+    assert boxes(gviz, "--by", "module", "--depth", 1) == ["net"]
+    assert sorted(boxes(gviz, "--depth", 2)) == ["[net]", "net.blocks.0", "net.blocks.1", *heads]
+    parts = [f"net.blocks.{number}.{part}" for number in (0, 1) for part in ("mlp", "norm")]
+    assert sorted(boxes(gviz, "--depth", 3)) == ["[net.blocks.0]", "[net.blocks.1]", "[net]", *parts, *heads]
+    assert not [box for box in boxes(gviz, "--depth", 99) if box[0] != "["]
+
+
+def test_patterns_close_and_open_besides(gviz: Program) -> None:
+    inside = ["[net.blocks.1]", "[net]", "net.blocks.0", "net.blocks.1.mlp", "net.blocks.1.norm"]
+    heads = ["net.head", "net.head, call 2"]
+    assert sorted(boxes(gviz, "--depth", 1, "--expand", "blocks.1")) == [*inside, *heads]
+    assert sorted(boxes(gviz, "--depth", 3, "--collapse", "blocks.*", "--expand", "net.blocks.1")) == [*inside, *heads]
+    assert "[net.head, call 2]" in (opened := boxes(gviz, "--depth", 2, "--expand", "net.head, call 2"))
+    assert "net.head" in opened
+    assert boxes(gviz, "--collapse", "net") == ["net"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--collapse", "blocks"], ("no module 'blocks'", "did you mean blocks.*?")),
+        (["--expand", "net.hed"], ("no module 'net.hed'", "did you mean net.head?")),
+        (["--expand", "decoder"], ("no module 'decoder'", "there are net, net.head")),
+        (["--depth", 0], ("0 is not in the range",)),
+    ],
+)
+def test_a_wrong_name_is_refused(gviz: Program, options: list[object], said: tuple[str, ...]) -> None:
+    status = 2 if "--depth" in options else 1
+    gviz("render", write_net(gviz), *options, "-o", "y.svg").assert_refused(*said, status=status, files=("net.py",))
+
+
+def test_a_graph_without_modules_says_what_to_do(gviz: Program) -> None:
+    gviz("render", "y=x*w", "--by", "module").assert_refused("the graph has no modules", "by line")
+
+
+def test_a_card_says_what_is_in_the_module(gviz: Program) -> None:
+    gviz("render", write_net(gviz), "--depth", 1, "-o", "y.json")
+    gviz("render", "net.py", "-o", "all.json")
+    (net,) = [node for node in Graph.from_json((gviz.folder / "y.json").read_text()).nodes if node.card]
+    whole = Graph.from_json((gviz.folder / "all.json").read_text())
+    card = net.card
+    assert card is not None
+    assert card.operations == sum(node.kind == "operation" and node.module is not None for node in whole.nodes)
+    assert (card.parameters, card.elements) == (14, 2 * (8 + 40 + 36) + 20)
+    assert (card.kind, card.inputs, card.outputs) == ("Net", (), ((2, 4),))
+    assert card.kept
+
+
+def test_lines_are_groups_each_run_for_itself(gviz: Program) -> None:
+    code = "import torch\nw = torch.ones(2, requires_grad=True)\nh = w\nfor _ in range(3):\n    h = h * w + 1\ny = h.sum()\n"
+    (gviz.folder / "loop.py").write_text(code)
+    gviz("render", "loop.py", "--root", "y", "--by", "line", "-o", "y.json")
+    graph = Graph.from_json((gviz.folder / "y.json").read_text())
+    names = [(node.name, node.label) for node in graph.nodes if node.kind == "group"]
+    code = "h = h * w + 1"
+    assert names == [("line 6", "y = h.sum()"), ("line 5, run 3", code), ("line 5, run 2", code), ("line 5", code)]
+    assert [node.name for node in graph.nodes if node.kind == "leaf"] == ["w"]
+
+
+def test_names_of_parameters_tell_modules_and_the_picture_says_so() -> None:
+    import gviz
+    from gviz import engine as torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()))
+    drawing = gviz.graph(net(torch.ones(1, 2)).sum(), model=net)
+    from gviz.render import RenderOptions, render
+
+    assert "as names of parameters tell" in str(render(drawing, "dot", RenderOptions(by="module", depth=1)))
+
+
+def test_a_large_picture_is_of_modules_by_itself(gviz: Program) -> None:
+    net = write_net(gviz, 8)
+    said = gviz("render", net, "-o", "y.svg").err
+    assert "drawn by module; --by operation draws all" in said
+    assert "net.blocks.7" in (gviz.folder / "y.svg").read_text()
+    for more in (["--by", "operation"], ["--view", "torchviz"], ["--show", "none"]):
+        said = gviz("render", net, "-o", "z.svg", *more).err
+        assert "drawn by module" not in said
+        assert "--by module, or --root NAME, draws fewer" in said
+    assert "boxes" not in gviz("render", net, "-o", "y.json", "-o", "y.txt").err
+    assert '"group"' not in (gviz.folder / "y.json").read_text()
+
+
+# ---------------------------------------------------------------- any graph
+def random_graph(seed: int) -> Graph:
+    """Operations with random inputs and random groups, which no program would have recorded so, and leaves of their own."""
+    chance = random.Random(seed)  # noqa: S311 - graphs, no secrets
+    count = chance.randint(1, 30)
+    names = ["a", "b", "a.x", "a.y", "b.x", "b.x.0", ""]
+    nodes, edges = [], []
+    for number in range(count):
+        path = chance.choice(names)
+        module, place = Module(path, "Net") if path else None, Place(chance.randint(1, 5), run=chance.randint(1, 3))
+        nodes.append(Node(f"n{number}", "operation", "AddBackward0", module=module, place=place))
+        inputs = range(number + 1, count)
+        edges += [Edge(f"n{one}", f"n{number}", slot) for slot, one in enumerate(inputs) if chance.random() < 0.2]
+        if path and chance.random() < 0.5:
+            nodes.append(Node(f"w{number}", "leaf", name=f"{path}.w", numbers=Numbers((number,)), module=module))
+            users = [number, *(chance.choices(range(number), k=1) if number and chance.random() < 0.3 else ())]
+            edges += [Edge(f"w{number}", f"n{user}", 40) for user in dict.fromkeys(users)]
+    return Graph(tuple(nodes), tuple(edges), ())
+
+
+@pytest.mark.parametrize("by", ["module", "line"])
+def test_no_circle_comes_and_nothing_is_lost(by: str) -> None:
+    is_cut = 0
+    for seed in range(300):
+        graph = random_graph(seed)
+        groups = Groups(graph, by)
+        if not groups.tree:
+            continue
+        for depth in (1, 2, 3):
+            drawn = grouped(graph, by, depth)
+            assert len(drawn.order) == len(drawn.nodes), seed  # each after those before it: no circle
+            is_cut += any(re.search("part 2", node.name or "") for node in drawn.nodes)
+            cards = [node.card for node in drawn.nodes if node.card is not None]
+            plain = [node for node in drawn.nodes if node.card is None]
+            leaves = [node for node in graph.nodes if node.kind == "leaf"]
+            kinds = [node.kind for node in plain]
+            operations = sum(card.operations for card in cards) + kinds.count("operation")
+            assert operations == len(graph.nodes) - len(leaves)
+            assert sum(card.parameters for card in cards) + kinds.count("leaf") == len(leaves)
+            shown = sum(node.numbers.numel for node in plain if node.numbers is not None)
+            assert sum(card.elements for card in cards) + shown == sum(
+                one.numbers.numel for one in leaves if one.numbers
+            )
+            assert wires(graph, groups, depth) == {(edge.source, edge.target) for edge in drawn.edges}
+    assert is_cut  # the graphs have what is tested
+
+
+def wires(graph: Graph, groups: Groups, depth: int) -> set[tuple[str, str]]:
+    """The pairs of boxes that edges of a graph join, from which box each node is in."""
+    shut = groups.closed(depth, {}, {})
+    boxes = {name: shut[place] if place >= 0 else -1 for name, place in groups.own.items()}
+    first: dict[object, str] = {}
+    keys = {name: str(place) if place >= 0 else name for name, place in boxes.items()}
+    parts = without_cycles(graph, keys)
+    for node in graph.nodes:
+        first.setdefault(parts[node.id], node.id)
+    pairs = {(first[parts[edge.source]], first[parts[edge.target]]) for edge in graph.edges}
+    return {(start, end) for start, end in pairs if start != end}
+
+
+def test_boxes_that_lie_well_are_never_cut() -> None:
+    graph = random_graph(7)
+    order = {node.id: number for number, node in enumerate(graph.order)}
+    for size in (1, 3, 10):  # stretches of an order have no circle
+        boxes = {name: f"box {number // size}" for name, number in order.items()}
+        assert {part for _, part in without_cycles(graph, boxes).values()} == {0}
+
+
+def test_modules_that_call_themselves_are_closed_at_any_depth() -> None:
+    calls = [Module("net", "Net", number + 1, number - 1) for number in range(500)]
+    nodes = tuple(Node(f"n{at}", "operation", "AddBackward0", module=one) for at, one in enumerate(calls))
+    edges = tuple(Edge(f"n{at + 1}", f"n{at}") for at in range(499))
+    graph = Graph(nodes, edges, ("n0",), modules=tuple(calls))
+    drawn = grouped(graph)
+    assert len(drawn.nodes) <= 41
+    assert sum(node.card.operations if node.card else 1 for node in drawn.nodes) == 500
+
+
+def test_a_depth_below_one_is_refused() -> None:
+    from gviz.pictures.options import RenderOptions
+
+    with pytest.raises(RenderError, match="depth is 1"):
+        RenderOptions(depth=0)
