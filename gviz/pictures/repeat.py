@@ -42,7 +42,8 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
             drawn_once[edge.source] += leaf is not None
             edges.append(edge)
             continue
-        copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, state=REPEATED)
+        region = nodes[edge.target].region  # it stands beside its user, in the same frame
+        copy = Node(f"{leaf.id}_{len(copies)}", "leaf", name=leaf.name, state=REPEATED, region=region)
         copies.append(copy)
         edges.append(edge._replace(source=copy.id))
         nodes[leaf.id] = leaf._replace(state=f"{USED} {uses[edge.source]}×")

@@ -18,6 +18,8 @@ from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
 IGNORES = ("path", "by", "symbols")
 
 LEGEND = {
@@ -139,8 +141,10 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             yield Frame()
             continue
         if number >= 0:
-            place = below if number in entered else over  # where no arrow strikes the title through
-            yield Frame(paths[number], {"label": frame_title(graph.regions[number]), **look, "labelloc": place})
+            title, is_entered = frame_title(graph.regions[number]), number in entered
+            room = NO_BREAK * (len(title) + 3) * is_entered  # beside it, since an arrow leads out, mostly in the middle
+            place = below if is_entered else over  # where no arrow strikes the title through
+            yield Frame(paths[number], {"label": title + room, **look, "labelloc": place})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
