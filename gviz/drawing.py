@@ -86,7 +86,8 @@ class Reading(sources.Reading):
         """Write the graph to a file, as :meth:`Drawing.save` does, with the numbers that the view shows."""
         wanted = look_with(options, look)
         is_script = self.source is not None and self.source.kind == "script"  # which is not run again for numbers
-        graph = self.with_facts(flow=wanted.needs_flow, jacobians=wanted.needs_flow and not is_script)
+        facts = {"flow": wanted.needs_flow, "jacobians": wanted.needs_flow and not is_script}
+        graph = self.with_facts(**facts, functions=wanted.groups == "function", lines=wanted.groups == "line")
         return graph.save(path, wanted)
 
     def steps(self, path: str | os.PathLike[str] = "", /, seconds: float = 2.0, **look: Any) -> list[str] | Player:
@@ -224,7 +225,7 @@ def read(source: Any, options: sources.SourceOptions | None = None, **words: Any
     if options is None and isinstance(source, str | os.PathLike):
         options = sources.SourceOptions()
         if os.fspath(source) == "-" or os.fspath(source).lower().endswith((".py", ".pyw", ".ipynb")):
-            options = sources.SourceOptions(flow=True, lines=True)
+            options = sources.SourceOptions(flow=True, lines=True, functions=True)
     reading = sources.read(source, options, **words)
     facts = {field.name: getattr(reading, field.name) for field in fields(sources.Reading)}
     return Reading(**{**facts, "graph": drawn(reading.graph)})

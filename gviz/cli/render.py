@@ -57,6 +57,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         lines=look.needs_lines
         or source.kind == "script",  # for values without a name, and where a gradient was cleared
         costs=look.needs_costs,
+        kept=bool(look.groups),
+        functions=look.groups == "function",
         details=picture.has_details,
     )
     with streams.stages():

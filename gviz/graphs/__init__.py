@@ -70,6 +70,7 @@ class Place(NamedTuple):
         column: of an expression, counted from 1; 0 for a script.
         cell: of a notebook, counted from 1; 0 for anything else.
         run: which run of a line this was, counted from 1 over the whole program; 0 where runs are not counted.
+        call: the call of a function that it was in, by its place in the graph's ``functions``; -1 for none.
     """
 
     line: int
@@ -77,6 +78,7 @@ class Place(NamedTuple):
     column: int = 0
     cell: int = 0
     run: int = 0
+    call: int = -1
 
     def __str__(self) -> str:
         """Return the place in words."""
@@ -90,7 +92,7 @@ class Place(NamedTuple):
     @property
     def without_run(self) -> Place:
         """The place, whichever run of the line it is, and wherever in the line."""
-        return self._replace(run=0, column=0)
+        return self._replace(run=0, column=0, call=-1)
 
 
 class Gradient(NamedTuple):
@@ -495,6 +497,7 @@ class Graph:
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
         modules: the calls of modules that others were made in, each after the one that it was made in.
+        functions: the calls of functions of the program that operations were recorded in, likewise, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
         remarks: what a picture says of what was left out or put together.
 
@@ -517,6 +520,7 @@ class Graph:
     earlier: int = 0
     is_followed: bool = False
     modules: tuple[Module, ...] = ()
+    functions: tuple[Module, ...] = ()
     regions: tuple[Region, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -677,7 +681,8 @@ def _fault(node: Node) -> str:
 def _nesting_fault(graph: Graph) -> str:
     """Return what is wrong with the modules and frames of a graph, "" if nothing is."""
     modules, regions = graph.modules, graph.regions
-    for word, around in (("modules", [one.within for one in modules]), ("regions", [one.within for one in regions])):
+    calls = {"modules": [one.within for one in modules], "functions": [one.within for one in graph.functions]}
+    for word, around in {**calls, "regions": [one.within for one in regions]}.items():
         for number, within in enumerate(around):
             if not -1 <= within < number:
                 return f"{word}[{number}].within is {within}: neither -1 nor the number of one before it"
@@ -686,6 +691,8 @@ def _nesting_fault(graph: Graph) -> str:
             return f"node {excerpt(repr(node.id))}: there is no region {node.region}"
         if node.module is not None and not -1 <= node.module.within < len(modules):
             return f"node {excerpt(repr(node.id))}: there is no module {node.module.within} to be within"
+        if node.place is not None and not -1 <= node.place.call < len(graph.functions):
+            return f"node {excerpt(repr(node.id))}: there is no call {node.place.call} of a function to be in"
     return ""
 
 

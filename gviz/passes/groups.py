@@ -1,4 +1,4 @@
-"""Operations in groups: modules, name scopes, lines of the program as one box each, or as a frame around their parts."""
+"""Operations in groups: modules, functions, lines of a program as one box each, or as a frame around their parts."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ NONE = {
         "none of its operations was recorded in a call of an nn.Module, nor do names of parameters tell one",
         "by line makes a box of each line of the program; gviz.graph(loss, model=net) knows names of parameters",
     ),
+    "function": (
+        "none of its operations was recorded in one, as far as is known",
+        "gviz notes it of a script that it runs itself",
+    ),
     "line": ("nothing is known of where its operations were recorded", "gviz notes it of a script that it runs itself"),
     "name scope": ("all of it was built outside of any", "tf.name_scope makes one in a script"),
 }
@@ -59,7 +63,7 @@ def grouped(
 
     Args:
         graph: any graph.
-        by: ``module``, which is the name scopes of a static graph, or ``line``.
+        by: ``module``, which is the name scopes of a static graph, ``function`` or ``line``.
         depth: with 1 the outermost groups are boxes, with 2 they are open, and what is in them are boxes; a group with
             no other inside is opened by more levels than there are. None is the most that gives :data:`ENOUGH` boxes;
             of a static graph with scopes to collapse it is all.
@@ -102,10 +106,11 @@ class Groups:
         self.own: dict[str, int] = {}
         """The innermost group of each node, by its number; -1 for none."""
         self.by = by
-        chain_of: Callable[[Node], Sequence[Module]] = self.line_of if by == "line" else self.modules_of
+        readers = {"module": self.modules_of, "function": self.functions_of, "line": self.line_of}
+        chain_of: Callable[[Node], Sequence[Module]] = readers[by]
         known: dict[object, int] = {None: -1}
         for node in self.graph.nodes:
-            key = node.place if by == "line" else (node.module, node.name) if self.is_static else node.module
+            key = node.place if by != "module" else (node.module, node.name) if self.is_static else node.module
             is_in = self.is_static or (node.kind in COUNTED and node.id not in graph.roots)
             if is_in and key not in known:
                 known[key] = self.place_of(chain_of(node))
@@ -141,6 +146,14 @@ class Groups:
         ]  # a list and a number are one
         kinds = {end: module.kind * (end == len(parts)) for end in ends}
         return [Module(".".join(parts[:end]), kinds[end]) for end in ends]
+
+    def functions_of(self, node: Node) -> Sequence[Module]:
+        """Return the calls of functions of the program that an operation was recorded in."""
+        chain, call = list[Module](), node.place.call if node.place is not None else -1
+        while call >= 0:
+            chain.append(self.graph.functions[call])
+            call = chain[-1].within
+        return chain[::-1]
 
     def line_of(self, node: Node) -> Sequence[Module]:
         """Return the line of the program that recorded an operation, each run of it for itself."""

@@ -28,9 +28,9 @@ MEASURES = ("grad-norm", "value", "memory", "time")
 REPEATS = ("auto", "never", "always")
 """Leaves that are drawn again: from the third use on where it is far away, none, or at each further use."""
 
-GROUPS = ("module", "line")
-"""What is one box, or a frame around its parts: each call of a module (of a static graph a name scope), or each run of
-a line of the program."""
+GROUPS = ("module", "function", "line")
+"""What is one box, or a frame around its parts: each call of a module (of a static graph a name scope), each call
+of a function of the program, or each run of a line."""
 
 STEPS = ("operation", "statement", *GROUPS)
 """What has a node of its own: each operation, of the formula each statement of the program, or each group."""
@@ -192,8 +192,8 @@ class RenderOptions:
             view=view,
             rankdir=rankdir,
             direction=rankdir or VIEWS.get(view, "TB"),
-            needs_lines="line" in show or self.ghosts or groups == "line",
-            needs_costs=self.color_by in ("memory", "time") or bool(groups),
+            needs_lines="line" in show or self.ghosts or groups in ("line", "function"),
+            needs_costs=self.color_by in ("memory", "time"),
             needs_flow=view != "torchviz" or "local" in show or self.color_by == "grad-norm",
         )
         for option, words, known in (

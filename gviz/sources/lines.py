@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from gviz.graphs import GraphBreak, History, Place, TensorRow
+from gviz.graphs import GraphBreak, History, Module, Place, TensorRow
 from gviz.sources.arguments import CallSites
-from gviz.trace import Trace, Write
+from gviz.trace import FunctionCall, Trace, Write
 from gviz.trace.gradients import recall
 from gviz.walk import Origin, bytes_kept, grad_fn, graph_nodes
 
@@ -57,6 +57,8 @@ class Lines:
         self.trace, self.seen_as, self.cell_code, self.keeps = trace, place, cell_code, keeps
         self.kept = kept or {}
         self.places: dict[Place, Place] = {}  # those of code, as people see them
+        self.functions: list[Module] = []  # the calls that operations were recorded in, each after the one around it
+        self.calls: dict[int, tuple[int, FunctionCall]] = {}  # their places there
         self.codes: dict[Place, str] = {}  # of the lines of other files, and of cells, that were named
 
     def of(self, node: Any) -> Origin | None:
@@ -67,10 +69,23 @@ class Lines:
             return Origin(None, kept=kept) if self.keeps else None
         call = noted.call
         # all fields at once: half the time of Place(...) and Origin(...), of which there are many
-        place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run))
+        place = tuple.__new__(Place, (*self.place(call.place)[:4], noted.run, self.function(noted.function)))
         is_written, seconds = call.writes and not call.is_view, noted.seconds if costs else None
         given = tuple(self.sites.arguments_of(noted, type(node).__name__))
         return tuple.__new__(Origin, (place, is_written, seconds, kept, noted.numbers, given))
+
+    def function(self, call: FunctionCall | None) -> int:
+        """Return the place of a call among the functions; -1 for none."""
+        chain: list[FunctionCall] = []
+        while call is not None and id(call) not in self.calls:
+            chain.append(call)
+            call = call.within
+        place = self.calls[id(call)][0] if call is not None else -1
+        for one in reversed(chain):
+            self.functions.append(Module(one.name, "", one.number, place))
+            place = len(self.functions) - 1
+            self.calls[id(one)] = place, one
+        return place
 
     def rows(
         self,

@@ -48,6 +48,7 @@ class SourceOptions:
             walk.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes 1.1 to 1.6 times as long.
+        functions: whether it tells the calls of a script's functions that operations were recorded in; with ``lines``.
         kept: whether it tells how many bytes each operation keeps for backward; not in a script that calls it more than
             100 times.
         costs: whether it also tells how long each operation took.
@@ -80,6 +81,7 @@ class SourceOptions:
     details: bool = True
     flow: bool = False
     lines: bool = False
+    functions: bool = False
     kept: bool = False
     costs: bool = False
     jacobians: bool = False

@@ -148,6 +148,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
         breaks=tuple(lines.breaks([*run.roots.values(), *run.called], every)),
         codes=tuple(lines.codes.items()),
+        functions=tuple(lines.functions),
     )
 
 

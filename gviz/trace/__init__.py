@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
@@ -105,6 +105,20 @@ class CallRecord(NamedTuple):
     at: tuple[CodeType, int] | None = None
 
 
+class FunctionCall(NamedTuple):
+    """A call of a function of the program.
+
+    Args:
+        name: with the class that it is in: ``Net.forward``.
+        number: which call of this function it is, of those that recorded something, counted from 1.
+        within: the call that it was made in.
+    """
+
+    name: str
+    number: int
+    within: FunctionCall | None
+
+
 class NodeRecord(NamedTuple):
     """What is kept with an operation.
 
@@ -116,6 +130,7 @@ class NodeRecord(NamedTuple):
         outside: what is known of inputs that were cut off from a graph.
         given: the arguments without a gradient, each with its place: tensors weakly, numbers, kinds of others.
         arguments: how many all are.
+        function: the call of a function that it was in, where that was asked for.
     """
 
     call: CallRecord
@@ -125,6 +140,7 @@ class NodeRecord(NamedTuple):
     outside: tuple[CallRecord, ...] = ()
     given: tuple[tuple[int, Any], ...] = ()
     arguments: int = 0
+    function: FunctionCall | None = None
 
 
 class Break:
@@ -189,6 +205,7 @@ class Trace:
         columns: whether a place has its column, too.
         timed: whether to measure how long the calls take.
         valued: whether to keep the numbers of small results.
+        nested: whether to tell the calls of functions that operations are recorded in.
     """
 
     def __init__(
@@ -199,6 +216,7 @@ class Trace:
         columns: bool = False,
         timed: bool = False,
         valued: bool = False,
+        nested: bool = False,
     ) -> None:
         self.tensor = engine.Tensor
         self.engine, self.columns, self.timed, self.valued = engine, columns, timed, valued
@@ -215,6 +233,9 @@ class Trace:
         ] = {}  # of tensors that were made without: where they were made to require a gradient
         self.autograd_grad: Known[Place] = {}  # of tensors: where autograd.grad was asked for their gradients
         self.leaving: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
+        self.nested = nested
+        self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
+        self.counts: Counter[CodeType] = Counter()
         self.busy = False
         self.run, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.before: list[tuple[Any, str, Any]] = []
@@ -247,6 +268,7 @@ class Trace:
 
     def __exit__(self, *_: object) -> None:
         """Be told no more."""
+        self.stack.clear()
         if self.mode is not None:
             self.mode.__exit__(None, None, None)
         for owner, name, before in reversed(self.before):
@@ -350,7 +372,8 @@ class Trace:
             )
             outside = self.outside(args) if self.cuts else ()
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
-            fields = call, self.run, seconds, self.value_of(result), outside, given, len(args)
+            function = self.current_function() if self.nested else None
+            fields = call, self.run, seconds, self.value_of(result), outside, given, len(args), function
             notes[KEY] = tuple.__new__(NodeRecord, fields)
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
@@ -512,6 +535,30 @@ class Trace:
             self.run += 1
         self.last = now
         return call
+
+    def current_function(self) -> FunctionCall | None:
+        """Return the innermost call of a function of the program that is running; None outside of any.
+
+        The frames of the last one are kept until then: so a frame that is another is another call.
+        """
+        frames: list[Any] = []
+        frame: Any = sys._getframe(2)  # noqa: SLF001 - as above
+        while frame is not None:
+            code = frame.f_code  # what a comprehension does is done by the function that it is in
+            if (code.co_name[0] != "<" or code.co_name == "<lambda>") and self.is_ours(code.co_filename):
+                frames.append(frame)
+            frame = frame.f_back
+        same, stack = 0, self.stack
+        for one, (other, _) in zip(reversed(frames), stack, strict=False):
+            if one is not other:
+                break
+            same += 1
+        del stack[same:]
+        for one in frames[len(frames) - same - 1 :: -1] if same < len(frames) else ():
+            self.counts[one.f_code] += 1
+            name = one.f_code.co_qualname.rpartition("<locals>.")[2]
+            stack.append((one, FunctionCall(name, self.counts[one.f_code], stack[-1][1] if stack else None)))
+        return stack[-1][1] if stack else None
 
     def line_of(self, code: CodeType, instruction: int) -> int:
         """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""

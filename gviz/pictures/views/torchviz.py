@@ -43,7 +43,8 @@ STATIC_LEGEND = {
 GROUPS = {
     "module": "module, as its calls were recorded",
     "names": "module, as names of parameters tell",
-    "line": "line",
+    "function": "function of the program",
+    "line": "line of the program",
 }
 """What the legend says of each kind of box, and of groups."""
 

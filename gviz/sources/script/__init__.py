@@ -122,8 +122,9 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         space["display"] = display
     finder = EngineFinder(engine if script.engine == "gviz" else None)
     process = as_main(main, script.folder, (script.file, *options.argv), finder)
-    is_traced = options.lines or options.kept or options.costs
-    trace = Trace(engine, script.is_ours, timed=options.costs, valued=options.flow) if is_traced else None
+    is_traced = options.lines or options.kept or options.costs or options.functions
+    facts = {"timed": options.costs, "valued": options.flow, "nested": options.functions}
+    trace = Trace(engine, script.is_ours, **facts) if is_traced else None
     calls = Calls(script, engine, space, options, after=stop.after_backward, trace=trace)
     code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
     with (
