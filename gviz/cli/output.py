@@ -132,8 +132,8 @@ class Output:
                 ways = f"Name a file (-o FILE.{suffix}), or send it on (-o - --format {suffix} | ...)."
                 raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}")
             # of several files some may well have no use for what the others need
-            ignored = self.options.differs(*getattr(module, "IGNORES", ())) if len(self.files) == 1 else ()
-            if ignored:
+            names = getattr(module, "IGNORES", ()) if len(self.files) == 1 else ()
+            if names and (ignored := self.options.differs(*names)):
                 warnings.warn(
                     f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2
                 )

@@ -497,7 +497,7 @@ class Graph:
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
         modules: the calls of modules that others were made in, each after the one that it was made in.
-        functions: the calls of functions of the program that operations were recorded in, likewise, where that was asked for.
+        functions: likewise the calls of functions of the program, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
         remarks: what a picture says of what was left out or put together.
 

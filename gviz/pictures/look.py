@@ -73,6 +73,10 @@ LONGEST_PIECE = 4_000
 """Characters that are written at a time: Graphviz reads 16,384 bytes."""
 
 
+LONGEST_PAGE = 199
+"""Inches of the longest side of a page that viewers of PDF show, less the room around the picture."""
+
+
 def picture_size(statements: int) -> str:
     """Return TorchViz's size of a picture, in inches: 12, and more where there are more than 80 boxes and arrows.
 
@@ -81,3 +85,13 @@ def picture_size(statements: int) -> str:
     """
     inches = f"{max(12, statements * 0.15):g}"
     return f"{inches},{inches}"
+
+
+def fitting_size(size: str) -> str:
+    """Return Graphviz's most inches of a picture, for a page that viewers of PDF show: more is drawn smaller.
+
+    >>> fitting_size(""), fitting_size("12,12"), fitting_size("900,900")
+    ('199,199', '12,12', '199,199')
+    """
+    is_small = size and max(map(float, size.rstrip("!").split(","))) <= LONGEST_PAGE
+    return size if is_small else f"{LONGEST_PAGE},{LONGEST_PAGE}"

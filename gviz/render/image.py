@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 from gviz.errors import RenderError
@@ -17,7 +18,7 @@ from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
 from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of
-from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.look import LONGEST_TITLE, fitting_size
 from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
@@ -65,8 +66,6 @@ OWN = ("svg", "pdf")
 MOST_PIXELS = 1e8
 """Pixels of an image of a large graph: four bytes each of memory."""
 
-LONGEST_PAGE = 199
-"""Inches of the longest side of a page that viewers of PDF show, less the room around the picture."""
 
 _PDF_DATE = re.compile(rb"/(?:Creation|Mod)Date \(D:(\d{14})")
 _PS_DATE = re.compile(rb"^%%CreationDate: ([^\r\n]*)", re.MULTILINE)
@@ -90,7 +89,7 @@ def render(graph: Graph, options: RenderOptions) -> str | bytes:
         _warn(f"only a pdf has pages: the {options.format} is in one piece")
     Wires.stage("layout")
     try:
-        with time_limit(options.timeout):
+        with time_limit(options.timeout) if options.timeout else nullcontext():
             picture = finish(_drawn(graph, options, output_of(options.format)))
     finally:
         Wires.stage("")
@@ -151,16 +150,6 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)
     straight = dot.dot_lines(one for one in listed if id(one) in long)
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
-
-
-def fitting_size(size: str) -> str:
-    """Return Graphviz's most inches of a picture, for a page that viewers of PDF show: more is drawn smaller.
-
-    >>> fitting_size(""), fitting_size("12,12"), fitting_size("900,900")
-    ('199,199', '12,12', '199,199')
-    """
-    is_small = size and max(map(float, size.rstrip("!").split(","))) <= LONGEST_PAGE
-    return size if is_small else f"{LONGEST_PAGE},{LONGEST_PAGE}"
 
 
 def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> bytes:

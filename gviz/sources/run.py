@@ -82,9 +82,14 @@ class Run:
     error: SourceError | None = None
 
 
-@without_collecting()
 def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
+    with without_collecting():
+        return _graph_of_run(run, options)
+
+
+def _graph_of_run(run: Run, options: SourceOptions) -> Graph:
+    """Return the graph of a run, while Python does not look for garbage."""
     about, moments = run.about, run.about.moments
     names, leaves_of_nodes = {**run.names}, dict[Any, tuple[int, list[Any]]]()
     if options.flow and run.listed is not None:
