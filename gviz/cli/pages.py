@@ -14,7 +14,7 @@ SCRIPT = "until engine"
 
 PAGES = {
     "render": {
-        "What is drawn": "view path order show by around between hide frozen",
+        "What is drawn": "view path order show by around frozen",
         "The picture": "output theme rankdir fit",
         "The source": f"root values {SCRIPT}",
     },
@@ -43,8 +43,6 @@ PAGES = {
 
 WORDS = {
     "around": ("NAME", "what is near NAME; --hops N says how near"),
-    "between": ("A B", "what lies on ways from A to B"),
-    "hide": ("WORD", "leave out views, accumulate, constants"),
     "json": ("", "print JSON"),
     "by": ("module", "a box for each module, line or statement"),
     "collapse": ("SCOPE", "draw a scope, such as gradients, as one box"),

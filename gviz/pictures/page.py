@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gviz.graphs import Graph
 from gviz.layout.plan import main_line
 from gviz.pictures import html
-from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.look import LONGEST_TITLE, fitting_size
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.picture import Arrow, Frame, LazyStatements, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import FONT, THEMES, box_attributes
 from gviz.text import shorten
@@ -111,6 +111,8 @@ def themed(
         known = legend or Legend()
         kinds = {kind: text for kind, text in known.kinds.items() if kind in known.drawn}
         own = {**own, "label": html.legend(kinds, known.notes, theme, options, stop=graph.stop, words=remarks)}
+    if options.format == "pdf":
+        own = {**own, "size": fitting_size(own.get("size", ""))}
     own = {key: value for key, value in own.items() if value}
     return Picture(graph.title, {**page, **own}, {**text, **box}, {**text, **line}, straightened(statements))
 
@@ -121,29 +123,16 @@ def straightened(statements: Iterable[Statement]) -> Iterable[Statement]:
     Without it no line weighs more than another, and a deep picture drifts to the side: 12 blocks of a GPT are three
     times as wide then. Source: https://graphviz.org/docs/attrs/weight/.
     """
-    is_lazy = isinstance(statements, LazyStatements)
-    statements = statements if is_lazy else list(statements)
-    boxes = [one.id for one in statements if isinstance(one, Shape)]
-    numbered = [
-        (number, (one.start, one.end))
-        for number, one in enumerate(statements)
-        if isinstance(one, Arrow) and "constraint" not in one.look
-    ]
-    line = main_line(boxes, [ends for _, ends in numbered])
-    main = {number for place, (number, _) in enumerate(numbered) if place in line}
-
-    def weighted() -> Iterator[Statement]:
-        looks: dict[
-            int, tuple[Mapping[str, str], Mapping[str, str]]
-        ] = {}  # each with its own, so that its id stays its
-        for number, one in enumerate(statements):
-            if number in main:  # those that share a look go on sharing it
-                _, heavy = looks.setdefault(id(one.look), (one.look, {**one.look, **HEAVY}))
-                yield one._replace(look=heavy)
-            else:
-                yield one
-
-    return LazyStatements(weighted) if is_lazy else list(weighted())
+    listed = list(statements)
+    boxes = [one.id for one in listed if isinstance(one, Shape)]
+    arrows = {
+        number: one for number, one in enumerate(listed) if isinstance(one, Arrow) and "constraint" not in one.look
+    }
+    line, looks = main_line(boxes, [(one.start, one.end) for one in arrows.values()]), dict[int, dict[str, str]]()
+    for place, (number, one) in enumerate(arrows.items()):
+        if place in line:  # those that share a look go on sharing it
+            listed[number] = one._replace(look=looks.setdefault(id(one.look), {**one.look, **HEAVY}))
+    return listed
 
 
 def direction(options: RenderOptions) -> dict[str, str]:

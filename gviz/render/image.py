@@ -18,7 +18,7 @@ from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
 from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of
-from gviz.pictures.look import LONGEST_TITLE, fitting_size
+from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
@@ -126,8 +126,6 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     picture = picture_of(graph, options)
     if options.format in RASTER and options.scale != 1:
         picture = replace(picture, graph={**picture.graph, "dpi": f"{96 * options.scale:g}"})
-    if options.format == "pdf" and options.show:
-        picture = replace(picture, graph={**picture.graph, "size": fitting_size(picture.graph.get("size", ""))})
     listed = list(picture.statements)
     picture = replace(picture, statements=listed)
     shapes = [one.id for one in listed if isinstance(one, Shape)]

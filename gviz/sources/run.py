@@ -84,77 +84,73 @@ class Run:
 
 def graph_of_run(run: Run, options: SourceOptions) -> Graph:
     """Return the graph below the roots of a run, as options want it."""
+    most = options.most
     with without_collecting():
-        return _graph_of_run(run, options)
+        about, moments = run.about, run.about.moments
+        names, leaves_of_nodes = {**run.names}, dict[Any, tuple[int, list[Any]]]()
+        if options.flow and run.listed is not None:
+            from gviz.sources.lines import leaves_below, unnamed_leaves
 
+            names |= unnamed_leaves(names, leaves_below(names, leaves_of_nodes))
+        graph = walk(
+            run.roots,
+            names,
+            saved=options.saved,
+            expressions=run.expressions,
+            most=most,
+            detailed=DETAILED if options.details else FEW,
+            statements=run.statements,
+            flow=about.flow,
+            origin_of=run.lines.of if run.lines is not None else None,
+            moments=moments,
+            modules=_modules_of_run(run) if run.has_layers else None,
+        )
+        if options.order:  # of a script it is that of its own backward
+            of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
+            nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
+            graph = graph.changed(nodes=tuple(nodes))
+        if options.flow and not options.diagnose:
+            from gviz.formulas.local import MOST_DERIVED, with_formula
 
-def _graph_of_run(run: Run, options: SourceOptions) -> Graph:
-    """Return the graph of a run, while Python does not look for garbage."""
-    about, moments = run.about, run.about.moments
-    names, leaves_of_nodes = {**run.names}, dict[Any, tuple[int, list[Any]]]()
-    if options.flow and run.listed is not None:
-        from gviz.sources.lines import leaves_below, unnamed_leaves
+            graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
+        listed = names if run.listed is None else run.listed
+        known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
 
-        names |= unnamed_leaves(names, leaves_below(names, leaves_of_nodes))
-    graph = walk(
-        run.roots,
-        names,
-        saved=options.saved,
-        expressions=run.expressions,
-        most=options.most,
-        detailed=DETAILED if options.details else FEW,
-        statements=run.statements,
-        flow=about.flow,
-        origin_of=run.lines.of if run.lines is not None else None,
-        moments=moments,
-        modules=_modules_of_run(run) if run.has_layers else None,
-    )
-    if options.order:  # of a script it is that of its own backward
-        of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
-        nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
-        graph = graph.changed(nodes=tuple(nodes))
-    if options.flow and not options.diagnose:
-        from gviz.formulas.local import MOST_DERIVED, with_formula
+        def row_of(name: str, tensor: Any) -> TensorRow:
+            expression, moment = run.expressions.get(name), moments.get(id(tensor))
+            return known.get(name) or tensor_row(name, tensor, expression, most=most, moment=moment)
 
-        graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
-    listed = names if run.listed is None else run.listed
-    known = {row.name: row for row in graph.tensors if names.get(row.name) is listed.get(row.name)}
+        rows = [row_of(name, tensor) for name, tensor in listed.items()]
+        if run.lines is None:
+            return graph.changed(tensors=tuple(rows), code=run.code if options.watch else "")
+        lines, every = run.lines, {**names, **listed}
+        backward = lines.named(about.place) if about.function == "backward" else None
+        from gviz.sources.lines import leaves_below
 
-    def row_of(name: str, tensor: Any) -> TensorRow:
-        expression, moment = run.expressions.get(name), moments.get(id(tensor))
-        return known.get(name) or tensor_row(name, tensor, expression, most=options.most, moment=moment)
+        placed = tuple(lines.rows(rows, listed, leaves_below(listed, leaves_of_nodes), run.assigned, row_of))
+        if run.modules:
+            from gviz.trace.modules import unlisted
 
-    rows = [row_of(name, tensor) for name, tensor in listed.items()]
-    if run.lines is None:
-        return graph.changed(tensors=tuple(rows), code=run.code if options.watch else "")
-    lines, every = run.lines, {**names, **listed}
-    backward = lines.named(about.place) if about.function == "backward" else None
-    from gviz.sources.lines import leaves_below
-
-    placed = tuple(lines.rows(rows, listed, leaves_below(listed, leaves_of_nodes), run.assigned, row_of))
-    if run.modules:
-        from gviz.trace.modules import unlisted
-
-        held = unlisted(run.modules, listed, lines.trace.is_ours)
-        known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
-        placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
-    cleared = {row.name: row.history.grad_cleared for row in placed}
-    nodes = (
-        node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or ""))) if node.later else node
-        for node in graph.nodes
-    )
-    return graph.changed(
-        nodes=tuple(nodes),
-        tensors=placed,
-        code=run.code,
-        backward=backward,
-        earlier=about.earlier,
-        is_followed=about.is_followed,
-        writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
-        breaks=tuple(lines.breaks([*run.roots.values(), *run.called], every)),
-        codes=tuple(lines.codes.items()),
-        functions=tuple(lines.functions),
-    )
+            held = unlisted(run.modules, listed, lines.trace.is_ours)
+            known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
+            placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
+        cleared = {row.name: row.history.grad_cleared for row in placed}
+        nodes = (
+            node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or ""))) if node.later else node
+            for node in graph.nodes
+        )
+        return graph.changed(
+            nodes=tuple(nodes),
+            tensors=placed,
+            code=run.code,
+            backward=backward,
+            earlier=about.earlier,
+            is_followed=about.is_followed,
+            writes=lines.writes_in(run.error.what, run.called) if run.error is not None else (),
+            breaks=tuple(lines.breaks([*run.roots.values(), *run.called], every)),
+            codes=tuple(lines.codes.items()),
+            functions=tuple(lines.functions),
+        )
 
 
 def _has_gradient(node: Node) -> bool:
