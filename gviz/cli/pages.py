@@ -14,7 +14,7 @@ SCRIPT = "until engine"
 
 PAGES = {
     "render": {
-        "What is drawn": "view path order show by around frozen",
+        "What is drawn": "view path order show by around",
         "The picture": "output theme rankdir fit",
         "The source": f"root values {SCRIPT}",
     },
