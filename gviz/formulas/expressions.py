@@ -132,7 +132,8 @@ def words_of(graph: Graph) -> dict[str, Words]:
     for each in graph.inputs_first(("data",)):
         node = each._replace(expression=pieces[each.id]) if each.id in pieces else each
         operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
-        text = Text(node.name or "")
+        is_phrase = node.kind == "group" and ", " in (node.name or "")  # "net.fc, call 2" is no name in a formula
+        text = Text("" if is_phrase else node.name or "")
         if node.kind == "accumulate":
             text = operands.get(0, text)
         elif node.kind == "operation":

@@ -6,7 +6,8 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from gviz.errors import RenderError
@@ -27,6 +28,9 @@ STATIC = ("placeholder", "variable", "constant")
 
 Weight: TypeAlias = tuple[float, int]
 """How much a pattern says: of two that match a group, the one with fewer stars counts, then the longer one."""
+
+Chain: TypeAlias = tuple[int, Sequence[Module]]
+"""Where the graph lists a group, -1 for none, and the groups from there to that of an operation."""
 
 NEVER, ALWAYS = (-math.inf, 0), (-math.inf, 1)
 
@@ -106,14 +110,18 @@ class Groups:
         self.own: dict[str, int] = {}
         """The innermost group of each node, by its number; -1 for none."""
         self.by = by
-        readers = {"module": self.modules_of, "function": self.functions_of, "line": self.line_of}
-        chain_of: Callable[[Node], Sequence[Module]] = readers[by]
+        listed = {"module": self.graph.modules, "function": graph.functions, "line": ()}[by]
+        at: list[int] = []  # where the groups are that the graph lists, each after the one around it
+        for one in listed:
+            at.append(self.place_of([one], at[one.within] if one.within >= 0 else -1))
+        reader = {"module": self.modules_of, "function": self.functions_of, "line": self.line_of}[by]
         known: dict[object, int] = {None: -1}
         for node in self.graph.nodes:
             key = node.place if by != "module" else (node.module, node.name) if self.is_static else node.module
             is_in = self.is_static or (node.kind in COUNTED and node.id not in graph.roots)
             if is_in and key not in known:
-                known[key] = self.place_of(chain_of(node))
+                around, chain = reader(node)
+                known[key] = self.place_of(chain, at[around] if around >= 0 else -1)
             self.own[node.id] = known[key] if is_in else -1
         self.levels: list[int] = []
         """How deep each group is: 1 for those that are in none. The last is that of no group, 0."""
@@ -121,9 +129,8 @@ class Groups:
             self.levels.append(self.levels[group.within] + 1 if group.within >= 0 else group.within + 2)
         self.place_held()
 
-    def place_of(self, chain: Iterable[Module]) -> int:
-        """Return the number of a group, given with those that it is in, outermost first; new ones are added."""
-        place = -1
+    def place_of(self, chain: Iterable[Module], place: int) -> int:
+        """Return the number of a group, the last of a chain below another's; new ones are added."""
         for group in chain:
             key = group._replace(within=place)
             place = self.places.setdefault(key, len(self.tree))
@@ -132,33 +139,28 @@ class Groups:
                 self.given.append(group)
         return place
 
-    def modules_of(self, node: Node) -> Sequence[Module]:
-        """Return the calls of modules that an operation was recorded in; where these are not known, what names tell."""
+    def modules_of(self, node: Node) -> Chain:
+        """Return the call of a module that an operation was recorded in; where it is not known, what names tell."""
         module = node.module
         if self.is_static:  # a node with a scope's name is in it, as its helpers are
             parts = node.scope.split("/") if node.scope else []
-            return [Module("/".join(parts[:end])) for end in range(1, len(parts) + 1)]
+            return -1, [Module("/".join(parts[:end])) for end in range(1, len(parts) + 1)]
         if module is None or module.call:
-            return self.graph.calls_around(module)
+            return (-1, ()) if module is None else (module.within, (module,))
         parts = list(parts_of(module.path))
         ends = [
             end for end, part in enumerate([*parts[1:], ""], 1) if not part.isdigit()
         ]  # a list and a number are one
-        kinds = {end: module.kind * (end == len(parts)) for end in ends}
-        return [Module(".".join(parts[:end]), kinds[end]) for end in ends]
+        return -1, [Module(".".join(parts[:end]), module.kind * (end == len(parts))) for end in ends]
 
-    def functions_of(self, node: Node) -> Sequence[Module]:
-        """Return the calls of functions of the program that an operation was recorded in."""
-        chain, call = list[Module](), node.place.call if node.place is not None else -1
-        while call >= 0:
-            chain.append(self.graph.functions[call])
-            call = chain[-1].within
-        return chain[::-1]
+    def functions_of(self, node: Node) -> Chain:
+        """Return the call of a function of the program that an operation was recorded in."""
+        return (node.place.call if node.place is not None else -1), ()
 
-    def line_of(self, node: Node) -> Sequence[Module]:
+    def line_of(self, node: Node) -> Chain:
         """Return the line of the program that recorded an operation, each run of it for itself."""
         place = node.place
-        return [] if place is None else [Module(str(place), self.graph.code_at(place), place.run)]
+        return -1, () if place is None else (Module(str(place), self.graph.code_at(place), place.run),)
 
     def place_held(self) -> None:
         """Put tensors, and what fills their gradients, where all that use them are.
@@ -175,9 +177,14 @@ class Groups:
     def common(self, places: Collection[int]) -> int:
         """Return the innermost group that all of these are in."""
         found = {*places}
-        while len(found) > 1:
-            deepest = max(found, key=self.levels.__getitem__)
-            found = {one if self.levels[one] < self.levels[deepest] else self.tree[one].within for one in found}
+        deepest = [(-self.levels[place], place) for place in found]
+        heapify(deepest)
+        while len(found) > 1:  # each group once: the deepest one is left for the one that it is in
+            place = heappop(deepest)[1]
+            found.remove(place)
+            if (within := self.tree[place].within) not in found:
+                found.add(within)
+                heappush(deepest, (-self.levels[within], within))
         return found.pop()
 
     def titles(self) -> list[str]:

@@ -78,7 +78,7 @@ def test_patterns_close_and_open_besides(gviz: Program) -> None:
     [
         (["--collapse", "blocks"], ("no module 'blocks'", "did you mean blocks.*?")),
         (["--expand", "net.hed"], ("no module 'net.hed'", "did you mean net.head?")),
-        (["--expand", "decoder"], ("no module 'decoder'", "there are net, net.head")),
+        (["--expand", "decoder"], ("no module 'decoder'", "there are net, net.blocks.0")),
         (["--depth", 0], ("0 is not in the range",)),
     ],
 )
@@ -222,3 +222,78 @@ def test_a_depth_below_one_is_refused() -> None:
 
     with pytest.raises(RenderError, match="depth is 1"):
         RenderOptions(depth=0)
+
+
+FUNCTIONS = """
+import torch
+def act(x):
+    return torch.relu(x) * 2
+def layer(x, w):
+    return act(act(x @ w)) + sum([x.mean() for _ in range(2)])
+ws = [torch.ones(3, 3, requires_grad=True) for _ in range(2)]
+x = torch.ones(2, 3)
+for w in ws:
+    x = layer(x, w)
+loss = (x + 1).mean()
+loss.backward()
+"""
+
+
+def test_calls_of_functions_are_groups(gviz: Program) -> None:
+    (gviz.folder / "fn.py").write_text(FUNCTIONS)
+    found = []
+    for depth in (1, 2):
+        gviz("render", "fn.py", "--by", "function", "--depth", depth, "-o", "y.json")
+        graph = Graph.from_json((gviz.folder / "y.json").read_text())
+        cards = {node.name: node.card.operations for node in graph.nodes if node.card}
+        found.append((cards, [one.title for one in graph.regions]))
+    assert found[0] == ({"layer, call 2": 10, "layer": 6}, [])  # the first is given an x without a gradient
+    assert found[1][1] == ["layer, call 2", "layer"]
+    assert found[1][0] == dict.fromkeys(("act, call 4", "act, call 3", "act, call 2", "act"), 2)
+    assert "no functions" in gviz("render", "y=x*w", "--by", "function").err
+    assert "act, call 2 +" not in gviz("render", "fn.py", "--by", "function", "-o", "-").out  # no name in a formula
+
+
+def test_a_program_that_calls_nothing_by_name_pays_for_no_functions(gviz: Program) -> None:
+    (gviz.folder / "fn.py").write_text(FUNCTIONS)
+    gviz("render", "fn.py", "-o", "y.json")
+    assert '"functions"' not in (gviz.folder / "y.json").read_text()
+
+
+def test_wrappers_hooks_and_calls_within_calls_of_one_module(gviz: Program) -> None:
+    code = """
+import torch
+from torch import nn
+class Wrap(nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+    def forward(self, *given):
+        return self.module(*given)
+class Again(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x, count=2):
+        return self.fc(self(torch.tanh(x), count - 1) if count else x)
+net = Wrap(Again())
+net.module.register_forward_hook(lambda module, given, result: result * 2)
+loss = net(torch.ones(2, 3)).sum()
+loss.backward()
+"""
+    (gviz.folder / "again.py").write_text(code)
+    assert gviz("render", "again.py", "--depth", 99, "-o", "y.json").status == 0
+    frames = [one.title for one in Graph.from_json((gviz.folder / "y.json").read_text()).regions]
+    fcs = [f"net.module.fc{more}" for more in ("", ", call 2", ", call 3")]
+    assert sorted(frames) == ["net", "net.module", "net.module, call 2", "net.module, call 3", *fcs]
+
+
+def test_a_picture_of_groups_that_was_saved_can_be_grouped_again(gviz: Program) -> None:
+    gviz("render", write_net(gviz), "--depth", 3, "-o", "y.json")
+    gviz("render", "y.json", "--by", "module", "--depth", 1, "-o", "again.json")
+    gviz("render", "net.py", "--depth", 1, "-o", "once.json")
+    cards = []
+    for name in ("again.json", "once.json"):
+        graph = Graph.from_json((gviz.folder / name).read_text())
+        cards.append([(node.card.operations, node.card.elements) for node in graph.nodes if node.card])
+    assert cards[0] == cards[1]
