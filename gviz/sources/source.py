@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LOOKS_LIKE = (".py", ".pyw", ".json", ".ipynb", ".txt", ".pt", ".pth", ".onnx", ".dot", ".gv", ".pdf", ".svg", ".png")
 """Suffixes that make a source a file name, even if there is no such file."""
 
+RAISED = re.compile(r"[\w)] *[\^_] *\{")
+"""A power or an index in braces, which is LaTeX without a command: ``e^{-x}``, ``w_{1}``."""
+
 WRAPPED = re.compile(r"\A\s*(?:>>>?|In\s*\[\s*\d*\s*\]:|`)|^\s*(?:`{3}|~{3})", re.MULTILINE)
 """Prompts, backticks and fences: pasted code."""
 
@@ -96,7 +99,7 @@ class Source:
                 hint="gviz writes DOT and reads JSON: save the graph with -o y.json as well",
             )
         kind: Kind = "expression" if file is None else kind_of_text(text, file)
-        if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$"):
+        if kind == "expression" and ("\\" in text or text.lstrip()[:1] == "$" or RAISED.search(text)):
             from gviz.sources.expression.latex import read_latex
 
             text, notes = read_latex(text, given or {})

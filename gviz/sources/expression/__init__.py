@@ -217,6 +217,10 @@ def notes_on_names(program: Program, options: SourceOptions) -> list[Note]:
         called = [name for name in missing if len(name) > 1 and is_function(name)]
         more = f" (to call the function, write {called[0]}(...))" if called else ""
         more += "; exp(x) is the exponential function" if "e" in missing else ""
+        letter = next(
+            (letter for letter in "ij" if letter in missing and re.search(rf"\d{letter}\b", program.source.code)), ""
+        )
+        more += f"; {letter} is a name here, there are no complex numbers" if letter else ""
         notes.append(Note(f"{', '.join(missing)} not given: 1.0 used{more}"))
     if program.constants:
         notes.append(Note(f"{', '.join(program.constants)}: the constant of that name; a value of yours wins"))

@@ -19,12 +19,15 @@ from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, O
 from gviz.sources.expression.latex import not_read
 from gviz.sources.expression.mathematics import SUM
 from gviz.sources.expression.notation import (
+    BARS,
     GROUP,
     JOINING,
     Token,
+    bar_readings,
     foreign_characters,
     is_right,
     replacement,
+    rewrite,
     suggestion,
     tokens,
 )
@@ -37,10 +40,39 @@ INDEX = "a sum has no index in an expression"
 # ------------------------------------------------------------------ what cannot be read
 MARKS = {
     "!": ("there is no factorial", "write the product: 3*2*1"),
+    "?": ("there is no ? : in an expression", "choose element by element: where(x > 0, x, 0)"),
     "\\": ("\\ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
-    "'": ("this quote begins a text that does not end", "a prime cannot be in a name: write x1 or dx"),
+    "'": ("this quote begins a text that does not end", "a text has a quote at both ends, as in mode='mean'"),
 }
+
+SIGNS = {
+    "∇": 'gviz finds every gradient itself: gviz inspect "y=x**2" lists them',
+    "∫": "there are no integrals: write out what they come to",
+    "∛": "write x**(1/3)",
+    "∜": "write x**(1/4)",
+    "±": "write two expressions, one with + and one with -",
+    "∓": "write two expressions, one with + and one with -",
+    "≈": "write y = x to name a value, x == w to compare two",
+    "≅": "write y = x to name a value, x == w to compare two",
+    "∝": "write the factor: y = a*x",
+    "∈": "leave out what the set is: a value says it, as in x=2",
+    "⊗": "write outer(x, w) for two vectors, kron(A, B) for two matrices",
+    "⊕": "write + to add",
+    "⇒": "write ; between two statements: a = x + w; y = a*2",
+    "°": "angles are in radians: write deg2rad(x)",
+    "∥": "bars stand on both sides of a value: ‖x‖",
+    "‖": "bars stand on both sides of a value: ‖x‖",
+}
+"""What to write in place of a sign that an expression cannot have."""
+
+WORDS = {
+    "lim": ("there are no limits in an expression", "give the name a value near it: x=0.001"),
+    "choose": ("there are no binomial coefficients", "write the number itself: 10 for 5 choose 2"),
+    "then": ("then is no word of an expression", "choose with where(x > 0, x, 0)"),
+    "where": ("where is a function", "write where(x > 0, x, 0)"),
+}
+"""What to say of words between operands."""
 
 LATEX = {
     " index ": SUM,
@@ -61,7 +93,7 @@ def refuse_characters(source: ExpressionText) -> None:
         raise SourceError(
             (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
             place=source.place_at(line, column),
-            hint=suggestion(source),
+            hint=suggestion(source) or SIGNS.get(character),
         )
 
 
@@ -87,10 +119,14 @@ SUFFIXES = (".py", ".ipynb", ".json", ".txt")
 DERIVATIVE = re.compile(
     rf"(?<![\w.])(?P<sign>∂|d) *(?P<order>\^? *\d|[²³])? *(?P<of>{GROUP}|[^\W\d]\w*)?"
     rf" */ *\(? *(?P=sign) *(?P<by>[^\W\d](?:(?![²³])\w)*)"
-    rf"[²³]?(?:\^\d|\*\*\d)?\)? *(?P<then>{GROUP})?"
+    rf"[²³]?(?:\^\d|\*\*\d)?\)? *(?P<then>{GROUP}|(?(of)(?!)|[^\W_][^=;\n]*))?"
 )
 """A derivative as mathematics writes it: ``dy/dx``, ``∂L/∂w``, ``d(x**2)/dx``, ``d/dx (x**2)``."""
 
+
+TEXTS = re.compile(r"(?:(?<!\w)|\b[bfru]+)(?:'[^'\n]*'|\"[^\"\n]*\")")
+PRIME = re.compile(r"(?<=[\w)])(?:'+|[′″‴]+)(?![\w{])(?P<follows> *(?:=(?!=)|\())?")
+"""A prime behind a name: ``y' = 2*x``, ``f'(x)``, ``A'``."""
 
 PROSE = re.compile(r"(?:[^\W\d]\w*[,.:]? +){4,}[^\W\d]\w*")
 """Words, one behind the other."""
@@ -116,13 +152,23 @@ def refuse_other(source: ExpressionText) -> None:
             place=replace(source.place_of(prose.start()), length=len(prose[0])),
             hint="an expression is a line such as y = w*x + b; a file has one in each line, and # before a comment",
         )
+    prime = PRIME.search(TEXTS.sub(lambda text: " " * len(text[0]), source.code))
+    if prime is not None and not source.prefix:
+        ways = (
+            'a derivative is found by gviz explain "y=x**2" --wrt x; for a new name, write y1'
+            if prime["follows"]
+            else "write .T for a transposed matrix; for a new name, write x1"
+        )
+        raise SourceError("a prime cannot be in a name", place=source.place_of(prime.start()), hint=ways)
     names = {*source.given, *re.findall(r"([^\W\d]\w*) *=(?!=)", source.code)}
     for match in DERIVATIVE.finditer(source.code):
         of, by = match["of"] or match["then"] or "", match["by"]
         if f"d{by}" in names or f"d{of}" in names or not of:
             continue
+        then = "" if match["of"] else match["then"].strip()
         assigned = re.search(rf"(?:^|[;\n]) *{re.escape(of)} *=(?!=)", source.code)
-        formula = f"y={of[1:-1]}" if of[0] == "(" else f"{of}=..." if assigned is None else "..."
+        formula = f"{of}=..." if assigned is None else "..."
+        formula = f"y={of[1:-1]}" if re.fullmatch(GROUP, of) else f"y={then}" if then else formula
         order = (match["order"] or "").strip(" ^").translate({ord("²"): "2", ord("³"): "3"})
         raise SourceError(
             "a derivative is not part of an expression: gviz finds it",
@@ -146,9 +192,24 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
             hint=next((hint for word, hint in LATEX.items() if word in latex[1]), MARKS["\\"][1]),
         )
     is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
-    for token in typed:
+    for at, token in enumerate(typed):
         if token.text in MARKS and token.kind == "operator":
             return _on(source, token, *MARKS[token.text])
+        if token.text in BARS and len(bar_readings(typed)) > 1:
+            ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
+            if all(is_right(way, source) for way in ways):
+                return _on(source, token, "these bars have two readings", f"write {' or '.join(ways)}")
+        if (
+            token.text in WORDS
+            and token.text not in source.given
+            and token is not typed[-1]
+            and f"{token.text}(" not in source.code
+        ):
+            return _on(source, token, *WORDS[token.text])
+        if token.text == "{" and typed[at - 1].text[-1] == "_":
+            return _on(source, token, "an index is a number or a name", "write x_1; for a part of a tensor, x[1]")
+        if token.text == "if":
+            return _on(source, token, SYNTAX["IfExp"][0], _chosen(source) or SYNTAX["IfExp"][1])
         if token.kind == "name" and token.text[0] == "Σ" and not is_name:
             return _on(source, token, INDEX if token.text[1:2] == "_" else "a sum is written sum(...)", hint or SUM)
         if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
@@ -163,6 +224,8 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
         return _on(source, pair[0], pair[1], hint or pair[2])
     if "assign to" in what:
         what, hint = what.partition(" here. Maybe")[0], "write a name alone on the left, as in y = x*2"
+    elif what.startswith("unmatched"):
+        hint = hint or "leave it out, or open it before"
     elif "Maybe you meant" in what:
         what, hint = what.partition(". Maybe")[0], hint or "write ; between two statements: a = x + w; y = a*2"
     line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
@@ -174,6 +237,26 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
         what, hint = f"there is nothing {side} {before.text}", hint or "write what is to stand there, as in (x + w)*2"
         token = before if token.kind == "newline" else token
     return _on(source, token, what, hint)
+
+
+CHOICE = (
+    re.compile(
+        r"^ *(?:(?P<name>[^\W\d]\w*) *=(?!=))?(?P<then>[^;\n=]+?)\bif\b(?P<condition>[^;\n]+?)\belse\b(?P<other>[^;\n]+)$"
+    ),
+    re.compile(r"^ *if\b(?P<condition>[^;\n:]+):?(?: *(?P<name>[^\W\d]\w*) *=(?!=))?(?P<then>[^;\n=]*?)(?P<other>) *$"),
+)
+"""A choice as Python writes it."""
+
+
+def _chosen(source: ExpressionText) -> str | None:
+    """Return the hint with a choice by ``if`` as ``where``, which gviz can read; None if it is none."""
+    for match in (pattern.search(source.code) for pattern in CHOICE):
+        if match is not None:
+            parts = [match[name].strip() for name in ("condition", "then", "other")]
+            name = f"{match['name']}=" if match["name"] else ""
+            written = f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})"
+            return f"write {written}" if is_right(written, ExpressionText(written)) else None
+    return None
 
 
 def _too_deep(source: ExpressionText) -> SourceError:
@@ -201,8 +284,9 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             written = f"{before.text}*{token.text}"
             hint = f"to multiply, write {written if is_right(written, source) else '*'}"
-            if before.kind == token.kind == "number" and token.text.startswith("."):
-                hint = "a number has one decimal point"
+            if before.kind == token.kind == "number":
+                hint = "a list has commas, and is the value of a name: y=W*x W=[1,2]"
+                hint = "a number has one decimal point" if token.text.startswith(".") else hint
             elif token.is_word and after.text == "=":
                 hint = f"write ; between two statements: {before.text}; {token.text}="
             return token, f"there is no operator between {before.text} and {token.text}", hint
@@ -257,6 +341,8 @@ PRIVATE = {
 
 CALLED = {
     "print": ("nothing has to be printed", "leave print out; gviz inspect shows every value"),
+    "grad": ("gviz finds every gradient itself", 'write gviz inspect "y=x**2", or gviz explain "y=x**2" --wrt x'),
+    "diff": ("gviz finds every derivative itself", 'write gviz explain "y=x**2" --wrt x'),
     "factorial": ("there is no factorial", "write the product: 3*2*1"),
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
 }
@@ -311,6 +397,8 @@ def _syntax(node: ast.AST, source: ExpressionText) -> tuple[str, str]:  # noqa: 
             return "== compares, and gives no name", suggestion(source) or "write = to name what is on the right"
         case ast.keyword(arg=str(name)):
             return f"{name}= is not possible in an expression", "it would write into a tensor"
+    if isinstance(node, ast.IfExp | ast.If) and (chosen := _chosen(source)) is not None:
+        return SYNTAX["IfExp"][0], chosen
     word = source.segment(node).partition(" ")[0].rstrip(":")
     return _known(SYNTAX, type(node).__name__) or (f"{word} is not possible in an expression", SCRIPT)
 
@@ -387,6 +475,7 @@ def _named(name: str, program: Program) -> tuple[str, str]:
         (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
         (len(name) == 1 and written is not None, f"to multiply, {written}"),
         (name in tensor_methods(), f"write x.{name}(...)"),
+        (name[1:] in functions() and len(name) > FEW, f"to multiply, write {name[0]}*{name[1:]}(...)"),
         (True, did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")),
     )
     return f"there is no function {name}", next(hint for applies, hint in hints if applies)

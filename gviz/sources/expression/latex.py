@@ -47,6 +47,9 @@ LETTERS = re.compile(rf"(?P<kept>{KEPT})|_\s*(?P<index>[0-9]+|[a-zA-Z])|(?P<word
 """Words that stay whole, an index of one letter or number, and letters side by side."""
 
 LEFT = re.compile(r"(?:^|;|\\\\)\s*([a-zA-Z]\w*)\s*=(?!=)")
+DEFINED = re.compile(r"((?:^|;|\\\\)\s*)([a-zA-Z])\(\s*\w+\s*\)\s*=(?!=)")
+"""A value that is written as a function, ``f(x) =``."""
+
 TRANSPOSED = r"(?:(?:\\top|\\intercal)(?![a-zA-Z])|T)"
 ARGUMENT = r"\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]|\\[a-zA-Z]+))"
 
@@ -136,7 +139,7 @@ def read_latex(text: str, given: Mapping[str, object]) -> tuple[str, tuple[Note,
     """
     if wrong_brace(text) is not None:
         return text, ()
-    plain, before = UNSEEN.sub(" ", text), ""
+    plain, before = DEFINED.sub(r"\1\2=", UNSEEN.sub(" ", text)), ""
     plain = _apart(plain, {*given, *LEFT.findall(plain)})
     plain = MARKED.sub(lambda match: f" {match[2] or match[3]}_{match[1]} ", STYLED.sub(r" \1 ", plain))
     while plain != before:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from keyword import iskeyword
 from typing import Any
 
@@ -21,7 +21,10 @@ from gviz.errors import SourceError
 from gviz.sources.expression.allowed import CONSTANTS, DTYPES, MODULES, OTHER_NAMES, functions, is_function, word_set
 from gviz.sources.expression.notation import (
     CLOSING,
+    FRACTIONS,
     Token,
+    bar_readings,
+    with_angles,
     as_calls,
     as_product,
     dimensions,
@@ -42,6 +45,9 @@ USUAL = word_set(
 FORMULA = re.compile(r"[abckmnuvwABCKMQUVWαβγθκλω][xhXH]|[xhXH][wWUV]|m[acgv]")
 """Two letters that formulas have side by side, a coefficient and a variable: ``wx``, ``xW``, ``Wh``, ``mc²``."""
 
+OF_VARIABLE = re.compile("(?:sin|cos|tan|tanh|exp|log|ln|sqrt|relu)[uvwxyz]")
+"""A function and a variable without a bracket, which is no usual name."""
+
 LETTER = re.compile(r"[^\W\d_](?:_?\d+)?")
 """A name of one letter, with the number of it."""
 
@@ -56,11 +62,11 @@ UNCERTAIN = {"cot", "ctg", "sqr"}
 PRODUCTS = ("×", "·", "⋅", "∙", "•", "\N{GREEK ANO TELEIA}", "\N{INVISIBLE TIMES}")
 """Signs of products that are ``*`` of numbers, and another thing of matrices."""
 
-SIGNS = ("−", "÷", "∕", "⊙", "∗", "≤", "≥", "≠")
+ANGLES = ("⟨", "⟩")
+SIGNS = ("−", "÷", "∕", "⊙", "∘", "∗", "≤", "≥", "≠")
 """Signs that have one meaning."""
 
-FRACTIONS = ("½", "⅓", "⅔", "¼", "¾")
-BARS = {"|": "abs", "||": "norm", "‖": "norm", "∥": "norm"}
+TRANSPOSES = ("ᵀ", "⊤", "^T")
 BINDS = (".", "[", "(", "^", "**")
 """What behind an operand binds it more closely than a sign before it."""
 
@@ -183,7 +189,7 @@ class _Reader:
 
     def __init__(self, source: ExpressionText, *, is_python: bool) -> None:
         self.source, self.given = source, source.given
-        self.typed = tokens("".join(map(_plain, source.code)))
+        self.typed = [*_split(tokens(with_angles("".join(map(_plain, source.code)))), self.given)]
         self.pieces: list[Piece] = []
         self.pairs = dict(_bracket_pairs(self.typed))
         self.doubts: list[SourceError] = []  # what has two readings
@@ -230,6 +236,11 @@ class _Reader:
             return self._bar(at, token)
         if text == "√":
             return self._function(at, token, "sqrt")
+        if text in ANGLES:
+            return self._inner_product(at, token)
+        if token.kind == "number" and "." in text and self._is_float(at):
+            self.skipped.add(at + 1)
+            return self._write(text, token, self._next(at))
         if text in FRACTIONS:
             return all(self._write(part, token) for part in replacement(text) or "")
         if token.kind == "number" and self._next(at).text in FRACTIONS and not self._next(at).is_apart:
@@ -249,29 +260,41 @@ class _Reader:
         written = replacement(text) if text in SIGNS or text == "∞" else text
         return (written or "").isascii() and self._write(written or "", token)
 
+    def _is_float(self, at: int) -> bool:
+        """Return whether ``f`` behind a number is C's sign of a float, as in ``2.0f``, and no name."""
+        ends = [self._next(at).text for at, one in enumerate(self.typed) if one.kind == "number" and "." in one.text]
+        used = [one for one in self.typed if one.text == "f"]
+        is_behind = self._next(at).text == "f" and not self._next(at).is_apart
+        return is_behind and not self._is_known("f") and len(used) == ends.count("f")
+
+    def _inner_product(self, at: int, token: Token) -> bool:
+        """Write ``⟨x,w⟩`` of two vectors as ``(x @ w)``; return False if it is not certain that they are vectors."""
+        one, comma, other, end = (self._next(at, by) for by in range(1, 5))
+        are_vectors = [dimensions(self.given.get(name.text)) for name in (one, other)] == [1, 1]
+        if token.text != "⟨" or comma.text not in (",", "|") or end.text != "⟩" or not are_vectors:
+            return False
+        self.skipped.update(range(at + 1, at + 5))
+        written = (("(", token), (one.text, one), (" @ ", comma), (other.text, other), (")", end))
+        return all(self._write(*piece) for piece in written)
+
     def _is_unary(self, at: int) -> bool:
         """Return whether a token is the sign of one operand."""
         return self.typed[at].text in ("+", "-", "~", "−") and not self._ends(at - 1)
 
     def _ends(self, at: int) -> bool:
         """Return whether an operand ends with a token."""
-        token = self._next(at, 0)
-        return (
-            self.bars.get(at, "") == ")"
-            or token.ends_operand
-            or token.kind == "power"
-            or token.text in (*FRACTIONS, "∞")
-        )
+        return self.bars.get(at, "") == ")" or self._next(at, 0).ends_value
 
     def _starts(self, at: int) -> bool:
         """Return whether an operand starts with a token."""
-        token = self._next(at, 0)
-        return self.bars.get(at, ")") != ")" or token.starts_operand or token.text in (*FRACTIONS, "√", "∞")
+        return self.bars.get(at, ")") != ")" or self._next(at, 0).starts_value
 
     def _is_product(self, at: int) -> bool:
         """Return whether a token and the one before it are factors of a product."""
         before, token = self._next(at, -1), self.typed[at]
         if at == 0 or not (self._ends(at - 1) and self._starts(at)):
+            return False
+        if before.text in TRANSPOSES and self.pieces[-1].text == " @ ":
             return False
         if token.text == "(" and before.kind == "name":
             return not self._is_function(at - 1)
@@ -282,9 +305,13 @@ class _Reader:
         is_number = token.kind == "number" or token.text in FRACTIONS
         is_called = token.text == "(" and before.kind == "name" and not self._is_value(before.text)
         is_float = before.kind == "number" and "." in before.text and token.text == "f"
-        is_e = token.text == "e" and not self._is_known("e") and self._next(at).text != "^"
+        is_e = token.text == "e" and not (
+            self._is_known("e") or self._next(at).text == "^" or self._next(at).kind == "power"
+        )
         is_next = self._next(at).text in ("=", "==") and len(self.operators) == 1
         binds = self._next(self._operand_end(at)).text in (".", "[")
+        if token.text[0] == "_" or (at in self.bars and before.kind == "name" and self._is_function_name(before.text)):
+            return False  # softmax(x)_i, ||x||_1, sin|x|
         if (is_number and before.text not in CLOSING) or is_called or is_float or is_e or is_next or binds:
             return False
         words = [one.text for one in (before, token) if one.kind == "name" and before.kind == token.kind]
@@ -293,6 +320,13 @@ class _Reader:
         if before.text == "]" or before.kind == "string" or token.kind == "string":
             return False
         self._refuse_doubt(at, before, token)
+        return self._times(before, token)
+
+    def _times(self, before: Token, token: Token) -> bool:
+        """Write the sign of a product: that of matrices behind a transposed one, as in ``xᵀ W x``."""
+        is_chain = [piece.text for piece in self.pieces[-2:-1]] == [" @ "]
+        if is_chain and token.kind == "name" and dimensions(self.given.get(token.text)) != 0:
+            return self._write(" @ ", before, token)
         return self._write("*", before, token, mark="·")
 
     def _refuse_doubt(self, at: int, before: Token, token: Token) -> None:
@@ -307,6 +341,11 @@ class _Reader:
         if not other.isalnum():
             end = self.pairs.get(at, at)
             other = "".join(part.text for part in self.typed[at : end + 1]) if end > at else "c"
+        end = self._operand_end(at)  # with the power behind it, as in 1/2(y-t)^2
+        if self._next(end).text in ("^", "**") or self._next(end).kind == "power":
+            last = end + (2 if self._next(end).kind != "power" else 1)
+            raised = "".join(part.text for part in self.typed[end + 1 : last + 1]).replace("^", "**")
+            other += "".join(sign if sign.isascii() else replacement(sign) or "" for sign in raised)
         base = self._next(at, -3).text if is_power or self._next(at, -2).text == operator else "a"
         base, sign = base if base.isalnum() else "a", "**" if is_power else operator
         self._doubt(
@@ -319,11 +358,26 @@ class _Reader:
         """Write a superscript."""
         written = (replacement(exponent[0]) or "")[2:] + "".join((replacement(c) or "")[2:] for c in exponent[1:])
         before = self._next(at, -1)
-        is_inverse = exponent == "⁻¹" and dimensions(self.given.get(before.text, 0)) != 0
+        if exponent in TRANSPOSES:
+            return self._transposed(at, token, before)
+        is_of_transposes = before.text == ")" and any(one.text in TRANSPOSES for one in self.typed)  # (XᵀX)⁻¹
+        is_inverse = exponent == "⁻¹" and (is_of_transposes or dimensions(self.given.get(before.text, 0)) != 0)
         if not self._ends(at - 1) or before.kind == "power" or is_inverse or self._next(at).text in (".", "["):
             return False
         self._write("**", token, mark="^")
         return self._write(written.lstrip("+"), token)
+
+    def _transposed(self, at: int, token: Token, before: Token) -> bool:
+        """Write a transposed name, and the sign behind it; return False for what has no value to tell how."""
+        dims = dimensions(self.given.get(before.text))
+        if before.kind != "name" or dims is None or self._next(at).text in (".", "[", "^", "**"):
+            return False
+        if dims == 2:
+            self._write(".", token)
+            self._write("T", token)
+        if self._starts(at + 1) and dims:
+            self._write(" @ ", token)
+        return True
 
     def _bar(self, at: int, token: Token) -> bool:
         """Write a bar, or two, as a function with its bracket."""
@@ -345,6 +399,10 @@ class _Reader:
             return self._defined(at, token)
         if text == "e" and not self._is_known(text) and (after.text == "^" or after.kind == "power"):
             return self._exponential(at, token, after)
+        if after.text == "(" and self._is_multiple(text):
+            function = replace(token, text=text[1:], column=token.column + 1, is_apart=False)
+            self._write(text[0], replace(token, text=text[0]))
+            return self._write("*", function, mark="·") and self._function(at, function, self._function_name(text[1:]))
         if self._is_function(at) or self._is_function(at, bare=True):
             return self._function(at, token, self._function_name(text))
         return self._factors(at, token)
@@ -352,7 +410,7 @@ class _Reader:
     def _factors(self, at: int, token: Token) -> bool:
         """Write a name that is no function: one, or the factors of a product."""
         text, before, after = token.text, self._next(at, -1), self._next(at)
-        is_new, is_sum = not self._is_known(text), "Σ" in text
+        is_new, is_sum = not self._is_known(text), "Σ" in text and not self._is_known("Σ")
         is_transposed = any(replacement(c) is not None for c in SUBSCRIPT.sub("", text) if not c.isascii())
         is_root = is_function(text) and len(text) > 1 and (after.kind == "power" or after.text == "^")  # sin²(x)
         is_power_t = text == "T" and before.text == "^"
@@ -372,7 +430,7 @@ class _Reader:
             here = replace(token, text=as_typed, column=column, is_apart=token.is_apart and not number)
             typed, column = here if len(parts) > 1 else token, column + len(as_typed)
             if number:
-                self._write("*", typed, mark="·")
+                self._times(typed, typed)
             self._write(part, typed)
         return True
 
@@ -405,7 +463,8 @@ class _Reader:
             return product.split("*")
         used = [letter for letter in letters if letter in known or letter in self.used]
         is_needed = any(letter in self.given and letter not in self.used for letter in known) or "π" in known
-        calls = as_calls(name, (values.keys() | self.used) - {name})
+        variable = {name[-1]} if OF_VARIABLE.fullmatch(name) else set()
+        calls = as_calls(name, (values.keys() | self.used | variable) - {name})
         is_one = not calls and len(letters) > 1
         if is_one and (len(used) == len(letters) or (len(letters) == 2 and (is_needed or FORMULA.fullmatch(plain)))):
             return letters
@@ -434,6 +493,14 @@ class _Reader:
     def _function_name(self, name: str) -> str:
         return name if name in functions() else OTHER_NAMES.get(name, name)
 
+    def _is_function_name(self, name: str) -> bool:
+        return not self._is_known(name) and len(name) > 1 and is_function(self._function_name(name))
+
+    def _is_multiple(self, name: str) -> bool:
+        """Return whether a name before a bracket is a factor and a function, as in ``xsin(x)``."""
+        is_factor = name[0] in self.used or self._is_known(name[0])
+        return is_factor and not self._is_known(name) and not is_function(name) and self._is_function_name(name[1:])
+
     def _is_function(self, at: int, *, bare: bool = False) -> bool:
         """Return whether a token is a function before its argument: in brackets, or without them."""
         token, after = self.typed[at], self._next(at)
@@ -444,7 +511,8 @@ class _Reader:
             takes = after.kind in ("name", "number") and not iskeyword(after.text) and not is_member and len(name) > 1
             return takes and name not in UNCERTAIN and is_function(self._function_name(name))
         is_there = is_member or (name not in UNCERTAIN and is_function(self._function_name(name)))
-        return after.text == "(" and (is_there or name in self.defined or self._defines(at))
+        is_there = is_there or self._is_multiple(name) or name in self.defined
+        return after.text == "(" and (is_there or self._defines(at))
 
     def _function(self, at: int, token: Token, name: str) -> bool:
         """Write a function; brackets around an argument that has none, which must be one factor."""
@@ -473,8 +541,6 @@ class _Reader:
 
     def _operand_end(self, at: int) -> int:
         """Return where the operand that starts at a token ends, with the brackets of a call, before what binds to it."""
-        if at in self.bars:
-            return next(end for end in range(at + 1, len(self.typed)) if self.bars.get(end) == ")")
         start = at + 1 if self.typed[at].kind == "name" and self._next(at).text == "(" else at
         return self.pairs.get(start, at)
 
@@ -562,36 +628,43 @@ class _Reader:
         return {*map(self._subscripted, names)}
 
     def _bars(self) -> Iterator[tuple[int, str]]:
-        """Yield the tokens that are bars around a value, each with the function that it opens, or ``)``."""
-        units: list[tuple[int, str]] = []
-        for at, token in enumerate([*self.typed, Token("newline", "\n", 0, 0)]):
-            if token.kind == "newline" or token.text == ";":
-                yield from self._paired(units)
-                units = []
-            elif token.text in BARS:
-                before = self._next(at, -1)
-                if units and units[-1] == (at - 1, "|") and before.text == "|" and not token.is_apart:
-                    units[-1] = (at - 1, "||")
-                else:
-                    units.append((at, token.text))
+        """Yield the tokens that are bars around a value, each with the function that it opens, or ``)``.
 
-    def _paired(self, units: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Yield the bars of one statement, none if it is not certain which of them belong together."""
-        pairs = [*zip(units[::2], units[1::2], strict=False)]
-        for (one, bars), (other, others) in pairs:
-            before, after = self._next(one, -1), self._next(other, len(others))
-            is_free = one == 0 or not (before.ends_operand or before.kind == "power")
-            opens = is_free or (before.kind == "number" and len(pairs) == 1)
-            closes = len(pairs) == 1 or not (after.starts_operand or after.text in FRACTIONS)
-            inside = [token.text for token in self.typed[one + len(bars) : other]]
-            is_whole = (
-                bool(inside) and inside.count("(") == inside.count(")") and inside.count("[") == inside.count("]")
-            )
-            if bars != others or not (opens and closes and is_whole) or len(units) % 2:
-                return
-        for (one, bars), (other, _) in pairs:
-            self.skipped.update([*range(one + 1, one + len(bars)), *range(other + 1, other + len(bars))])
-            yield from ((one, BARS[bars]), (other, ")"), (other + len(bars) - 1, ")"))
+        None if it is not certain which of them belong together.
+        """
+        readings = bar_readings(self.typed)
+        for bars in readings[0] if len(readings) == 1 else []:
+            end = bars.last + bars.width - 1
+            self.pairs[bars.first] = end
+            self.skipped.update([*range(bars.first + 1, bars.first + bars.width), *range(bars.last + 1, end + 1)])
+            yield from ((bars.first, bars.name), (bars.last, ")"), (end, ")"))
+
+
+def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Token]:
+    """Yield the tokens, ``^`` and ``T`` as one, as in ``w^T x`` and ``w^Tx``, and the factor before ``e^x`` apart.
+
+    A T with a value is an exponent.
+    """
+    names = {*given, *(one.text for one, sign in pairwise(typed) if sign.text == "=")}
+    raised = {
+        at
+        for at, (sign, name) in enumerate(pairwise(typed))
+        if sign.text == "^" and re.fullmatch(r"T[^\W\d]?", name.text) and names.isdisjoint(("T", name.text))
+    }
+    for at, token in enumerate(typed):
+        if at in raised:
+            yield replace(token, kind="power", text="^T")
+        elif (
+            re.fullmatch(r"[^\W\d]e", token.text)
+            and token.text not in names
+            and [sign.text == "^" or sign.kind == "power" for sign in typed[at + 1 : at + 2]] == [True]
+        ):
+            yield replace(token, text=token.text[0])
+            yield replace(token, text="e", column=token.column + 1, is_apart=False)
+        elif at - 1 not in raised:
+            yield token
+        elif token.text[1:]:
+            yield replace(token, text=token.text[1:], column=token.column + 1)
 
 
 def _digits(subscript: str) -> str:

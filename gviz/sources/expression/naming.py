@@ -113,6 +113,10 @@ class Names:
         if tensors:
             what = f"{name} is several tensors, a root is one"
             hint = f"take one of them: {' or '.join(text for _, text in tensors[:3])}"
+            if isinstance(statement.value, ast.Call) and [*map(type, statement.value.args[1:])] == [ast.Constant]:
+                hint += "; to bound each element, write clamp(x, min=0) or clamp(x, max=1)"
+            if isinstance(statement.value, ast.List) and isinstance(statement.value.elts[0], ast.Compare):
+                hint = "write round brackets: (x > 0)*x has x where it is greater, and 0 elsewhere"
             if isinstance(statement.value, ast.Tuple):
                 hint = f"a comma makes a tuple: write a decimal point as . (1.5); else {hint}"
         elif isinstance(value, list):

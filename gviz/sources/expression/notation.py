@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from keyword import iskeyword
 from unicodedata import decomposition, normalize
 
@@ -25,7 +25,7 @@ MAX_SUGGESTED = 200
 MAX_GLUED = 40
 """Characters of a name that may be several."""
 
-NO_LETTER = "[²³¹⁰⁴-⁹ⁿ½⅓⅔¼¾]"
+NO_LETTER = "[²³¹⁰⁴-⁹ⁿᵀ½⅓⅔¼¾]"
 """A raised sign or a fraction, which a pattern would take for a part of a name."""
 
 _PATTERN = re.compile(
@@ -33,7 +33,7 @@ _PATTERN = re.compile(
       | (?P<comment>\#[^\n]*)
       | (?P<newline>\n)
       | (?P<number>0[xXoObB][0-9a-fA-F_]+ | (?:[0-9][0-9_]*\.?[0-9]* | \.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-      | (?P<power>[⁺⁻]?[²³¹⁰⁴-⁹]+|ⁿ)
+      | (?P<power>[⁺⁻]?[²³¹⁰⁴-⁹]+|ⁿ|ᵀ|⊤)
       | (?P<name>(?!{NO_LETTER})[^\W\d](?:(?!{NO_LETTER})\w)*)
       | (?P<string>'[^'\n]*' | "[^"\n]*")
       | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|\*\*|//|<<|>>|<=|>=|==|!=|->|=>|:=|<>|[-+*/%@&|^]=|.)""",
@@ -43,7 +43,7 @@ _PATTERN = re.compile(
 GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
 
-TRANSPOSED = re.compile(r"([^\W\d]\w*?)? *(?:ᵀ|⊤|\^ *T\b)( *(?=[\w(]))?")
+TRANSPOSED = re.compile(rf"((?!{NO_LETTER})[^\W\d]\w*?)? *(?:ᵀ|⊤|\^ *T(?:\b|(?=[a-zA-Z]\b)))( *(?=[\w(]))?")
 INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
 SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?)?)? *")
 PIECE = re.compile(r"(?P<space>\s+)|[\d.]+(?:[eE][-+]?\d+)?|\w+|\*\*|[=!<>]=|.", re.DOTALL)
@@ -53,7 +53,7 @@ ENDS_TERM = (",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=", "|", "&")
 _MEANT = {
     "×": "*", "·": "*", "\N{GREEK ANO TELEIA}": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "✕": "*", "✖": "*", "⨯": "*",
     "⊙": "*", "∘": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "√": "sqrt",
-    "≤": "<=", "≥": ">=", "≠": "!=", "≡": "=", "≔": "=", "→": "", "∞": "inf", "⊤": ".T", "ᵀ": ".T", "ˆ": "**", "˄": "**",
+    "≤": "<=", "≥": ">=", "≠": "!=", "≡": "=", "≔": "=", "←": "=", "→": "", "∞": "inf", "⊤": ".T", "ᵀ": ".T", "ˆ": "**", "˄": "**",
     "‘": "'", "’": "'",
     "“": '"', "”": '"', "′": "", "″": "", "…": "...", "、": ",", "。": ".", "【": "(", "】": ")", "「": "(", "」": ")",
     "〔": "(", "〕": ")", "⟨": "(", "⟩": ")", "½": "(1/2)", "⅓": "(1/3)", "⅔": "(2/3)", "¼": "(1/4)", "¾": "(3/4)",
@@ -66,6 +66,11 @@ Unicode."""
 
 JOINING = ("and", "or", "not", "if", "else", "in", "is")
 """Words that stand between operands, or before one."""
+
+BARS = {"|": "abs", "||": "norm", "‖": "norm", "∥": "norm"}
+FRACTIONS = ("½", "⅓", "⅔", "¼", "¾")
+MAX_WAYS = 64
+"""Ways to read bars that are looked through; beyond them it is not certain which belong together."""
 
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
@@ -102,6 +107,16 @@ class Token:
         return self.kind in ("number", "string", "function") or self.is_word or self.text == "("
 
     @property
+    def ends_value(self) -> bool:
+        """Tell if an operand of mathematics can end here: with a power or a fraction, too."""
+        return self.ends_operand or self.kind == "power" or self.text in (*FRACTIONS, "∞", "⟩")
+
+    @property
+    def starts_value(self) -> bool:
+        """Tell if an operand of mathematics starts here."""
+        return self.starts_operand or self.text in (*FRACTIONS, "√", "∞", "⟨")
+
+    @property
     def is_word(self) -> bool:
         """Tell if this is a name rather than one of Python's own words."""
         return self.kind == "name" and (not iskeyword(self.text) or self.text in _WORDS)
@@ -130,7 +145,33 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
     )
     is_whole = code[-1:] not in "([{"  # else what follows is not known
     is_fit = is_whole and text != code and len(text) <= MAX_SUGGESTED and text.isprintable()
-    return f"write {source.prefix}{text}" if is_fit and is_right(text, source) else None
+    if not is_fit or not is_right(text, source):
+        return None
+    operands = re.findall(r"(?<![\w.])([^\W\d]\w*)(?=(?:\.T)? @)|@ ([^\W\d]\w*)(?![\w(])", text)
+    missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in source.given]
+    return f"write {source.prefix}{text}{' and give ' if missing else ''}{example_values(missing)}"
+
+
+def _computes(piece: ast.AST) -> bool:
+    """Return whether a piece of syntax comes to something: no ``abs()`` of nothing, no ``()``, no ``[1, 2]*x``."""
+    match piece:
+        case ast.Tuple(elts=[]) | ast.Call(func=ast.Name(), args=[], keywords=[]):
+            return False
+        case ast.Assign(value=ast.List()) | ast.Expr(value=ast.List()):
+            return False
+        case ast.BinOp(left=ast.List() | ast.Tuple()) | ast.BinOp(right=ast.List() | ast.Tuple()):
+            return False
+    return True
+
+
+def example_values(names: Iterable[str]) -> str:
+    """Return values for operands of ``@``: a capital letter is a matrix, another one a vector.
+
+    >>> example_values(["W", "x", "b"])
+    'W=[[1,2],[3,4]] x=[1,2] b=[3,4]'
+    """
+    vectors = (f"[{2 * at + 1},{2 * at + 2}]" for at in count())
+    return " ".join(f"{name}={'[[1,2],[3,4]]' if name[0].isupper() else next(vectors)}" for name in names)
 
 
 def is_right(text: str, source: ExpressionText) -> bool:
@@ -146,11 +187,17 @@ def is_right(text: str, source: ExpressionText) -> bool:
             program = Program(source, ast.parse(text).body, source.given)
     except (RefusedError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return bool(program.statements) and all(
-        name.replace("_", "") in typed
-        and (len(name) == 1 or name not in functions())
-        and not (re.search(r"[Σ∑∏]|^_+\d*$", name) or as_product(name, source.given) or as_calls(name, source.given))
-        for name in program.free.keys() - source.given.keys()
+    pieces = [piece for statement in program.statements for piece in ast.walk(statement)]
+    return (
+        bool(program.statements)
+        and all(map(_computes, pieces))
+        and all(
+            name.replace("_", "") in typed
+            and not (name[-1] == "_" and name + "{" in source.code)
+            and (len(name) == 1 or name not in functions())
+            and not (re.search(r"[Σ∑∏]|^_", name) or as_product(name, source.given) or as_calls(name, source.given))
+            for name in program.free.keys() - source.given.keys()
+        )
     )
 
 
@@ -172,6 +219,61 @@ def tokens(code: str) -> list[Token]:
         if "\n" in text:
             line, start = line + 1, match.end()
     return typed
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Two signs around a value, ``|x|`` or ``||x||``: the tokens that they begin at, and how many tokens each has."""
+
+    first: int
+    last: int
+    width: int
+    name: str
+
+
+def bar_readings(typed: Sequence[Token]) -> list[list[Bars]]:
+    """Return the ways in which the bars of a source belong together; [] for none, or for too many of them.
+
+    >>> [[(bars.name, bars.first, bars.last) for bars in way] for way in bar_readings(tokens("|(|x|)*b| + ||w||"))]
+    [[('abs', 2, 4), ('abs', 0, 8), ('norm', 10, 13)]]
+    >>> len(bar_readings(tokens("|a|b|c|"))), len(bar_readings(tokens("|a")))
+    (2, 0)
+    """
+    group, opened, groups = 0, [0], list[int]()  # a pair of bars is in one statement, and in one pair of brackets
+    for at, token in enumerate(typed):
+        if token.text in _BRACKETS or (token.text == ";" or token.kind == "newline"):
+            group = at + 1
+            opened = [*opened, group] if token.text in _BRACKETS else [group]
+        elif token.text in CLOSING and len(opened) > 1:
+            opened.pop()
+        groups.append(opened[-1])
+    return _paired(typed, groups, is_double=True) or _paired(typed, groups, is_double=False)
+
+
+def _paired(typed: Sequence[Token], groups: Sequence[int], *, is_double: bool) -> list[list[Bars]]:
+    """Return the ways in which bars belong together, two beside each other as one sign, or as two."""
+    ways: list[tuple[tuple[Bars, ...], list[Bars], bool]] = [((), [], False)]  # open ones, pairs, if a bar closed last
+    at, end = 0, -1  # the token, and the last one of the bar before
+    while at < len(typed):
+        token, after = typed[at], typed[at + 1 : at + 2]
+        is_pair = is_double and token.text == "|" and bool(after) and after[0].text == "|" and not after[0].is_apart
+        width, name = 1 + is_pair, BARS.get(token.text + "|" * is_pair)
+        if name is not None:
+            follows = typed[at + width] if at + width < len(typed) else Token("newline", "", 0, 0)
+            starts = follows.starts_value or follows.text in (*BARS, "+", "-", "~", "−", "[")
+            new = []
+            for opened, pairs, closed in ways:
+                ends = closed if end == at - 1 and at else at > 0 and typed[at - 1].ends_value
+                bars = Bars(at, at, width, name)
+                if opened and ends and (one := opened[-1]).name == name and groups[one.first] == groups[at]:
+                    new.append((opened[:-1], [*pairs, replace(one, last=at)], True))
+                if starts:
+                    new.append(((*opened, bars), pairs, False))
+            ways, end = new, at + width - 1
+        if len(ways) > MAX_WAYS:
+            return []
+        at += width
+    return [pairs for opened, pairs, _ in ways if not opened]
 
 
 def replacement(character: str) -> str | None:
@@ -241,17 +343,20 @@ def _times(left: str, right: str, given: Mapping[str, object]) -> str:
     return " @ " if dimensions(given.get(left)) == 2 and dimensions(given.get(right)) else "*"
 
 
-def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str, object] | None = None) -> str:
+def rewrite(
+    code: str, known: Collection[str] | None = None, given: Mapping[str, object] | None = None, way: int = 0
+) -> str:
     """Return the source as an expression has it: signs replaced, products and calls written out, brackets closed.
 
-    The result is a suggestion; whoever shows it has to see whether it can be read.
+    The result is a suggestion; whoever shows it has to see whether it can be read. Of bars with several readings it has
+    that number ``way``.
 
     >>> rewrite("y = 2x^2 + sin x（w＋1"), rewrite("sin 2x cos x")
     ('y = 2*x**2 + sin(x*(w+1))', 'sin(2*x)*cos(x)')
     """
     known, given = functions() if known is None else known, given or {}
     typed = _with_functions(
-        tokens(_mathematics(sums(_bars(_plain(matrices(code, given))), given), known, given)), known
+        tokens(_mathematics(sums(_bars(_plain(matrices(code, given)), way), given), known, given)), known
     )
     text, open_brackets = "", ""
     applied: list[int] = []  # how many brackets were open where a function without brackets began
@@ -267,15 +372,16 @@ def rewrite(code: str, known: Collection[str] | None = None, given: Mapping[str,
             and not (before.kind == "number" and token.text.startswith("."))
         ):
             is_chain = at > 1 and typed[at - 2].text == "@" and dimensions(given.get(token.text)) != 0  # xᵀ W x
-            text += " @ " if is_chain and token.is_word else _times(before.text, token.text, given)
+            sign = " @ " if is_chain and token.is_word else _times(before.text, token.text, given)
+            text += ", " if before.kind == token.kind == "number" and open_brackets[-1:] == "]" else sign
         elif token.is_apart and text and not text.endswith("("):
             text += " "
         is_top = at == 1 or (at > 1 and typed[at - 2].text in (";", "\n"))
         starts_next = (
             token.text == "," and not open_brackets and [after.text for after in typed[at + 2 : at + 3]] == ["="]
         )
-        sign = ";" if starts_next and "=" in text.rpartition(";")[2] else _OPERATORS.get(token.text, token.text)
-        text += "=" if token.text == "==" and is_top else sign
+        written = ";" if starts_next and "=" in text.rpartition(";")[2] else _OPERATORS.get(token.text, token.text)
+        text += "=" if token.text == "==" and is_top else written
         if is_applied:
             text += "("
             applied.append(len(open_brackets))
@@ -306,11 +412,23 @@ def _goes_on(before: Token, token: Token, *, is_applied: bool) -> bool:
     return is_bound or (token.starts_operand and not is_applied)
 
 
+def with_angles(code: str) -> str:
+    """Return the text with ``⟨x,w⟩`` for an inner product in signs of comparison, ``<x,w>``.
+
+    >>> with_angles("y=2<x,w> + b"), with_angles("y=x<w")
+    ('y=2⟨x,w⟩ + b', 'y=x<w')
+    """
+    return re.sub(r"(?<![\w)\]] )(?<![A-Za-z_)\]])<([^<>=,|;\n]+)([,|])([^<>=,|;\n]+)>(?![\w=(])", r"⟨\1\2\3⟩", code)
+
+
 def _plain(code: str) -> str:
     """Return the text with each foreign character replaced; a run of superscripts becomes one exponent."""
     code = re.sub(r"([²³¹⁰⁴-⁹])(?=[0-9])", r"\1 ", code)  # x²3 is not x**23
     code = re.sub(r"([^\W\d][^\W²³¹⁰⁴-⁹]*[²³¹⁰⁴-⁹]+)(?=[.\[])", r"(\1)", code)  # x².sum()
-    code = re.sub(r"⟨([^⟨⟩,|]+)[,|]([^⟨⟩,|]+)⟩", r"(\1 @ \2)", code)
+    code = re.sub(r"⟨([^⟨⟩,|]+)[,|] *([^⟨⟩,|]+)⟩", r"(\1 @ \2)", with_angles(code))
+    code = re.sub(
+        r"\b(sum|prod)_([a-z])\b(?= *[^\W\d(])", lambda match: f"{'Σ' if match[1] == 'sum' else '∏'}_{match[2]}", code
+    )
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
@@ -360,11 +478,25 @@ def _mathematics(code: str, known: Collection[str], given: Mapping[str, object])
     return re.sub(r"(?<![.'\"])[^\W\d]\w*", split, code)
 
 
-def _bars(code: str) -> str:
-    """Return the text with ``|x|`` as ``abs(x)``, and ``||x||`` and ``||x||_2`` as ``norm(x)``."""
-    for bars, end, name in ((r"\|\|", r"\|\|(?: *_ *2\b| *_ *\(2\))?", "norm"), (r"\|", r"\|", "abs")):
-        code = re.sub(rf"{bars}([^|\n]+){end}", rf"\0{name}(\1)", code)
-    return re.sub(r"(?<=\w)\0", " ", code).replace("\0", "")
+def _bars(code: str, way: int) -> str:
+    """Return the text with ``|x|`` as ``abs(x)``, and ``||x||`` and ``||x||_2`` as ``norm(x)``, in one of the ways."""
+    typed = tokens(code)
+    begins = [0, *(match.end() for match in re.finditer("\n", code))]
+    for bars in sorted(dict(enumerate(bar_readings(typed))).get(way, []), key=lambda bars: -bars.first):
+        typed[bars.first] = replace(typed[bars.first], kind=f"{bars.name}(")
+        typed[bars.last] = replace(typed[bars.last], kind=")")
+        for at in (bars.first, bars.last):
+            typed[at] = replace(typed[at], text=typed[at].text * bars.width)
+    for token in reversed(typed):
+        if token.kind[-1] in "()":
+            start = begins[token.line - 1] + token.column
+            apart = " " * (token.kind != ")" and code[start - 1 : start].isalnum())
+            code = f"{code[:start]}{apart}{token.kind}{code[start + len(token.text) :]}"
+    return re.sub(
+        rf"\bnorm({GROUP}) *_ *\(?([F\d])\b\)?",
+        lambda m: f"norm({m[1][1:-1]}{'' if m[2] in '2F' else f', {m[2]}'})",
+        code,
+    )
 
 
 # ------------------------------------------------------------------ sums, transposes and inverses
@@ -388,6 +520,8 @@ def matrices(code: str, given: Mapping[str, object]) -> str:
 
     def transposed(match: re.Match[str]) -> str:
         dims, follows = dimensions(given.get(match[1])), match[2] is not None
+        if match[1] and match[1] not in given:  # small letters are vectors, as everywhere
+            dims = 2 if match[1][0].isupper() or not follows else 1
         sign = "" if dims in (0, 1) else ".T"
         return f"{match[1] or ''}{sign}{' ' if dims == 0 else ' @ ' if follows else ''}"
 

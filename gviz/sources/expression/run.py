@@ -85,6 +85,11 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (TypeError, r"Tensor, not (max|min|sort|topk|median|mode|kthvalue|cummax|cummin)\b", SEVERAL),
     (IndexError, "0-dim tensor", "a number has no parts: give it a value with several, as in x=[1,2]"),
     (RuntimeError, "^.bitwise_or_cpu", "| is for true and false: write abs(x) for |x|"),
+    (
+        IndexError,
+        "^Dimension out of range",
+        "a number behind a tensor is a dimension; to bound each element, write clamp(x, min=0) or clamp(x, max=1)",
+    ),
     (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
     (RuntimeError, "^both arguments to matmul", "@ is for vectors and matrices: w=[1,2] x=[3,4]; write * for numbers"),
@@ -125,9 +130,9 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
         start = error.place.column or 0
         used = re.findall(r"\w+", error.place.text[start : start + error.place.length])
         missing = [name for name in program.free if name in used and name not in program.given]
-        vectors = (f"[{2 * at + 1},{2 * at + 2}]" for at in range(len(missing)))
-        values = " ".join(f"{name}={'[[1,2],[3,4]]' if name[0].isupper() else next(vectors)}" for name in missing)
-        error.hint = f"{', '.join(missing)} not given: write {values}" if missing else error.hint
+        from gviz.sources.expression.notation import example_values  # only an error needs it
+
+        error.hint = f"{', '.join(missing)} not given: write {example_values(missing)}" if missing else error.hint
     return error
 
 
@@ -354,8 +359,8 @@ NEEDS_DIM = ("softmax", "log_softmax")
 
 
 def with_dim(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a call, with the dimension that the softmax of a vector has."""
-    is_vector = name in NEEDS_DIM and len(args) == 1 and not kwargs and len(getattr(args[0], "shape", ())) == 1
+    """Return the keyword arguments of a call, with the dimension that the softmax of a vector, or of a number, has."""
+    is_vector = name in NEEDS_DIM and len(args) == 1 and not kwargs and len(getattr(args[0], "shape", (0, 0))) < 2
     return {"dim": -1} if is_vector else kwargs
 
 
@@ -366,7 +371,7 @@ def _noted_dim(
     given = with_dim(name, args, kwargs)
     if given is not kwargs and isinstance(piece, ast.Call):
         piece.keywords.append(ast.keyword("dim", ast.Constant(-1)))
-        program.readings.append(f"{name}(..., dim=-1), of a vector")
+        program.readings.append(f"{name}(..., dim=-1), of a {'vector' if args[0].shape else 'number'}")
     return given
 
 
