@@ -9,6 +9,7 @@ import ast
 import builtins
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from keyword import iskeyword
 from unicodedata import name
@@ -191,34 +192,8 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
             place=replace(source.place_of(latex[0].start()), length=len(latex[0][0])),
             hint=next((hint for word, hint in LATEX.items() if word in latex[1]), MARKS["\\"][1]),
         )
-    is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
-    for at, token in enumerate(typed):
-        if token.text in MARKS and token.kind == "operator":
-            return _on(source, token, *MARKS[token.text])
-        if token.text in BARS and len(bar_readings(typed)) > 1:
-            ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
-            if all(is_right(way, source) for way in ways):
-                return _on(source, token, "these bars have two readings", f"write {' or '.join(ways)}")
-        if (
-            token.text in WORDS
-            and token.text not in source.given
-            and token is not typed[-1]
-            and f"{token.text}(" not in source.code
-        ):
-            return _on(source, token, *WORDS[token.text])
-        if token.text == "{" and typed[at - 1].text[-1] == "_":
-            return _on(source, token, "an index is a number or a name", "write x_1; for a part of a tensor, x[1]")
-        if token.text == "if":
-            return _on(source, token, SYNTAX["IfExp"][0], _chosen(source) or SYNTAX["IfExp"][1])
-        if token.kind == "name" and token.text[0] == "Σ" and not is_name:
-            return _on(source, token, INDEX if token.text[1:2] == "_" else "a sum is written sum(...)", hint or SUM)
-        if token.kind == "name" and iskeyword(token.text) and not token.is_word and token.text not in JOINING:
-            return _on(
-                source,
-                token,
-                f"{token.text} is a word of Python's own and cannot be a name",
-                f"as a name, write {token.text}_ or {token.text}1; a program goes into a file: {FILE}",
-            )
+    if (one := _wrong_token(source, typed, hint)) is not None:
+        return one
     pair = _wrong_pair(typed, source) if what.startswith("invalid") else None
     if pair is not None:
         return _on(source, pair[0], pair[1], hint or pair[2])
@@ -239,6 +214,44 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     return _on(source, token, what, hint)
 
 
+def _wrong_token(source: ExpressionText, typed: Sequence[Token], hint: str | None) -> SourceError | None:
+    """Return the answer to the first token that no expression has; None if there is none."""
+    is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
+    for at, token in enumerate(typed):
+        text, is_operator = token.text, token.kind == "operator"
+        if text in MARKS and is_operator:
+            return _on(source, token, *MARKS[text])
+        if text in BARS and len(bar_readings(typed)) > 1:
+            ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
+            if all(is_right(way, source) for way in ways):
+                return _on(source, token, "these bars have two readings", f"write {' or '.join(ways)}")
+        if text == "{" and typed[at - 1].text[-1] == "_":
+            return _on(source, token, "an index is a number or a name", "write x_1; for a part of a tensor, x[1]")
+        if token.kind == "name" and (
+            answer := _wrong_word(source, typed, at, hint, is_sum=text[0] == "Σ" and not is_name)
+        ):
+            return _on(source, token, *answer)
+    return None
+
+
+def _wrong_word(
+    source: ExpressionText, typed: Sequence[Token], at: int, hint: str | None, *, is_sum: bool
+) -> tuple[str, str] | None:
+    """Return the answer to a word that is no name; None for one that may be a name, or joins operands."""
+    text, token = typed[at].text, typed[at]
+    if text in WORDS and text not in source.given and token is not typed[-1] and typed[at + 1].text != "(":
+        return WORDS[text]
+    if text == "if":
+        return SYNTAX["IfExp"][0], _chosen(source) or SYNTAX["IfExp"][1]
+    if is_sum:
+        return INDEX if text[1:2] == "_" else "a sum is written sum(...)", hint or SUM
+    if iskeyword(text) and not token.is_word and text not in JOINING:
+        return f"{text} is a word of Python's own and cannot be a name", (
+            f"as a name, write {text}_ or {text}1; a program goes into a file: {FILE}"
+        )
+    return None
+
+
 CHOICE = (
     re.compile(
         r"^ *(?:(?P<name>[^\W\d]\w*) *=(?!=))?(?P<then>[^;\n=]+?)\bif\b(?P<condition>[^;\n]+?)\belse\b(?P<other>[^;\n]+)$"
@@ -255,7 +268,8 @@ def _chosen(source: ExpressionText) -> str | None:
             parts = [match[name].strip() for name in ("condition", "then", "other")]
             name = f"{match['name']}=" if match["name"] else ""
             written = f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})"
-            return f"write {written}" if is_right(written, ExpressionText(written)) else None
+            is_fit = re.search("[<>=]", parts[0]) is not None and is_right(written, ExpressionText(written))
+            return f"write {written}" if is_fit else None
     return None
 
 

@@ -23,14 +23,14 @@ from gviz.sources.expression.notation import (
     CLOSING,
     FRACTIONS,
     Token,
-    bar_readings,
-    with_angles,
     as_calls,
     as_product,
+    bar_readings,
     dimensions,
     replacement,
     suggestion,
     tokens,
+    with_angles,
 )
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 
@@ -238,15 +238,10 @@ class _Reader:
             return self._function(at, token, "sqrt")
         if text in ANGLES:
             return self._inner_product(at, token)
-        if token.kind == "number" and "." in text and self._is_float(at):
-            self.skipped.add(at + 1)
-            return self._write(text, token, self._next(at))
         if text in FRACTIONS:
             return all(self._write(part, token) for part in replacement(text) or "")
-        if token.kind == "number" and self._next(at).text in FRACTIONS and not self._next(at).is_apart:
-            self.skipped.add(at + 1)
-            parts = ("(", text, "+", *(replacement(self._next(at).text) or "")[1:])
-            return all(self._write(part, token, self._next(at)) for part in parts)
+        if token.kind == "number":
+            return self._number(at, token)
         if text in ("(", "["):
             self.operators.append("")
         elif text in (")", "]") and len(self.operators) > 1:
@@ -260,11 +255,21 @@ class _Reader:
         written = replacement(text) if text in SIGNS or text == "∞" else text
         return (written or "").isascii() and self._write(written or "", token)
 
+    def _number(self, at: int, token: Token) -> bool:
+        """Write a number, with the fraction behind it, and without C's sign of a float."""
+        after = self._next(at)
+        is_mixed = after.text in FRACTIONS and not after.is_apart
+        if not is_mixed and not self._is_float(at):
+            return self._write(token.text, token)
+        self.skipped.add(at + 1)
+        parts = ("(", token.text, "+", *(replacement(after.text) or "")[1:]) if is_mixed else (token.text,)
+        return all(self._write(part, token, after) for part in parts)
+
     def _is_float(self, at: int) -> bool:
         """Return whether ``f`` behind a number is C's sign of a float, as in ``2.0f``, and no name."""
         ends = [self._next(at).text for at, one in enumerate(self.typed) if one.kind == "number" and "." in one.text]
         used = [one for one in self.typed if one.text == "f"]
-        is_behind = self._next(at).text == "f" and not self._next(at).is_apart
+        is_behind = self._next(at).text == "f" and not self._next(at).is_apart and "." in self.typed[at].text
         return is_behind and not self._is_known("f") and len(used) == ends.count("f")
 
     def _inner_product(self, at: int, token: Token) -> bool:

@@ -161,6 +161,8 @@ def _computes(piece: ast.AST) -> bool:
             return False
         case ast.BinOp(left=ast.List() | ast.Tuple()) | ast.BinOp(right=ast.List() | ast.Tuple()):
             return False
+        case ast.BinOp(op=ast.BitOr(), left=ast.Name() | ast.Constant()):  # P(x|w)
+            return False
     return True
 
 
@@ -431,6 +433,7 @@ def _plain(code: str) -> str:
     )
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
     code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
+    code = re.sub(r"\bmax\{ *0 *, *([^{},]+)\}", r"relu(\1)", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
 

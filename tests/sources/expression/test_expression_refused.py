@@ -50,7 +50,7 @@ def refusal(text: str) -> SourceError:
         ("y='a'*x", ["a text is not possible"]),
         ("y=x['a']", ["a text is not possible"]),
         ("'a'.sum()", ["a text is not possible"]),
-        ("y=x if x else 2", ["if ... else is not possible", "write y=where(x, x, 2)"]),
+        ("y=x if x else 2", ["if ... else is not possible", "where(condition, a, b)"]),
         ("y=x and x", ["and, or are not possible", "logical_and"]),
         ("y=not x", ["not is not possible", "~(x > 0)"]),
         ("y=0<x<1", ["cannot be chained", "(0 < x) & (x < 1)"]),

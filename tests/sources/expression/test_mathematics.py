@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from fuzzing import MORE
 
-from gviz.errors import SourceError
+from gviz.errors import GvizError, SourceError
 from gviz.sources import SourceOptions, read
 from gviz.sources.expression import evaluate
 
@@ -204,6 +206,114 @@ def test_what_is_uncertain_or_no_expression_is_refused_with_what_to_write(
 ) -> None:
     said = refusal(text, **values)
     assert [phrase for phrase in phrases if phrase not in said] == []
+
+
+MEND = re.compile(r"\bwrite ([^;]+?)(?: and give ([^;]+))?(?=;|$)")
+PROSE = re.compile(r"[a-zA-Z)]{2} +[a-z]{2}|gviz |^\S+ (to|for)\b|^[^\w(]+$|^\.| in$|--|\.\.\.|\bnot\b")
+
+
+def mends(hint: str | None) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the expressions that a hint proposes, with the values that it gives for them."""
+    for match in MEND.finditer(hint or ""):
+        values = dict(value.split("=", 1) for value in (match[2] or "").split())
+        yield from ((text.rstrip(","), values) for text in match[1].split(" or ") if not PROSE.search(text))
+
+
+def failures(text: str, values: dict[str, object], *, even_of_values: bool) -> list[str]:
+    """Return the proposed expressions that cannot be read, or on request that cannot be computed either."""
+    try:
+        evaluate(text, SourceOptions(values=values))
+    except SourceError as error:
+        hint = error.hint
+    else:
+        return []
+    bad = []
+    for mend, more in mends(hint):
+        try:
+            evaluate(mend, SourceOptions(values=values | more))
+        except SourceError as error:
+            is_of_values = error.__cause__ is not None or re.search(
+                "has no graph|must be a Tensor|has no value", error.what
+            )
+            if even_of_values or not is_of_values:
+                bad.append(f"{text}: write {mend}: {error.what}")
+    return bad
+
+
+MISTYPED = """
+    w^Tx|w^T x + b|y=x^T A x|A^T A|<x,w>|⟨x,w⟩|2<x,w>+1|¦a¦b¦c¦|¦¦w¦¦_1|¦¦w¦¦_F|sin¦x¦|sum_i x_i|sum_i w_i x_i + b|Σx|Σ_i x_i²
+    [1 2]*x|max{0,x}|max(0,x)|if x>0|if x>0: y=x|y=x if x>0 else 0|1/2(y-t)^2|1/2x|e^x/Σe^x|exp{-x}|x mod 2|y==2*x|y:=x|y←x
+    sin²x|sin^2 x|sin x cos x|logx|y=sinx+1|wtanh(x)|f(2)|x(0)|e^2x|x^2y|relu(x|y = x*(2+w|∛x|x½|A^{-1} b c|cos xw|wxb|2w x^-1 (
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [text.strip().replace("¦", "|") for text in re.split(r"[|\n]", MISTYPED) if text.strip()]
+)
+def test_what_is_proposed_can_be_computed(text: str) -> None:
+    assert failures(text, {}, even_of_values=True) == []
+
+
+PARTS = (
+    *(
+        "x",
+        "w",
+        "W",
+        "2",
+        "|",
+        "|",
+        "||",
+        "(",
+        ")",
+        "(",
+        ")",
+        "*",
+        "+",
+        " ",
+        "^",
+        "²",
+        "ᵀ",
+        "^T",
+        "e^",
+        "sin",
+        "sin ",
+        "Σ",
+    ),
+    *(
+        "Σ_i",
+        "x_i",
+        "y=",
+        "{",
+        "}",
+        "√",
+        "_1",
+        "'",
+        "<",
+        ",",
+        ">",
+        "-",
+        "/",
+        "½",
+        "·",
+        "relu(",
+        "log",
+        "x^2",
+        "if ",
+        "[",
+        "]",
+    ),
+    *(".T", "dx", "π", "f(x)=", "T", "i", "∂", "!", "==", "‖", ";", "%"),
+)
+
+
+@pytest.mark.fuzz
+def test_what_is_proposed_for_any_text_can_be_read() -> None:
+    chance = random.Random(24)  # noqa: S311 - no secret
+    for _ in range(1500 * MORE):
+        text = "".join(chance.choice(PARTS) for _ in range(chance.randint(2, 9)))
+        values: dict[str, object] = chance.choice([{}, {"x": "2", "w": "3"}, {"x": "[1,2]", "w": "[3,4]"}])
+        with suppress(GvizError):  # another refusal than that of a source
+            assert failures(text, values, even_of_values=False) == []
 
 
 @pytest.mark.parametrize("name", ["lr", "loss", "bias", "theta", "mu", "dx", "xs", "out", "weight", "x1", "x_i", "σ_1"])
