@@ -22,7 +22,17 @@ names.
 
 from __future__ import annotations
 
-from gviz.wiring import Wires
+import sys
+
+_program = "".join(sys.argv[:1]).replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+if _program == "gviz" or (_program == "-m" and sys.orig_argv[1:3] == ["-m", "gviz"]):
+    # the command starts: Ctrl-C ends it without a traceback, until gviz.__main__ has its own way
+    import _signal  # type: ignore[import-not-found] # signal itself loads for longer
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+from gviz.wiring import Wires  # noqa: E402 - the handler comes first
 
 TYPE_CHECKING = False  # known to type checkers by its name: the typing module is most of what importing gviz would cost
 if TYPE_CHECKING:

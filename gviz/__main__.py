@@ -12,9 +12,8 @@ EXIT_INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line on ``sys.argv`` and leave with its exit status."""
-    if (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):  # if not, the program that started gviz ignores Ctrl-C
+    usual = (signal.default_int_handler, signal.SIG_DFL)  # the second one since gviz began to load
+    if signal.getsignal(signal.SIGINT) in usual:  # if not, the program that started gviz ignores Ctrl-C
         signal.signal(signal.SIGINT, interrupt)
     from gviz.standins import stand_ins  # after the handler: Ctrl-C may come while it loads
 

@@ -7,8 +7,13 @@ the code that runs a source turns them into a :class:`GvizError`.
 
 from __future__ import annotations
 
+import sys
+
 from gviz.records import record
 from gviz.text import display_width
+
+PASSED = ("gviz", "contextlib")
+"""Packages that a warning passes on its way to the program that called gviz."""
 
 MAX_SHOWN = 76
 """Columns of source that an error shows; a longer line is cut around the caret."""
@@ -115,3 +120,13 @@ class GvizWarning(UserWarning):
 
 class MissingError(GvizError):
     """Something optional that is not installed here, or not in gviz's engine."""
+
+
+def warn(message: str, category: type[Warning] = GvizWarning) -> None:
+    """Give a warning at the line of the program that called gviz."""
+    import warnings  # only a warning needs it
+
+    level, frame = 2, sys._getframe(1)  # noqa: SLF001 - warnings counts frames too
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in PASSED:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -159,6 +160,11 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
     hint = (
         f"did you mean {meant}?" if meant else did_you_mean(name, COMMANDS, f"the commands are {', '.join(COMMANDS)}")
     )
+    if context.invoked_subcommand == "help" and meant is None:
+        from gviz.answers import explain_words
+
+        with suppress(GvizError):
+            hint = f"gviz explain {name} explains the word" if explain_words(name) else hint
     if "=" in name or looks_like_a_file(name):
         hint = f'to draw it: gviz render "{name}"'
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)

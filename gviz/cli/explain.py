@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, refuse_source, takes_source
+from gviz.cli.options import NAMES, READING, Command, OneOf, SourceCommand, refuse_source, takes_source, typed_options
 
 if TYPE_CHECKING:
     from gviz.answers import Explanation
@@ -32,7 +32,8 @@ def takes_words(command: Command) -> Command:
             return command(words=words, after=after, **given)
         keys = ("form", "file", "as_json", "fragment")
         output, explained = _Output.of(**{key: given[key] for key in keys}), explain_words(text)
-        unused = [*(spoken[1:] if text == first else ()), *(f"--wrt {name}" for name in given["wrt"])]
+        typed = typed_options(click.get_current_context(), "form", "file", "as_json", "fragment")
+        unused = [*(spoken[1:] if text == first else ()), *typed]
         if unused:
             streams.complain(f"{', '.join(unused)} not used: no expression or script is explained here", "warning")
         output.write(explained)

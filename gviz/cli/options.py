@@ -26,6 +26,9 @@ TYPED = "gviz.typed"
 PIECE = re.compile(r"'[^']*'?|\"[^\"]*\"?|.", re.DOTALL)
 """A quoted text, or a character, of a list of names."""
 
+WORD = re.compile(r"--[a-zA-Z][\w-]{2,}")
+"""What looks like a long option, and not like an expression behind a minus sign."""
+
 EVERY_OPTION = "gviz.every_option"
 """The key of whether the help is to show all options."""
 
@@ -104,23 +107,44 @@ class SourceCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Split at the first ``--`` before click drops it."""
         cut = args.index("--") if "--" in args else len(args)
+        long = {name for each in self.params for name in each.opts if name[:2] == "--"}
+        for word in args[:cut]:  # -output is -o utput
+            if word[1:2] != "-" and f"-{word.partition('=')[0]}" in long:
+                raise click.UsageError(f"No such option '{word}'. Did you mean -{word}?")
         ctx.meta[TYPED] = {word.partition("=")[0] for word in args[:cut]}
         try:
             rest = super().parse_args(ctx, args[:cut])
         except click.NoSuchOption as error:
-            script = next((word for word in args if word.endswith((".py", ".pyw"))), None)
-            advice = f"A script's own arguments come after --: gviz ... {script} -- {error.option_name}"
-            if script is None:
-                advice = "An expression that begins with a minus sign comes after --."
-                if error.option_name in {"-o", "--output"}:
-                    advice = f"It prints its answer, which goes into a file with > FILE: {ctx.command_path} ... > FILE"
-                elif error.option_name.startswith("--"):
-                    advice = nearest(
-                        error.option_name, [name for each in self.params for name in each.opts if name[:2] == "--"]
-                    )
-            raise click.UsageError(f"No such option '{error.option_name}'. {advice}".rstrip()) from None
+            raise click.UsageError(
+                f"No such option '{error.option_name}'. {self._advice(ctx, error.option_name, args)}".rstrip()
+            ) from None
         ctx.params["after"] = tuple(args[cut + 1 :])
         return rest
+
+    def _advice(self, context: click.Context, option: str, words: Sequence[str]) -> str:
+        """Return what to write in place of an option that this command has not."""
+        own = [name for each in self.params for name in each.opts if name[:2] == "--"]
+        if option in {"-o", "--output"}:
+            return f"It prints its answer, which goes into a file with > FILE: {context.command_path} ... > FILE"
+        script = next((word for word in words if word.endswith((".py", ".pyw"))), None)
+        typed = next((word for word in words if word.startswith(option)), option)
+        others = _commands_with(context, option)
+        word = option if option[:2] == "--" else f"-{typed.partition('=')[0]}"
+        advice = "" if others or not WORD.fullmatch(word) else nearest(word, own)
+        if others:
+            advice = (
+                f"{' and '.join(f'gviz {name}' for name in others[:2])} {'has' if len(others) == 1 else 'have'} it."
+            )
+        if advice or option[:2] == "--":
+            after = (
+                f" A script's own arguments come after --: gviz ... {script} -- {option}"
+                if script and not others
+                else ""
+            )
+            return f"{advice}{after}".strip()
+        if script is not None:
+            return f"A script's own arguments come after --: gviz ... {script} -- {option}"
+        return f'An expression that begins with a minus sign comes after --: {context.command_path} -- "{typed}"'
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Return the parser, which finds ``-o`` where it looks first: else it makes an error with similar words."""
@@ -131,6 +155,33 @@ class SourceCommand(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the parts of the usage line, with the words after ``--``."""
         return [*super().collect_usage_pieces(ctx), "[-- ARGUMENT...]"]
+
+
+def _commands_with(context: click.Context, option: str) -> list[str]:
+    """Return the commands that have an option."""
+    group = context.find_root().command
+    names = group.list_commands(context) if isinstance(group, click.Group) else []
+    return [name for name in names if option in _options_of(group, context, name)]
+
+
+def _options_of(group: Any, context: click.Context, name: str) -> list[str]:
+    command = group.get_command(context, name)
+    return [word for one in command.params for word in one.opts if isinstance(one, click.Option)]
+
+
+def typed_options(context: click.Context, *effective: str) -> list[str]:
+    """Return the options that were typed, with their values, without those that have an effect."""
+    typed = []
+    for one in context.command.params:
+        is_typed = context.get_parameter_source(str(one.name)) is click.core.ParameterSource.COMMANDLINE
+        if isinstance(one, click.Option) and one.name not in effective and is_typed:
+            value, name = context.params[str(one.name)], typed_name(context, one)
+            typed += (
+                [f"{name} {part}" for part in value]
+                if isinstance(value, tuple)
+                else [name if one.is_flag else f"{name} {value}"]
+            )
+    return typed
 
 
 def nearest(option: str, options: Sequence[str]) -> str:

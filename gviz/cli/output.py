@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gviz.cli import streams
-from gviz.cli.options import NAMES, Command, OneOf, not_one_of, pairs, refuse_source, with_options
-from gviz.errors import FileError, RenderError
+from gviz.cli.options import NAMES, Command, OneOf, not_blank, not_one_of, pairs, refuse_source, with_options
+from gviz.cli.values import is_format
+from gviz.errors import FileError, RenderError, warn
 from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
@@ -103,13 +103,15 @@ class Output:
 
     def format_of(self, file: str | None) -> str:
         """Return the format that a file is to have; FileError for a folder."""
+        if file is not None and file.endswith("/") and self.options.format not in ("", "tensorboard"):
+            raise FileError(f"{file} is a folder", hint=f"name a file in it: {file}graph.{self.options.format}")
         if self.options.format or file is None:
             return (self.options.format or "pdf").lower()
         if file == "-":
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(file)
         if suffix != "tensorboard" and os.path.isdir(file):
-            example = os.path.join(file, "graph.pdf")
+            example = os.path.join(file, f"graph.{self.options.format or 'pdf'}")
             raise FileError(
                 f"{file} is a folder",
                 hint=f"name a file in it: {example}; with a slash, {file}/, it is for TensorBoard",
@@ -132,11 +134,10 @@ class Output:
                 ways = f"Name a file (-o FILE.{suffix}), or send it on (-o - --format {suffix} | ...)."
                 raise click.UsageError(f"{suffix} is binary, which a terminal cannot show. {ways}")
             # of several files some may well have no use for what the others need
-            names = getattr(module, "IGNORES", ()) if len(self.files) == 1 else ()
-            if names and (ignored := self.options.differs(*names)):
-                warnings.warn(
-                    f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning, stacklevel=2
-                )
+            is_sharp = suffix not in getattr(module, "RASTER", (suffix,))  # at any size
+            names = (*getattr(module, "IGNORES", ()), *(["scale"] if is_sharp else []))
+            if len(self.files) == 1 and names and (ignored := self.options.differs(*names)):
+                warn(f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning)
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""
@@ -218,6 +219,7 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             "files",
             metavar="FILE",
             multiple=True,
+            callback=_files,
             help=f"The file to write; repeatable. Its suffix is the format; - is standard output.{default}",
         ),
         click.option("--format", "suffix", metavar="SUFFIX", help="The format, if it is not the suffix of the file."),
@@ -292,6 +294,16 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         return with_options(with_picture, options)
 
     return decorate
+
+
+def _files(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files of a picture; refuse one without a name, and several in one word."""
+    for name in names:
+        parts = not_blank(context, option, name).split(",")
+        if len(parts) > 1 and all(is_format(os.path.splitext(part)[1][1:]) for part in parts):
+            ways = " ".join(f"-o {part.strip()}" for part in parts)
+            raise click.UsageError(f"{name} is the name of one file: write {ways}")
+    return names
 
 
 def look_of(given: dict[str, Any]) -> dict[str, Any]:

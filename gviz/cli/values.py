@@ -109,10 +109,10 @@ def _without_spaces(pairs: Sequence[str]) -> list[str]:
 
 def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answer for each kind of word
     """Return a sentence on the word that was probably meant."""
-    if kind == "script":
-        return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if pair[:1] in DASHES and pair[1:].replace("-", "_").isidentifier():
         return f" An option begins with two hyphens, and no dash: --{pair[1:]}" if pair[2:] else f" Write -{pair[1:]}"
+    if kind == "script":
+        return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if is_format(pair):
         return f" To draw it in that format: gviz render ... -o NAME.{pair.lower()}"
     if "." in pair[1:-1]:

@@ -7,11 +7,11 @@ raises :class:`NoEngineError` if the engine is not here.
 from __future__ import annotations
 
 import signal
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import RLock, current_thread, main_thread
 
+from gviz.errors import warn
 from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, embedded, system
 from gviz.layout.child import draw_in_child
 from gviz.layout.fonts import needs_more, warn_of_missing
@@ -96,11 +96,10 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
             return draw_in_child(raw, output, program, wide=wide)
         except OSError as error:
             if needs_fonts:
-                warnings.warn(
+                warn(
                     f"the system's fonts cannot be used ({error.strerror}): "
                     "characters that gviz's font lacks are boxes",
                     RenderWarning,
-                    stacklevel=2,
                 )
     return embedded.draw_embedded(raw, output, program, wide=wide)
 
@@ -125,7 +124,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     has_clock = hasattr(signal, "setitimer") and current_thread() is main_thread()
     if not seconds or not has_clock:
         if seconds:
-            warnings.warn("there is no time limit on this system, or in this thread", RenderWarning, stacklevel=3)
+            warn("there is no time limit on this system, or in this thread", RenderWarning)
         yield
         return
     before, _Limit.is_set = signal.signal(signal.SIGALRM, stop), True

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gviz.errors import RenderError
+from gviz.errors import RenderError, warn
 from gviz.layout import DrawingError, NoEngineError, RenderWarning
 
 _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
@@ -68,7 +67,7 @@ def pass_on(lines: list[str]) -> list[str]:
             errors.append(text)
         elif line and not any(harmless in line for harmless in _HARMLESS):
             remark = text.removeprefix("(null): ") if colon and level == "Warning" else line
-            warnings.warn(f"Graphviz: {remark}", RenderWarning, stacklevel=2)
+            warn(f"Graphviz: {remark}", RenderWarning)
     return errors
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gviz.errors import warn
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures import wrap
@@ -226,4 +226,4 @@ def warn_of_small_type(points: float, larger: str) -> None:
         remark = (
             f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
         )
-        warnings.warn(remark, RenderWarning, stacklevel=2)
+        warn(remark, RenderWarning)

@@ -151,7 +151,10 @@ def refuse_name(name: str) -> NoReturn:
             hint="gviz explain SOURCE shows what it computes",
         )
     else:
-        otherwise = "gviz ops lists all operations; an expression is more than a name, as in y=x*w"
+        otherwise = (
+            "gviz ops lists all operations; words are leaf, detach, retain_grad and the like; "
+            "an expression is more than a name, as in y=x*w"
+        )
         words = (each for word in WORDS for each in word.names)
         hint = did_you_mean(name, [*words, *operations_by_label(), *(one.key for one in operations())], otherwise)
     raise SourceError(f"no operation has the name {excerpt(name)!r}", hint=hint)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gviz.errors import GvizWarning, SourceError
+from gviz.errors import GvizWarning, SourceError, warn
 from gviz.graphs import Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
@@ -70,9 +70,11 @@ def read(
     origin = source if isinstance(source, Source) else Source.of(text_or_path(source), stdin, options.values)
     talk = Talk(say)
     talk.say(*origin.notes)
+    heard: list[warnings.WarningMessage] | None = None
     if origin.kind == "expression" or origin.file is None:
         try:
-            reading = _expression(origin.text, options, talk)
+            with warnings.catch_warnings(record=say is None) as heard:
+                reading = _expression(origin.text, options, talk)
         except SourceError as error:
             if origin.file and error.place and error.place.line:  # that of a value has no line
                 error.place = replace(error.place, file=origin.file)
@@ -83,9 +85,11 @@ def read(
         from gviz.sources.script import run_script
 
         reading = run_script(origin, options, talk, rootless=rootless)
+    for one in heard or ():  # the engine's, of a line in gviz
+        warn(str(one.message), one.category)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
-            warnings.warn(note.text, GvizWarning, stacklevel=2)
+            warn(note.text, GvizWarning)
     return replace(reading, source=origin, options=options)
 
 

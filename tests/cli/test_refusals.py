@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from program import Program, clean_environment
+from program import Program, clean_environment, python
 
 
 @pytest.mark.parametrize(
@@ -197,3 +197,11 @@ def test_a_word_alone_that_is_a_command_or_an_option_is_no_expression(
     gviz: Program, words: list[str], phrase: str
 ) -> None:
     gviz(*words).assert_refused(phrase, status=2)
+
+
+def test_gviz_sets_what_ctrl_c_does_before_it_loads_anything_only_as_a_command() -> None:
+    code = (
+        "import sys; sys.argv = [{!r}]; import gviz, signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_DFL)"
+    )
+    said = [python(code.format(name)).stdout.strip() for name in ("/usr/bin/gviz", "gviz.exe", "train.py", "-m", "")]
+    assert said == ["True", "True", "False", "False", "False"]

@@ -86,6 +86,14 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["render", "y=x+w", "--", "x"], '"x" is not NAME=VALUE'),
         (["inspect", "train.py", "epochs"], "arguments come after --"),
         (["render", "-", "z"], '"z" is not NAME=VALUE'),
+        (["render", "y=x", "-view", "dataflow"], "No such option '-view'. Did you mean --view?"),
+        (["render", "y=x", "-output", "y.svg"], "No such option '-output'. Did you mean --output?"),
+        (["render", "y=x", "-o", ""], "-o is empty: write -o FILE."),
+        (["render", "y=x", "-o", "y.svg,y.pdf"], "y.svg,y.pdf is the name of one file: write -o y.svg -o y.pdf"),
+        (["inspect", "y=x", "--view", "dataflow"], "No such option '--view'. gviz render has it."),
+        (["why", "y.py", "--theme", "dark"], "'--theme'. gviz render and gviz steps have it."),
+        (["render", "-log(x)"], 'comes after --: gviz render -- "-log(x)"'),
+        (["help", "leaf"], "there is no command 'leaf': gviz explain leaf explains the word"),
         (["render", "-", "-"], "To write the picture to standard output: -o -"),
     ],
 )
@@ -173,3 +181,22 @@ def test_values_with_too_many_digits_or_cut_short_are_refused_with_their_place(t
         read_values(str(file))
     assert caught.value.place is not None
     assert (caught.value.place.line, caught.value.place.text) == (1, '{"x": 1,')
+
+
+def test_a_folder_is_refused_with_a_file_of_the_format_that_was_asked_for(gviz: Program) -> None:
+    done = gviz("render", "y=x", "-o", "new/", "--format", "svg")
+    assert (done.status, done.err) == (1, "error: new/ is a folder\nname a file in it: new/graph.svg\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "warning"),
+    [
+        (["explain", "leaf", "--max-paths", "3"], "--max-paths 3 not used: no expression or script is explained here"),
+        (["explain", "MulBackward0", "--root", "x", "--wrt", "y"], "--root x, --wrt y not used: no expression"),
+        (["render", "y=x*w", "--scale", "2", "-o", "y.pdf"], "the format pdf has no use for scale"),
+    ],
+)
+def test_an_option_without_an_effect_is_named(gviz: Program, words: list[str], warning: str) -> None:
+    done = gviz(*words)
+    assert done.status == 0
+    assert f"warning: {warning}" in done.err

@@ -13,6 +13,7 @@ from graphs import node
 from hypothesis import given, settings, strategies as st
 from scripts import HEAD, Folder, grad_of, nested, roots, texts, value_of
 
+import gviz
 from gviz.errors import FileError, GvizError, GvizWarning, SourceError
 from gviz.graphs import Edge, Graph, TensorRow
 from gviz.graphs.numbers import Numbers
@@ -437,3 +438,12 @@ def test_dot_is_written_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(SourceError, match=f"{'<stdin>' if name == '-' else name} is a picture in DOT") as caught:
         read(name, stdin=io.StringIO(text))
     assert caught.value.hint == "gviz writes DOT and reads JSON: save the graph with -o y.json as well"
+
+
+def test_a_warning_is_of_the_line_that_called_gviz(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning) as seen:  # noqa: PT030, PT031 - of each line one
+        read("y=x*2", x=[1, 2])
+        reading = gviz.read("y=w.T @ x", w=[1, 2], x=[3, 4])
+        reading.save(tmp_path / "y.svg", view="micrograd", by="statement")
+    assert {one.filename for one in seen} == {__file__}
+    assert len({one.lineno for one in seen}) == 3

@@ -16,11 +16,11 @@ import os
 import re
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 
+from gviz.errors import warn
 from gviz.layout import RenderWarning
 from gviz.text import joined
 
@@ -110,10 +110,9 @@ def warn_of_missing(text: str) -> None:
     if not lacking or any(system_fonts()):
         return
     named = joined(f"{char} (U+{ord(char):04X})" for char in lacking)
-    warnings.warn(
+    warn(
         f"no font here has {named}: boxes are drawn in their place; install fonts, such as fonts-noto-cjk",
         RenderWarning,
-        stacklevel=2,
     )
 
 

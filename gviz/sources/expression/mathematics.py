@@ -248,10 +248,8 @@ class _Reader:
             self.operators.pop()
         elif token.kind in ("operator", "newline") and text != "." and not self._is_unary(at):
             self.operators[-1] = text if text not in ("^", "**") else self.operators[-1]
-        if text == "^":
-            return self._write("**", token, mark="^")
-        if text in PRODUCTS:
-            return self._write("*", token, mark="·")
+        if text == "^" or text in PRODUCTS:
+            return self._write("**", token, mark="^") if text == "^" else self._write("*", token, mark="·")
         written = replacement(text) if text in SIGNS or text == "∞" else text
         return (written or "").isascii() and self._write(written or "", token)
 
