@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz import sources
-from gviz.errors import SourceError
+from gviz.errors import ArgumentError, SourceError
 from gviz.flow import flow_of
 from gviz.graphs import FREED, NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
@@ -163,6 +163,10 @@ class Player:
     def __init__(self, page: str) -> None:
         self.page = page
 
+    def __repr__(self) -> str:
+        """Return what to do where there is no notebook."""
+        return '<Player: a notebook plays it; steps("y.html") writes it as a page>'
+
     def _repr_html_(self) -> str:
         """Return a frame with the page in it."""
         return f'<iframe srcdoc="{escape(self.page)}" width="960" height="680" style="border: 0"></iframe>'
@@ -194,6 +198,8 @@ class Table:
         """Return the table as text."""
         columns = self.columns()
         return aligned_text([list(columns), *zip(*columns.values(), strict=True)]).rstrip("\n")
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the table, and what there is to say of all tensors, as a notebook shows it."""
@@ -309,7 +315,7 @@ def graph(
         roots = {known.get(id(root), name): root for root, name in zip(listed, fresh, strict=True)}
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):
-            raise TypeError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
+            raise ArgumentError(f"gviz.graph() takes tensors, but {name!r} is of type {type(tensor).__name__}")
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
     graph = walk(roots, names, saved=saved, most=most, flow=flow_of(tensors, jacobians=True) if flow else None)
     graph = as_it_is_now(graph, {**names, **roots})

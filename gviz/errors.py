@@ -12,8 +12,8 @@ import sys
 from gviz.records import record
 from gviz.text import display_width
 
-PASSED = ("gviz", "contextlib")
-"""Packages that a warning passes on its way to the program that called gviz."""
+PASSED = ("gviz", "contextlib", "IPython", "ipykernel", "decorator", "traitlets")
+"""Packages that a warning passes on its way to the program, or to the notebook's cell, that called gviz."""
 
 MAX_SHOWN = 76
 """Columns of source that an error shows; a longer line is cut around the caret."""
@@ -112,6 +112,10 @@ class FileError(GvizError):
 
 class RenderError(GvizError):
     """A picture that cannot be made: unknown format, no Graphviz, a layout that fails."""
+
+
+class ArgumentError(GvizError, TypeError):
+    """A thing of another type than a function takes."""
 
 
 class GvizWarning(UserWarning):

@@ -212,6 +212,7 @@ class LatexWriter(Writer):
     """Writes each block as a part of a document."""
 
     dot = " \\cdot "
+    gap = " && "  # before the gradient of a step
 
     def head(self, kind: str, text: str) -> str:
         """Return a heading."""
@@ -287,7 +288,7 @@ class LatexWriter(Writer):
             local = "" if is_plain else f" = {tensor(edge.flow.local)}"
             if step_kind(edge) == "matrix" and is_short(edge.flow.jacobian):
                 local = f",\\ J = {tensor(edge.flow.jacobian)}"
-            behind = ["" if one is None else f", && \\text{{gradient }} {tensor(one)}" for one in gradients]
+            behind = ["" if one is None else f",{self.gap}\\text{{gradient }} {tensor(one)}" for one in gradients]
             lines.append(f"{self.quotient(*pair)} &{sign} {self.symbol(edge, text)}{local}{behind[0]}")
             lines += [f"&{self.words(total)}{behind[1]}"] if total else []
         yield _aligned(lines)
@@ -304,6 +305,8 @@ class LatexWriter(Writer):
 
 class PartWriter(LatexWriter):
     """Writes each block as a part of a document that is there already, or of one of its slides."""
+
+    gap = " \\\\\n  &\\quad "  # a slide has no room for it on the same line
 
     def head(self, _kind: str, text: str) -> str:
         return f"\\noindent\\textbf{{{text}}}\\par"

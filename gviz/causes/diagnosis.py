@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gviz.causes import fixes
 from gviz.formulas.expressions import operator_of
@@ -39,6 +39,16 @@ class Cause(NamedTuple):
     what: str
     lines: Lines = ()
     mend: str = ""
+
+    def __str__(self) -> str:
+        """Return it as people read it: the verdict, what happened, the lines of the program, and the mend."""
+        lines = [f"  {place}  {code}".rstrip() for place, code in self.lines]
+        mend = [f"  mend  {self.mend}"] if self.mend else []
+        return "\n".join([f"{self.name}: {self.verdict}", f"{self.what.removesuffix('.')}.", *lines, *mend])
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """Show it in a notebook."""
+        printer.text(str(self))
 
     @property
     def is_wrong(self) -> bool:

@@ -164,7 +164,8 @@ def _refuse_command(context: click.Context, name: str) -> NoReturn:
         from gviz.answers import explain_words
 
         with suppress(GvizError):
-            hint = f"gviz explain {name} explains the word" if explain_words(name) else hint
+            explain_words(name)
+            hint = f"gviz explain {name} explains the word"
     if "=" in name or looks_like_a_file(name):
         hint = f'to draw it: gviz render "{name}"'
     raise click.UsageError(f"there is no command {name!r}: {hint}", context)

@@ -21,6 +21,8 @@ def completion(context: click.Context, shell: str) -> int:
     """
     from click.shell_completion import get_completion_class
 
+    if shell == "zsh":  # which knows compdef only once its completion is switched on
+        click.echo("(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }")
     if (kind := get_completion_class(shell)) is not None:
         click.echo(kind(context.find_root().command, {}, "gviz", "_GVIZ_COMPLETE").source())
     return 0

@@ -46,7 +46,7 @@ def inspect(
       gviz inspect "y=(x+w)*(w+1)" x=2 w=1 --retain a
       gviz inspect train.py --json
       gviz inspect train.py --at 12                        # before line 12 runs
-      gviz inspect train.py --watch w                      # what changes w, and w.grad
+      gviz inspect train.py --watch w                      # what changes w
 
     An expression runs backward first (unless --no-backward). A script's tensors are listed as they were when its last
     backward ran; what came later has a column of its own.

@@ -111,7 +111,7 @@ class Output:
             return "txt" if streams.is_terminal(sys.stdout) else "dot"
         suffix = suffix_of(file)
         if suffix != "tensorboard" and os.path.isdir(file):
-            example = os.path.join(file, f"graph.{self.options.format or 'pdf'}")
+            example = os.path.join(file, "graph.pdf")
             raise FileError(
                 f"{file} is a folder",
                 hint=f"name a file in it: {example}; with a slash, {file}/, it is for TensorBoard",

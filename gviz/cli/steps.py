@@ -245,7 +245,7 @@ def steps(*, source: Source, options: SourceOptions, series: Series) -> int:
       gviz steps "y=(x+w)*(w+1)" x=2 w=1 -o y.pdf          # a page for each step
       gviz steps "y=(x+w)*(w+1)" x=2 w=1 -o y.html         # plays in a browser
       gviz steps train.py --root loss --only backward -o loss.gif
-      gviz steps "y=tanh(w*x+b)" -o frames/ --format svg   # frames/01.svg, frames/02.svg ...
+      gviz steps "y=tanh(w*x+b)" -o frames/ --format svg   # frames/01.svg ...
 
     Missing values default to 1.0. A step has the same number, and each box the same place, whatever is left out.
     """

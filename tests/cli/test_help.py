@@ -27,6 +27,7 @@ def test_a_help_page_fits_a_screen(gviz: Program, command: str) -> None:
     lines = done.out.splitlines()
     assert (done.status, done.err) == (0, "")
     assert len(lines) <= SCREEN
+    assert max(map(len, lines)) <= 80
     options = [line for line in lines[lines.index("") :] if re.match(r"  -", line)]
     assert max(map(len, options), default=0) <= 80
     assert len(options) <= 15
@@ -118,3 +119,22 @@ def completed(folder: Path, line: str) -> list[str]:
     )
     assert not done.stderr
     return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
+def test_zsh_takes_the_completion_before_its_own_is_switched_on(gviz: Program) -> None:
+    source = gviz("completion", "zsh").out
+    done = subprocess.run(
+        ["zsh", "-f", "-c", f"{source}\nprint -r -- $_comps[gviz]"],
+        env=clean_environment(gviz.home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("_gviz_completion\n", 0)
+
+
+def test_zsh_s_completion_is_switched_on_if_it_is_not(gviz: Program) -> None:
+    assert gviz("completion", "zsh").out.startswith(
+        "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
+    )
