@@ -71,7 +71,9 @@ WORDS = {
     "lim": ("there are no limits in an expression", "give the name a value near it: x=0.001"),
     "choose": ("there are no binomial coefficients", "write the number itself: 10 for 5 choose 2"),
     "then": ("then is no word of an expression", "choose with where(x > 0, x, 0)"),
-    "where": ("where is a function", "write where(x > 0, x, 0)"),
+    "where": ("a value is no part of a formula", 'write it behind: gviz render "y=x**2" x=3'),
+    "derivative": ("gviz finds every derivative itself", 'write gviz explain "y=x**2" --wrt x'),
+    "gradient": ("gviz finds every gradient itself", 'write gviz explain "y=x**2" --wrt x'),
 }
 """What to say of words between operands."""
 
@@ -268,6 +270,7 @@ def _chosen(source: ExpressionText) -> str | None:
             parts = [match[name].strip() for name in ("condition", "then", "other")]
             name = f"{match['name']}=" if match["name"] else ""
             written = f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})"
+            written = rewrite(written)
             is_fit = re.search("[<>=]", parts[0]) is not None and is_right(written, ExpressionText(written))
             return f"write {written}" if is_fit else None
     return None
@@ -292,9 +295,14 @@ def _on(source: ExpressionText, token: Token, what: str, hint: str | None) -> So
 
 def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str, str] | None:
     """Return the first operand that cannot follow the one before it, why, and what to do: ``2x``, ``sin x``."""
-    for before, token, after in zip(typed, typed[1:], [*typed[2:], Token("newline", "\n", 0, 0)], strict=False):
+    end = Token("newline", "\n", 0, 0)
+    for at, (before, token, after) in enumerate(zip(typed, typed[1:], [*typed[2:], end], strict=False)):
         if before.ends_operand and token.starts_operand and token.text != "(":
-            if before.kind == "name" and OTHER_NAMES.get(before.text, before.text) in functions():
+            if (
+                before.kind == "name"
+                and len(before.text) > 1
+                and OTHER_NAMES.get(before.text, before.text) in functions()
+            ):
                 return before, f"{before.text} needs brackets around its argument", f"write {before.text}({token.text})"
             written = f"{before.text}*{token.text}"
             hint = f"to multiply, write {written if is_right(written, source) else '*'}"
@@ -303,6 +311,8 @@ def _wrong_pair(typed: list[Token], source: ExpressionText) -> tuple[Token, str,
                 hint = "a number has one decimal point" if token.text.startswith(".") else hint
             elif token.is_word and after.text == "=":
                 hint = f"write ; between two statements: {before.text}; {token.text}="
+                if at == 0 and before.kind == "name":  # let y = x**2
+                    hint = f"leave out {before.text}, or write ; behind it"
             return token, f"there is no operator between {before.text} and {token.text}", hint
     return None
 
@@ -357,6 +367,7 @@ CALLED = {
     "print": ("nothing has to be printed", "leave print out; gviz inspect shows every value"),
     "grad": ("gviz finds every gradient itself", 'write gviz inspect "y=x**2", or gviz explain "y=x**2" --wrt x'),
     "diff": ("gviz finds every derivative itself", 'write gviz explain "y=x**2" --wrt x'),
+    "cbrt": ("there is no cube root", "write x**(1/3)"),
     "factorial": ("there is no factorial", "write the product: 3*2*1"),
     "manual_seed": ("random numbers are always drawn from manual_seed(0) here", "leave it out"),
 }
@@ -489,7 +500,10 @@ def _named(name: str, program: Program) -> tuple[str, str]:
         (name in OTHER_NAMES, written or f"write {OTHER_NAMES.get(name)}(...)"),
         (len(name) == 1 and written is not None, f"to multiply, {written}"),
         (name in tensor_methods(), f"write x.{name}(...)"),
-        (name[1:] in functions() and len(name) > FEW, f"to multiply, write {name[0]}*{name[1:]}(...)"),
+        (
+            name[1:] in functions() and len(name) > FEW and name.lower() not in functions(),
+            f"to multiply, write {name[0]}*{name[1:]}(...)",
+        ),
         (True, did_you_mean(name, functions(), f"{AS_IN_PYTORCH}; {TO_MULTIPLY}")),
     )
     return f"there is no function {name}", next(hint for applies, hint in hints if applies)

@@ -66,7 +66,8 @@ OTHER_NAMES = {
     "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
     "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
     "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "array": "tensor",
-    "Tensor": "tensor", "FloatTensor": "tensor", "tr": "trace", "mse": "mse_loss", "MSE": "mse_loss", "bce": "binary_cross_entropy",
+    "Tensor": "tensor", "FloatTensor": "tensor", "log_2": "log2", "log_10": "log10", "log₂": "log2", "log₁₀": "log10",
+    "tr": "trace", "mse": "mse_loss", "MSE": "mse_loss", "bce": "binary_cross_entropy",
     "BCE": "binary_cross_entropy", "arctg": "atan", "sen": "sin",
 }  # fmt: skip
 """Names from mathematics and elsewhere -> the engine's names."""

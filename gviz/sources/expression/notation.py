@@ -549,7 +549,9 @@ def sums(code: str, given: Mapping[str, object]) -> str:
     """
     if re.search(r"[Σ∑∏]\w* *=(?!=)", code) or not re.search("[Σ∑∏]", code) or any(name[:1] in "Σ∑∏" for name in given):
         return code
-    plain = re.sub("[ₐ-ₜᵢ-ᵪⱼ]+", lambda match: "_" + normalize("NFKC", match[0]), code)
+    plain = re.sub(
+        r"([ₐ-ₜᵢ-ᵪⱼ]+)(\w?)", lambda match: f"_{normalize('NFKC', match[1])}{' ' * bool(match[2])}{match[2]}", code
+    )
     plain, indexed = re.sub(r"_ *\( *(\w+) *(?:= *[01] *)?\)", r"_\1", plain), set[str]()
     while signs := [*SUM.finditer(plain)]:
         sign = signs[-1]

@@ -84,11 +84,12 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     ),
     (TypeError, r"Tensor, not (max|min|sort|topk|median|mode|kthvalue|cummax|cummin)\b", SEVERAL),
     (IndexError, "0-dim tensor", "a number has no parts: give it a value with several, as in x=[1,2]"),
+    (RuntimeError, "^1D tensors expected", "give both a value with several numbers: x=[1,2] w=[3,4]"),
     (RuntimeError, "^.bitwise_or_cpu", "| is for true and false: write abs(x) for |x|"),
     (
         IndexError,
         "^Dimension out of range",
-        "a number behind a tensor is a dimension; to bound each element, write clamp(x, min=0) or clamp(x, max=1)",
+        "the tensor has no dimension of that number; to bound each element, write clamp(x, min=0) or clamp(x, max=1)",
     ),
     (TypeError, r"^minimum.*Tensor, not|^min\(.*got \((int|float), T", "for min(1, x) write clamp(x, max=1)"),
     (RuntimeError, "Long|int64|index tensor", "the numbers of classes and places are integers: write t.long() for t"),
