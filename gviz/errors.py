@@ -126,7 +126,7 @@ class MissingError(GvizError):
     """Something optional that is not installed here, or not in gviz's engine."""
 
 
-def warn(message: str, category: type[Warning] = GvizWarning) -> None:
+def warn_user(message: str, category: type[Warning] = GvizWarning) -> None:
     """Give a warning at the line of the program that called gviz."""
     import warnings  # only a warning needs it
 

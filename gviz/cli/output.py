@@ -17,7 +17,7 @@ import click
 from gviz.cli import streams
 from gviz.cli.options import NAMES, Command, OneOf, not_blank, not_one_of, pairs, refuse_source, with_options
 from gviz.cli.values import is_format
-from gviz.errors import FileError, RenderError, warn
+from gviz.errors import FileError, RenderError, warn_user
 from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
@@ -137,7 +137,7 @@ class Output:
             is_sharp = suffix not in getattr(module, "RASTER", (suffix,))  # at any size
             names = (*getattr(module, "IGNORES", ()), *(["scale"] if is_sharp else []))
             if len(self.files) == 1 and names and (ignored := self.options.differs(*names)):
-                warn(f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning)
+                warn_user(f"the format {suffix} has no use for {' and '.join(ignored)}", RenderWarning)
 
     def write(self, graph: Graph) -> None:
         """Draw a graph, and write the picture; FileError if ROOT.pdf would replace a file that gviz did not make."""

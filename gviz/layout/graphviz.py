@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import RLock, current_thread, main_thread
 
-from gviz.errors import warn
+from gviz.errors import warn_user
 from gviz.layout import ENGINES, DrawingError, NoEngineError, RenderWarning, embedded, system
 from gviz.layout.child import draw_in_child
 from gviz.layout.fonts import needs_more, warn_of_missing
@@ -96,7 +96,7 @@ def _by_embedded(raw: bytes, output: str, program: str, *, wide: bool) -> bytes:
             return draw_in_child(raw, output, program, wide=wide)
         except OSError as error:
             if needs_fonts:
-                warn(
+                warn_user(
                     f"the system's fonts cannot be used ({error.strerror}): "
                     "characters that gviz's font lacks are boxes",
                     RenderWarning,
@@ -124,7 +124,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     has_clock = hasattr(signal, "setitimer") and current_thread() is main_thread()
     if not seconds or not has_clock:
         if seconds:
-            warn("there is no time limit on this system, or in this thread", RenderWarning)
+            warn_user("there is no time limit on this system, or in this thread", RenderWarning)
         yield
         return
     before, _Limit.is_set = signal.signal(signal.SIGALRM, stop), True

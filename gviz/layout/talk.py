@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gviz.errors import RenderError, warn
+from gviz.errors import RenderError, warn_user
 from gviz.layout import DrawingError, NoEngineError, RenderWarning
 
 _HARMLESS = ("Fontconfig warning", "Fontconfig error", "unknown element")
@@ -67,7 +67,7 @@ def pass_on(lines: list[str]) -> list[str]:
             errors.append(text)
         elif line and not any(harmless in line for harmless in _HARMLESS):
             remark = text.removeprefix("(null): ") if colon and level == "Warning" else line
-            warn(f"Graphviz: {remark}", RenderWarning)
+            warn_user(f"Graphviz: {remark}", RenderWarning)
     return errors
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from gviz.errors import warn
+from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
@@ -29,10 +29,10 @@ def picture_of(graph: Graph, options: RenderOptions) -> Picture:
     unused = options.unused(view.IGNORES)
     if unused:
         where = f"the view {options.view}" if options.show else "TorchViz's own picture"
-        warn(f"{where} has no use for {' and '.join(unused)}", RenderWarning)
+        warn_user(f"{where} has no use for {' and '.join(unused)}", RenderWarning)
     if options.needs_flow and graph.kind == "static":
         if options.view != "torchviz":
-            warn("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning)
+            warn_user("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning)
             view = import_module("gviz.pictures.views.torchviz")
         options = replace(options, view="torchviz", show=tuple(word for word in options.show if word != "local"))
     elif options.needs_flow:
@@ -85,7 +85,7 @@ def with_derivatives(graph: Graph) -> Graph:
             why = f"the graph has more than {MOST_FLOWING} operations"
         elif any(node.grad.value is not None for node in graph.nodes):
             why = "the graph was saved without them, or backward had freed it"
-        warn(f"there are symbols but no numbers on the lines: {why}", RenderWarning)
+        warn_user(f"there are symbols but no numbers on the lines: {why}", RenderWarning)
     if any(edge.flow.symbol for edge in graph.edges):
         return graph
     from gviz.formulas.local import with_formula

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gviz.errors import warn
+from gviz.errors import warn_user
 from gviz.graphs import Graph, Node
 from gviz.layout import RenderWarning
 from gviz.passes.elements import is_finite
@@ -36,7 +36,7 @@ def shaded(picture: Picture, graph: Graph, options: RenderOptions) -> Picture:
     sizes = {node.id: size for node in graph.nodes if (size := measured(node, options.color_by)) is not None}
     if not any(sizes.values()):
         why = "it is 0 in every box" if sizes else _reason(graph, options.color_by)
-        warn(f"there is nothing to colour by {options.color_by}: {why}", RenderWarning)
+        warn_user(f"there is nothing to colour by {options.color_by}: {why}", RenderWarning)
         return picture
     scale = min(filter(None, sizes.values())), max(sizes.values())
     theme, fills = THEMES[options.theme], FILLS.get(options.theme, LIGHT)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gviz.errors import warn
+from gviz.errors import warn_user
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
 from gviz.pictures import wrap
@@ -226,4 +226,4 @@ def warn_of_small_type(points: float, larger: str) -> None:
         remark = (
             f"the smallest type on this page has {points:.1f} points, and a room needs {LEAST_TYPE}; larger: {larger}"
         )
-        warn(remark, RenderWarning)
+        warn_user(remark, RenderWarning)

@@ -15,7 +15,7 @@ from typing import Any
 import graphviz
 from graphviz.backend.rendering import get_format, get_outfile
 
-from gviz.errors import RenderError, warn
+from gviz.errors import RenderError, warn_user
 from gviz.files import write
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
@@ -48,7 +48,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         name = os.fspath(filename if filename is not None else self.filename)
         if os.sep == "/" and "\\" in name:
             better = name.replace("\\", "/")
-            warn(
+            warn_user(
                 f"{name} is one file name here: backslashes separate folders on Windows only; write {better}",
                 RenderWarning,
             )
@@ -104,7 +104,7 @@ class Digraph(graphviz.Digraph):  # type: ignore[misc]  # the package has no typ
         try:
             super()._view(filepath, format=format, quiet=quiet)
         except OSError as error:
-            warn(
+            warn_user(
                 f"{os.fspath(filepath)} is written, but there is no program to view it "
                 f"({error.filename or error.strerror})",
                 RenderWarning,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
-from gviz.errors import RenderError, warn
+from gviz.errors import RenderError, warn_user
 from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
@@ -229,7 +229,7 @@ def warn_of_size(boxes: int, straight: int, at_once: str) -> None:
 
 def _warn(remark: str) -> None:
     """Say something worth knowing about a picture."""
-    warn(remark, RenderWarning)
+    warn_user(remark, RenderWarning)
 
 
 def finish(data: bytes) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gviz.errors import GvizWarning, SourceError, warn
+from gviz.errors import GvizWarning, SourceError, warn_user
 from gviz.graphs import Stop
 from gviz.sources.options import Note, SourceOptions, unused
 from gviz.sources.reading import Reading, Talk, find_aliases, not_finite_notes
@@ -86,10 +86,10 @@ def read(
 
         reading = run_script(origin, options, talk, rootless=rootless)
     for one in heard or ():  # the engine's, of a line in gviz
-        warn(str(one.message), one.category)
+        warn_user(str(one.message), one.category)
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
-            warn(note.text, GvizWarning)
+            warn_user(note.text, GvizWarning)
     return replace(reading, source=origin, options=options)
 
 

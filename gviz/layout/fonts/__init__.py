@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 
-from gviz.errors import warn
+from gviz.errors import warn_user
 from gviz.layout import RenderWarning
 from gviz.text import joined
 
@@ -110,7 +110,7 @@ def warn_of_missing(text: str) -> None:
     if not lacking or any(system_fonts()):
         return
     named = joined(f"{char} (U+{ord(char):04X})" for char in lacking)
-    warn(
+    warn_user(
         f"no font here has {named}: boxes are drawn in their place; install fonts, such as fonts-noto-cjk",
         RenderWarning,
     )
