@@ -63,6 +63,7 @@ HOMES = {
         "gviz.engine",
         "gviz.static",
         "gviz.passes.elements",
+        "gviz.passes.repeats",
     ),
     "graphviz": ("gviz.layout", "gviz.render"),
     "pygraphviz": ("gviz.layout", "gviz.render"),

@@ -37,9 +37,11 @@ KINDS = (
     "placeholder",
     "variable",
     "group",
+    "carried",
 )
 """The kinds of a node. ``output`` is a root tensor; ``intermediate`` a tensor on the way (the base of a view);
-``placeholder`` and ``variable`` are operations of static graphs; ``group`` is many nodes in one, such as a module."""
+``placeholder`` and ``variable`` are operations of static graphs; ``group`` is many nodes in one, such as a module;
+``carried`` stands for what the block before has made, in a block that repeats."""
 
 EDGE_KINDS = ("data", "view", "saved", "control", "carried")
 """``data`` is an autograd edge, ``view`` joins a base to its view, ``saved`` an operation to what it keeps; ``control``

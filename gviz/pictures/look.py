@@ -30,6 +30,7 @@ BOXES: dict[str, dict[str, str]] = {
     "placeholder": {"fillcolor": "lightblue"},
     "variable": {"fillcolor": "khaki"},
     "group": {"shape": "box3d"},
+    "carried": _GHOST,
 }
 """Boxes by kind: what they have besides :data:`BOX`. Operations keep Graphviz's own lightgrey."""
 
@@ -57,6 +58,7 @@ ANSI = {
     "frozen": "2",
     "placeholder": "94",
     "variable": "33",
+    "carried": "2",
 }
 """Colours in the terminal by kind, near those of the picture; operations keep the terminal's own."""
 

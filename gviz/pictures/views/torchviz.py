@@ -31,6 +31,7 @@ LEGEND = {
     "frozen": "needs no gradient",
     "constant": "constant",
     "group": "many operations in one box",
+    "carried": "what the block before has made",
 }
 STATIC_LEGEND = {
     "placeholder": "placeholder: gets its value at each run",
@@ -47,6 +48,10 @@ GROUPS = {
     "line": "line of the program",
 }
 """What the legend says of each kind of box, and of groups."""
+
+
+REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
+"""The frame of a block that stands for several."""
 
 
 def picture(graph: Graph, options: RenderOptions) -> Picture:
@@ -93,7 +98,9 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return Legend(texts, [*html.unknown(drawn, graph), (Span(about),)], kinds)
+    times = max((region.times for region in graph.regions), default=1)
+    repeated = [(Span(f"× {times}: {times} blocks that are the same, drawn once; the numbers are those of the last"),)]
+    return Legend(texts, [*html.unknown(drawn, graph), (Span(about),), *repeated * (times > 1)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
@@ -142,10 +149,12 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             yield Frame()
             continue
         if number >= 0:
-            title, is_entered = frame_title(graph.regions[number]), number in entered
+            region = graph.regions[number]
+            title, is_entered = frame_title(region), number in entered and region.times == 1
             room = NO_BREAK * (len(title) + 3) * is_entered  # beside it, since an arrow leads out, mostly in the middle
             place = below if is_entered else over  # where no arrow strikes the title through
-            yield Frame(paths[number], {"label": title + room, **look, "labelloc": place})
+            own = {**look, "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
+            yield Frame(paths[number], {"label": title + room, **own})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
@@ -182,6 +191,7 @@ def _lines(
 ) -> Iterator[Arrow]:
     """Yield the arrows of a graph, or some of them, with the looks of their kinds."""
     tensors = {node.id for node in graph.nodes if node.kind == "saved"}
+    signs = {node.id for node in graph.nodes if node.kind == "carried"}
     outputs = {node.id: node.recorded.outputs for node in graph.nodes if node.recorded.outputs and options.show}
     data, has_locals = looks["data"], "local" in options.show
     new_arrow = partial(
@@ -196,6 +206,9 @@ def _lines(
         if kind == "saved":  # TorchViz's way round, which puts what is saved below the operation
             is_above = options.show and start not in tensors  # a leaf stays above the operations that keep it
             yield Arrow(end, start, {**look, "constraint": "false"} if is_above else look)
+            continue
+        if kind == "carried" and end in signs:  # above the block, so the arrow goes back up from what the block makes
+            yield Arrow(end, start, {**look, "constraint": "true", "dir": "back"})
             continue
         if not label and output < len(outputs.get(start, ())):
             label = outputs[start][output]

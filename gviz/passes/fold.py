@@ -1,0 +1,611 @@
+"""Blocks that repeat drawn once, in a frame that says how many they are.
+
+The nodes of the last block stay. Every wire of the whole graph is on one of the folded graph: inside the frame it is that
+of each block; a wire from one block to the next is carried back, from the end of the frame to its beginning; and at the
+border of the frame a label says of which block it is, where it is not that of all that need it. So the folded graph says
+all that the whole one does, but for the names of operations and the numbers of other blocks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise, takewhile
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
+from gviz.passes.repeats import DIGITS, Fold, OperationSequence, saved_boxes
+from gviz.text import shorten
+
+UNNAMED = "repeats"
+"""The title of a fold whose blocks have no names."""
+
+MOST_PAIRS = 4
+"""Pairs of blocks that a label lists."""
+
+Rows: TypeAlias = "dict[tuple[int, int], tuple[Row, int]]"
+
+
+class Row:
+    """Leaves that vary from block to block: one for each block, drawn as one.
+
+    Args:
+        leaves: by their places in the graph's nodes.
+        number: counted from 1.
+    """
+
+    def __init__(self, leaves: tuple[int, ...], number: int) -> None:
+        """Take the leaves."""
+        self.leaves, self.number = leaves, number
+        self.folds: list[Fold] = []
+        """The folds whose blocks use them."""
+
+
+class Coordinates(NamedTuple):
+    """Where a node of the whole graph is in the folded one.
+
+    Args:
+        drawn: the node that is drawn for it, by its place in the graph's nodes.
+        blocks: of each fold, or row of leaves, that it is in, outer ones first: the block that it is in.
+    """
+
+    drawn: int
+    blocks: dict[Fold | Row, int]
+
+
+def without_accumulate(graph: Graph) -> Graph:
+    """Return the graph with leaves in place of their AccumulateGrad."""
+    known = graph.by_id
+    leaf_of = {
+        edge.target: edge.source
+        for edge in graph.edges
+        if known[edge.target].kind == "accumulate" and edge.kind == "data"
+    }
+    if not leaf_of:
+        return graph
+    nodes = tuple(node for node in graph.nodes if node.id not in leaf_of)
+    edges = tuple(
+        edge._replace(source=leaf_of.get(edge.source, edge.source))
+        for edge in graph.edges
+        if edge.target not in leaf_of
+    )
+    roots = tuple(leaf_of.get(root, root) for root in graph.roots)
+    return graph.changed(nodes=nodes, edges=edges, roots=roots)
+
+
+def fold_repeats(graph: Graph, least: int = 2, is_kept: Callable[[str], bool] = lambda _: False) -> Graph:
+    """Return the graph with each block that repeats once; the graph itself if none does.
+
+    Args:
+        graph: any graph; what is folded in it already stays so.
+        least: how many blocks a fold has at least.
+        is_kept: whether the fold of a title is to be drawn block by block.
+    """
+    return Folding(graph, least, is_kept).folded()
+
+
+class Folding:
+    """The folds of a graph, and what is drawn for each of its nodes.
+
+    Args:
+        graph: as in :func:`fold_repeats`, also ``least`` and ``is_kept``.
+    """
+
+    def __init__(self, graph: Graph, least: int = 2, is_kept: Callable[[str], bool] = lambda _: False) -> None:
+        """Find the folds."""
+        self.whole, self.graph = graph, without_accumulate(graph)
+        self.least, self.is_kept = least, is_kept
+        sequence = OperationSequence(self.graph)
+        self._find(sequence)
+        best = dict(vars(self))
+        if sequence.rearrange():
+            self._find(sequence)
+            if saved_boxes(self.folds) <= saved_boxes(best["folds"]):
+                vars(self).update(best)
+
+    def _find(self, sequence: OperationSequence) -> None:
+        """Find the folds in one order of the operations."""
+        self.rows: Rows = {}
+        self.titles: dict[Fold, str] = {}
+        self.kept: list[str] = []
+        """Titles of folds that are drawn block by block."""
+        self.frames = Frames(self.graph)
+        self.folds = sequence.folds(self._accepts)
+
+    def _accepts(self, fold: Fold) -> bool | None:
+        """Return whether a fold is drawn as one; None if it is to be drawn block by block."""
+        if fold.count < self.least or not self.frames.fit(fold):
+            return False
+        title = title_of(self.graph.nodes, fold)
+        if self.is_kept(title):
+            self.kept.append(title)
+            return None
+        parents = [parent for row in fold.rows if (parent := self._parent(row)) is not None]
+        if len(parents) < len(fold.rows):
+            return False
+        for leaves, parent in zip(fold.rows, parents, strict=True):
+            row = (
+                self.rows[parent, leaves[0]][0] if (parent, leaves[0]) in self.rows else Row(leaves, len(self.rows) + 1)
+            )
+            row.folds.append(fold)
+            self.rows.update({(parent, leaf): (row, block) for block, leaf in enumerate(leaves)})
+        self.titles[fold] = title
+        return True
+
+    def _parent(self, leaves: tuple[int, ...]) -> int | None:
+        """Return the number of the row whose last leaf stands for these, 0 for none; None if they cannot be drawn as one.
+
+        Leaves of two folds are one box only if both take them in the same order.
+        """
+        parents = set[int]()
+        for leaf in leaves:
+            parent = 0
+            while (parent, leaf) in self.rows:
+                row, block = self.rows[parent, leaf]
+                if row.leaves == leaves:
+                    break
+                if block < len(row.leaves) - 1:
+                    return None
+                parent = row.number
+            parents.add(parent)
+        return parents.pop() if len(parents) == 1 else None
+
+    # ---------------------------------------------------------------- where a node is drawn
+    def coordinates(self) -> list[Coordinates]:
+        """Return for each node of the graph where it is drawn."""
+        nodes = range(len(self.graph.nodes))
+        places: dict[int, tuple[Fold, int, int]] = {}  # of each level: an operation is once in it
+        drawn, blocks = [*nodes], [dict[Fold | Row, int]() for _ in nodes]
+        level = self.folds
+        while level:  # outer folds first: from there on an operation is where that of the last block is
+            places = {
+                number: (fold, block, step)
+                for fold in level
+                for block, numbers in enumerate(fold.blocks)
+                for step, number in enumerate(numbers)
+            }
+            for number in nodes:
+                if (at := places.get(drawn[number])) is not None:
+                    fold, block, step = at
+                    blocks[number][fold] = block
+                    drawn[number] = fold.blocks[-1][step]
+            level = [inner for fold in level for inner in fold.inside]
+        outer = {inner: fold for fold in self.all_folds() for inner in fold.inside}
+        for number in {leaf for _, leaf in self.rows}:
+            parent, around = 0, None
+            is_inside = True
+            while (parent, drawn[number]) in self.rows:
+                row, block = self.rows[parent, drawn[number]]
+                fold = row.folds[0]
+                is_inside = is_inside and len(row.folds) == 1 and outer.get(fold) is around
+                blocks[number][fold if is_inside else row] = block
+                drawn[number], parent, around = row.leaves[-1], row.number, fold
+        return [Coordinates(*one) for one in zip(drawn, blocks, strict=True)]
+
+    def all_folds(self) -> list[Fold]:
+        """Return all folds, outer ones first."""
+        found = [*self.folds]
+        for fold in found:  # grows while it is read
+            found += fold.inside
+        return found
+
+    # ---------------------------------------------------------------- the folded graph
+    def folded(self) -> Graph:
+        """Return the folded graph."""
+        if not self.folds:
+            return self.whole
+        places = self.coordinates()
+        names: dict[int, list[str]] = {}
+        for number, (drawn, blocks) in enumerate(places):
+            if any(isinstance(one, Row) for one in blocks) or self.graph.nodes[number].kind != "operation":
+                names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
+        regions, region_of = self.frames.with_folds(self.titles, places)
+        nodes = tuple(
+            node._replace(
+                region=region_of[number], name=pattern(names[number]) if len(names.get(number, ())) > 1 else node.name
+            )
+            for number, node in enumerate(self.graph.nodes)
+            if places[number].drawn == number
+        )
+        return with_signs(self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions))
+
+    def _edges(self, places: list[Coordinates]) -> tuple[Edge, ...]:
+        """Return the edges of the folded graph, each for all those of the whole one that it stands for."""
+        place_of = {node.id: places[number] for number, node in enumerate(self.graph.nodes)}
+        wires: dict[object, list[tuple[Edge, Coordinates, Coordinates]]] = {}
+        again: dict[object, int] = {}
+        for edge in self.graph.edges:
+            start, end = place_of[edge.source], place_of[edge.target]
+            if not start.blocks and not end.blocks:
+                wires[len(wires)] = [(edge, start, end)]
+                continue
+            steps = tuple(end.blocks[one] - block for one, block in start.blocks.items() if one in end.blocks)
+            count = again.get(one := edge[:6], 0)
+            again[one] = count + 1
+            slot = edge.slot if end.blocks else -1
+            key = start.drawn, end.drawn, slot, edge.label, edge.kind, edge.output, steps, count
+            wires.setdefault(key, []).append((edge, start, end))
+        return tuple(self._edge(found) for one in wires.values() for found in in_slots(one))
+
+    def _edge(self, found: list[Wire]) -> Edge:
+        """Return the edge that stands for others: with the slot and the flow of the last of them."""
+        edge, start, end = (
+            found[-1]
+            if len(found) == 1
+            else max(found, key=lambda one: (*one[2].blocks.values(), *one[1].blocks.values()))
+        )
+        text, is_carried = relation([(one.blocks, other.blocks) for _, one, other in found])
+        step = slot_step(found)
+        turned = "in reverse order" if step == -1 else f"to every {step}. input" if step not in (0, 1) else ""
+        label = ", ".join(filter(None, [edge.label, text, turned]))
+        source, target = self.graph.nodes[start.drawn].id, self.graph.nodes[end.drawn].id
+        return edge._replace(source=source, target=target, label=label, kind="carried" if is_carried else edge.kind)
+
+
+Wire: TypeAlias = tuple[Edge, Coordinates, Coordinates]
+"""An edge of the whole graph, and where its ends are in the folded one."""
+
+
+def in_slots(found: list[Wire]) -> list[list[Wire]]:
+    """Return wires to one node outside of all folds: together if the slots are in the order of blocks, else by their slots."""
+    if len({edge.slot for edge, *_ in found}) == 1 or (len(found[0][1].blocks) == 1 and slot_step(found)):
+        return [found]
+    by_slot: dict[int, list[Wire]] = {}
+    for one in found:
+        by_slot.setdefault(one[0].slot, []).append(one)
+    return [*by_slot.values()]
+
+
+def slot_step(found: list[Wire]) -> int:
+    """Return by how much the slot grows from one block to the next; 0 if it does not, or irregularly."""
+    slots = sorted(((*start.blocks.values(),), edge.slot) for edge, start, _ in found)
+    steps = {after[1] - before[1] for before, after in pairwise(slots)}
+    is_each_once = len({blocks for blocks, _ in slots}) == len(slots)
+    return steps.pop() if len(steps) == 1 and is_each_once else 0
+
+
+def with_signs(graph: Graph) -> Graph:
+    """Return a folded graph with a sign for what comes from the block before, at the beginning of the block.
+
+    To it lead what is carried and what the first block has in its place, and from it one wire to each operation that takes it.
+    """
+    wires: dict[tuple[str, int], list[Edge]] = {}
+    for edge in graph.edges:
+        if edge.kind in ("data", "carried"):
+            wires.setdefault((edge.target, edge.slot), []).append(edge)
+    targets: dict[tuple[Edge, ...], list[Edge]] = {}
+    for found in wires.values():
+        carried = [edge for edge in found if edge.kind == "carried"]
+        if carried:
+            bundle = tuple(sorted(edge._replace(target="", slot=0, flow=NO_FLOW) for edge in found))
+            targets.setdefault(bundle, []).append(carried[-1])
+    nodes = [*graph.nodes]
+    taken = {(edge.target, edge.slot) for found in targets.values() for edge in found}
+    edges = [
+        edge for edge in graph.edges if edge.kind not in ("data", "carried") or (edge.target, edge.slot) not in taken
+    ]
+    for bundle, found in targets.items():
+        maker = graph.by_id[next(edge.source for edge in bundle if edge.kind == "carried")]
+        sign = Node(
+            f"{maker.id}_carried_{len(nodes)}",
+            "carried",
+            f"↻ {shown_name(maker)} of the block before",
+            region=_common(graph, [maker.id, *(edge.target for edge in found)]),
+        )
+        nodes.append(sign)
+        edges += [edge._replace(target=sign.id) for edge in bundle]
+        edges += [Edge(sign.id, edge.target, edge.slot, flow=edge.flow) for edge in found]
+    return graph.changed(nodes=tuple(nodes), edges=tuple(edges))
+
+
+def shown_name(node: Node) -> str:
+    """Return what people call the result of a node."""
+    return node.name or node.label.removesuffix("Backward0")
+
+
+def _common(graph: Graph, names: Sequence[str]) -> int:
+    """Return the innermost frame that is around all of these nodes; -1 for none."""
+    paths = []
+    for name in names:
+        path, region = [], graph.by_id[name].region
+        while region >= 0:
+            path.append(region)
+            region = graph.regions[region].within
+        paths.append(path[::-1])
+    common = [numbers[0] for numbers in takewhile(lambda numbers: len({*numbers}) == 1, zip(*paths, strict=False))]
+    return common[-1] if common else -1
+
+
+# ---------------------------------------------------------------- what a wire says
+Blocks: TypeAlias = dict[Fold | Row, int]
+
+
+def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
+    """Return what is written on a wire that stands for several, and whether it leads from one block to a later one.
+
+    Args:
+        pairs: for each of them the blocks that its two ends are in.
+    """
+    start, end = pairs[0]
+    both = [one for one in start if one in end]
+    steps = {one: end[one] - start[one] for one in both}
+    is_carried = any(step > 0 for step in steps.values()) and next(step for step in steps.values() if step) > 0
+    texts: list[str] = []
+    sizes: list[int] = []
+    joint, is_several = _in_step(pairs, both), len({*start, *end}) > 1
+    for one in start:
+        blocks = {blocks[one] for blocks, _ in pairs}
+        if one in both:
+            continue
+        sizes.append(len(blocks))
+        partner = joint.get(one)
+        texts.append(
+            _of_blocks(blocks, count_of(one), is_several) if partner is None or len(blocks) < count_of(one) else "each"
+        )
+    for one, block in end.items():
+        blocks = {blocks[one] for _, blocks in pairs}
+        count = count_of(one)
+        if one in both:
+            step = steps[one]
+            whole = range(max(step, 0), count + min(step, 0))
+            sizes.append(len(blocks))
+            texts.append(
+                f"of {step} blocks before" if step > 1 else "" if step in (0, 1) else f"of block {block - step + 1}"
+            )
+            texts.append("" if blocks == {*whole} else _for_blocks(blocks, count, is_several))
+        elif one in joint.values():
+            texts.append("")
+        else:
+            sizes.append(len(blocks))
+            texts.append("" if len(blocks) == count else _for_blocks(blocks, count, is_several))
+    if prod(sizes) == len(pairs):
+        return ", ".join(dict.fromkeys(filter(None, texts))), is_carried
+    listed = [f"{_numbers(blocks)} → {_numbers(others)}" for blocks, others in pairs[:MOST_PAIRS]]
+    return ", ".join([*listed, *["…"] * (len(pairs) > MOST_PAIRS)]), is_carried
+
+
+def _in_step(pairs: Sequence[tuple[Blocks, Blocks]], both: Sequence[Fold | Row]) -> dict[Fold | Row, Fold | Row]:
+    """Return the folds at the start of a wire that go in step with one at its end: the first block with the first."""
+    start, end = pairs[0]
+    found: dict[Fold | Row, Fold | Row] = {}
+    for one in start:
+        for other in end:
+            is_free = one not in both and other not in both and other not in found.values()
+            if (
+                is_free
+                and len(pairs) > 1
+                and count_of(one) == count_of(other)
+                and all(a[one] == b[other] for a, b in pairs)
+            ):
+                found[one] = other
+                break
+    return found
+
+
+def count_of(one: Fold | Row) -> int:
+    """Return how many blocks there are."""
+    return one.count if isinstance(one, Fold) else len(one.leaves)
+
+
+def _numbers(blocks: Blocks) -> str:
+    """Return the blocks that a node is in, counted from 1."""
+    return ".".join(str(block + 1) for block in blocks.values()) or "·"
+
+
+def _of_blocks(blocks: set[int], count: int, is_several: bool) -> str:
+    """Return whose result goes out: nothing for that of the last block, which is drawn."""
+    if blocks == {count - 1}:
+        return ""
+    return ("each" if len(blocks) == count else f"of {block_text(blocks)}") + f" of × {count}" * is_several
+
+
+def _for_blocks(blocks: set[int], count: int, is_several: bool) -> str:
+    """Return which blocks get something."""
+    return ("first" if blocks == {0} else f"for {block_text(blocks)}") + f" of × {count}" * is_several
+
+
+def block_text(blocks: Iterable[int]) -> str:
+    """Return the numbers of blocks, counted from 1.
+
+    >>> block_text([0]), block_text([0, 1, 2, 5])
+    ('block 1', 'blocks 1…3, 6')
+    """
+    runs: list[list[int]] = []
+    for block in sorted(blocks):
+        if runs and block == runs[-1][1] + 1:
+            runs[-1][1] = block
+        else:
+            runs.append([block, block])
+    texts = [f"{first + 1}" if first == last else f"{first + 1}…{last + 1}" for first, last in runs]
+    return f"block{'s' * (len(texts) > 1 or '…' in texts[0])} {shorten(', '.join(texts), 40)}"
+
+
+# ---------------------------------------------------------------- names
+def pattern(names: Sequence[str]) -> str:
+    """Return one name for several.
+
+    >>> pattern(["blocks.0.weight", "blocks.1.weight", "blocks.2.weight"]), pattern(["a", "a"]), pattern(["u", "w"])
+    ('blocks.{0…2}.weight', 'a', '{u, w}')
+    >>> pattern(["l.0.a.0", "l.0.a.1", "l.1.a.0", "l.1.a.1"])
+    'l.{0…1}.a.{0…1}'
+    """
+    names = [*dict.fromkeys(names)]
+    if len(names) == 1:
+        return names[0]
+    pieces = [DIGITS.split(name) for name in names]
+    if pieces[0] == pieces[-1] and all(one == pieces[0] for one in pieces):
+        numbers = [DIGITS.findall(name) for name in names]
+        parts = [[*dict.fromkeys(column)] for column in zip(*numbers, strict=True)]
+        if prod(map(len, parts)) == len(names):
+            middle = [listed(part) if len(part) > 1 else part[0] for part in parts]
+            return "".join(text for pair in zip(pieces[0], [*middle, ""], strict=True) for text in pair)
+    head = _beginning(names)
+    tail = _beginning([name[len(head) :][::-1] for name in names])[::-1]
+    return f"{head}{listed([name[len(head) : len(name) - len(tail)] for name in names])}{tail}"
+
+
+def _beginning(names: Sequence[str]) -> str:
+    """Return what all names begin with."""
+    return "".join(signs[0] for signs in takewhile(lambda signs: len({*signs}) == 1, zip(*names, strict=False)))
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return what names differ in: all of two, the first and the last of more."""
+    is_dense = (
+        [*parts] == [str(number) for number in range(int(parts[0]), int(parts[0]) + len(parts))]
+        if parts[0].isdecimal()
+        else False
+    )
+    if is_dense:
+        return f"{{{parts[0]}…{parts[-1]}}}"
+    return f"{{{', '.join(parts) if len(parts) < 4 else f'{parts[0]}, {parts[1]}, … {parts[-1]}'}}}"
+
+
+def title_of(nodes: Sequence[Node], fold: Fold) -> str:
+    """Return the name of the blocks of a fold: what the names of all modules, or else all leaves, of a block begin with."""
+    paths = [[nodes[number].scope or _name_of_group(nodes[number]) for number in block] for block in fold.blocks]
+    leaves = [[nodes[row[number]].name or "" for row in fold.rows] for number in range(fold.count)]
+    for names in (paths, leaves):
+        heads = [*map(head_of, names)]
+        if all(heads) and len({*heads}) == len(heads):
+            return pattern(heads)
+    return UNNAMED
+
+
+def _name_of_group(node: Node) -> str:
+    return (node.name or "") if node.kind == "group" else ""
+
+
+def head_of(names: Sequence[str]) -> str:
+    """Return the path that names begin with, to its last number.
+
+    >>> head_of(["net.blocks.3.ln.weight", "net.blocks.3.mlp.0.weight"]), head_of(["W"]), head_of([])
+    ('net.blocks.3', '', '')
+    """
+    paths = [name.split(".") for name in names]
+    head: list[str] = []
+    for parts in zip(*paths, strict=False):
+        if len({*parts}) > 1:
+            break
+        head.append(parts[0])
+    while head and not any(sign.isdecimal() for sign in head[-1]):
+        head.pop()
+    return ".".join(head)
+
+
+# ---------------------------------------------------------------- frames
+class Frames:
+    """The frames of a graph, and those of its folds.
+
+    Args:
+        graph: without AccumulateGrad nodes.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        """Count what is in each frame."""
+        self.graph = graph
+        self.sizes = [0] * len(graph.regions)
+        self.outside: dict[Fold, tuple[int, ...]] = {}
+        """The frames around all blocks of a fold, outer ones first."""
+        self.only: dict[Fold, Region | None] = {}
+        for node in graph.nodes if graph.regions else ():
+            if node.kind in ("operation", "group"):
+                for region in self.around(node.region):
+                    self.sizes[region] += 1
+
+    def around(self, region: int) -> list[int]:
+        """Return a frame and those around it, inner ones first."""
+        found = []
+        while region >= 0:
+            found.append(region)
+            region = self.graph.regions[region].within
+        return found
+
+    def fit(self, fold: Fold) -> bool:
+        """Return whether each frame is around all blocks, or inside one, in the same way in each."""
+        if not self.graph.regions:
+            return True
+        ways = {self._way(block) for block in fold.blocks}
+        way = ways.pop()
+        if ways or way is None:
+            return False
+        self.outside[fold] = way[-1]
+        return True
+
+    def _way(self, block: Sequence[int]) -> tuple[tuple[object, ...], tuple[int, ...]] | None:
+        """Return how the frames inside a block are laid around its operations, and the frames around it, outer ones first.
+
+        None if there is a frame that is neither.
+        """
+        chains = [self.around(self.graph.nodes[number].region) for number in block]
+        count = Counter(region for one in chains for region in one)
+        own = [[region for region in one if count[region] == self.sizes[region]] for one in chains]
+        rest = {tuple(one[len(inner) :][::-1]) for one, inner in zip(chains, own, strict=True)}
+        if len(rest) > 1 or any(one[: len(inner)] != inner for one, inner in zip(chains, own, strict=True)):
+            return None
+        new: dict[int, int] = {}  # frames of a block, counted as they come
+        looks = [tuple((new.setdefault(region, len(new)), self._look(region)) for region in inner) for inner in own]
+        return tuple(looks), rest.pop()
+
+    def _look(self, region: int) -> object:
+        """Return what two frames have in common that take each other's place."""
+        one = self.graph.regions[region]
+        return DIGITS.sub("#", one.title), one.kind, one.times
+
+    def with_folds(
+        self, titles: dict[Fold, str], places: Sequence[Coordinates]
+    ) -> tuple[tuple[Region, ...], dict[int, int]]:
+        """Return the frames of the folded graph, and the frame of each node that is drawn.
+
+        Args:
+            titles: of the folds.
+            places: where each node of the graph is drawn.
+        """
+        paths = {
+            number: self._path(number, [one for one in blocks if isinstance(one, Fold)])
+            for number, (drawn, blocks) in enumerate(places)
+            if number == drawn
+        }
+        regions: list[Region] = []
+        known: dict[tuple[Fold | int, ...], int] = {(): -1}
+        for path in paths.values():
+            for end in range(1, len(path) + 1):
+                if path[:end] not in known:
+                    known[path[:end]] = len(regions)
+                    regions.append(self._region(path[end - 1], titles)._replace(within=known[path[: end - 1]]))
+        return tuple(regions), {number: known[path] for number, path in paths.items()}
+
+    def _region(self, one: Fold | int, titles: dict[Fold, str]) -> Region:
+        """Return a frame, but for the one that it is in."""
+        if not isinstance(one, Fold):
+            return self.graph.regions[one]
+        if (frame := self._only_frame(one)) is None:
+            return Region(titles[one], times=one.count)
+        depth = len(self.outside[one])
+        frames = [self.around(self.graph.nodes[block[0]].region)[-1 - depth] for block in one.blocks]
+        return Region(pattern([self.graph.regions[number].title for number in frames]), frame.kind, times=one.count)
+
+    def _only_frame(self, fold: Fold) -> Region | None:
+        """Return the frame that is around all of the last block, and of nothing else; None if there is none."""
+        if fold not in self.only:
+            depth = len(self.outside.get(fold, ()))
+            numbers = fold.blocks[-1] if self.sizes else ()
+            chains = [self.around(self.graph.nodes[number].region)[::-1][depth:] for number in numbers]
+            first = {one[0] if one else -1 for one in chains} or {-1}
+            frame = self.graph.regions[min(first)] if len(first) == 1 and min(first) >= 0 else None
+            self.only[fold] = frame if frame is not None and frame.times == 1 else None
+        return self.only[fold]
+
+    def _path(self, number: int, folds: Sequence[Fold]) -> tuple[Fold | int, ...]:
+        """Return the frames around a node that is drawn, outer ones first."""
+        own = tuple(self.around(self.graph.nodes[number].region)[::-1])
+        path: list[Fold | int] = []
+        done = 0
+        for fold in folds:
+            around = self.outside.get(fold, ())
+            if own[: len(around)] != around:  # a leaf from elsewhere
+                own = around
+            path += [*own[done : len(around)], fold]
+            done = max(done, len(around)) + (self._only_frame(fold) is not None)
+        return (*path, *own[done:])
