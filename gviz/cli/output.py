@@ -22,7 +22,8 @@ from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
 from gviz.passes.part import HIDABLE
-from gviz.pictures.options import FITS, LAYOUTS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
+from gviz.pictures.options import FITS, FOLDS, LAYOUTS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
+from gviz.pictures.parts import may_fold
 from gviz.pictures.theme import THEMES
 from gviz.records import record
 from gviz.render import RenderOptions, find, render, save, suffix_of
@@ -118,6 +119,11 @@ class Output:
             )
         return suffix
 
+    @property
+    def may_fold(self) -> bool:
+        """Whether blocks that repeat may be drawn once."""
+        return any(may_fold(self.options, self.format_of(file)) for file in self.files)
+
     def check(self, source: Source | None) -> None:
         """Refuse, before a script runs, a file that is the source, and a format that is unknown or not to be shown."""
         streams.hear_warnings()
@@ -204,8 +210,15 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
             default="",
         ),
     )
+    folds = (
+        look(
+            "fold", "Draw blocks that repeat once: where that makes a large picture readable, always, or never.", FOLDS
+        ),
+        click.option("--unfold", **NAMES, help="Draw all blocks of the fold of that title; repeatable."),
+        look("fold_min", "How many blocks a fold has at least.", type=click.IntRange(2), metavar="N"),
+    )
     options = (
-        *((*views, *parts) if has_views else ()),
+        *((*views, *parts, *folds) if has_views else ()),
         click.option(
             "--show",
             default="value,grad",

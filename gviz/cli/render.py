@@ -11,6 +11,8 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture, title_of
 from gviz.cli.reading import read_source
+from gviz.pictures.options import FOLDING
+from gviz.pictures.parts import drawn_parts
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         kept=bool(look.groups),
         functions=look.groups == "function",
         details=picture.has_details,
+        folds=picture.may_fold,
     )
     with streams.stages():
         if source.kind != "script":  # which prints what it likes
@@ -78,9 +81,12 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     if is_by_itself:
         streams.complain(f"the graph has {boxes} boxes: drawn by module; --by operation draws all", "note")
     elif boxes > MANY and look.by in ("", "operation") and not look.groups and is_drawn(picture.format):
+        if picture.may_fold:
+            boxes = len(drawn_parts(reading.graph, replace(look, format=picture.format)).nodes)
         way = "module" if has_modules(reading.graph) else "statement"
         less = f"--by {way}, or --root NAME, draws fewer; -o graph.txt is a tree of text"
-        streams.complain(f"the graph has {boxes} boxes: {less}", "note")
+        if boxes > MANY:
+            streams.complain(f"the graph has {boxes} boxes: {less}", "note")
     return reading.status
 
 
@@ -98,5 +104,5 @@ def has_modules(graph: Graph) -> bool:
 
 def said_nothing(look: RenderOptions) -> bool:
     """Return whether nobody has said what is drawn: neither the view nor what is a box."""
-    is_usual = not (look.by or look.groups) and not look.differs(*PARTS)
+    is_usual = not (look.by or look.groups) and not look.differs(*PARTS, *FOLDING)
     return is_usual and bool(look.show) and look.view == "torchviz" and not click.get_current_context().params["view"]

@@ -9,17 +9,22 @@ all that the whole one does, but for the names of operations and the numbers of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise, takewhile
 from math import prod
 from typing import NamedTuple, TypeAlias
 
+from gviz.errors import RenderError
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
 from gviz.passes.repeats import DIGITS, Fold, OperationSequence, saved_boxes
-from gviz.text import shorten
+from gviz.text import did_you_mean, excerpt, joined, shorten
 
 UNNAMED = "repeats"
 """The title of a fold whose blocks have no names."""
+
+MOST_SAID = 3
+"""Folds that the text below a picture lists."""
 
 MOST_PAIRS = 4
 """Pairs of blocks that a label lists."""
@@ -74,28 +79,22 @@ def without_accumulate(graph: Graph) -> Graph:
     return graph.changed(nodes=nodes, edges=edges, roots=roots)
 
 
-def fold_repeats(graph: Graph, least: int = 2, is_kept: Callable[[str], bool] = lambda _: False) -> Graph:
-    """Return the graph with each block that repeats once; the graph itself if none does.
-
-    Args:
-        graph: any graph; what is folded in it already stays so.
-        least: how many blocks a fold has at least.
-        is_kept: whether the fold of a title is to be drawn block by block.
-    """
-    return Folding(graph, least, is_kept).folded()
-
-
 class Folding:
     """The folds of a graph, and what is drawn for each of its nodes.
 
     Args:
-        graph: as in :func:`fold_repeats`, also ``least`` and ``is_kept``.
+        graph: any graph; what is folded in it already stays so.
+        least: how many blocks a fold has at least.
+        unfold: titles of folds whose blocks are all drawn, or what they begin with: ``blocks`` for ``blocks.{0…11}``.
+
+    Raises:
+        RenderError: there is no such title.
     """
 
-    def __init__(self, graph: Graph, least: int = 2, is_kept: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(self, graph: Graph, least: int = 2, unfold: Collection[str] = ()) -> None:
         """Find the folds."""
         self.whole, self.graph = graph, without_accumulate(graph)
-        self.least, self.is_kept = least, is_kept
+        self.least, self.unfold = least, unfold
         sequence = OperationSequence(self.graph)
         self._find(sequence)
         best = dict(vars(self))
@@ -103,6 +102,12 @@ class Folding:
             self._find(sequence)
             if saved_boxes(self.folds) <= saved_boxes(best["folds"]):
                 vars(self).update(best)
+        titles = [*self.kept, *self.titles.values()]
+        for name in self.unfold:
+            if all(name not in (title, stem_of(title)) for title in self.kept):
+                listed = f"there are {joined(titles, most=5)}" if titles else "nothing repeats"
+                hint = did_you_mean(name, [*titles, *map(stem_of, titles)]) or listed
+                raise RenderError(f"there is no fold {excerpt(name)!r}", hint=hint)
 
     def _find(self, sequence: OperationSequence) -> None:
         """Find the folds in one order of the operations."""
@@ -118,7 +123,7 @@ class Folding:
         if fold.count < self.least or not self.frames.fit(fold):
             return False
         title = title_of(self.graph.nodes, fold)
-        if self.is_kept(title):
+        if {title, stem_of(title)} & {*self.unfold}:
             self.kept.append(title)
             return None
         parents = [parent for row in fold.rows if (parent := self._parent(row)) is not None]
@@ -191,8 +196,9 @@ class Folding:
         return found
 
     # ---------------------------------------------------------------- the folded graph
+    @cached_property
     def folded(self) -> Graph:
-        """Return the folded graph."""
+        """The folded graph; the graph itself if nothing repeats."""
         if not self.folds:
             return self.whole
         places = self.coordinates()
@@ -208,7 +214,12 @@ class Folding:
             for number, node in enumerate(self.graph.nodes)
             if places[number].drawn == number
         )
-        return with_signs(self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions))
+        said = [
+            f"{self.titles[fold]} × {fold.count}: {fold.count} blocks of the same, with the numbers of the last"
+            for fold in self.all_folds()
+        ]
+        remarks = (*self.graph.remarks, *said[:MOST_SAID])
+        return with_signs(self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions, remarks=remarks))
 
     def _edges(self, places: list[Coordinates]) -> tuple[Edge, ...]:
         """Return the edges of the folded graph, each for all those of the whole one that it stands for."""
@@ -460,6 +471,15 @@ def listed(parts: Sequence[str]) -> str:
     if is_dense:
         return f"{{{parts[0]}…{parts[-1]}}}"
     return f"{{{', '.join(parts) if len(parts) < 4 else f'{parts[0]}, {parts[1]}, … {parts[-1]}'}}}"
+
+
+def stem_of(title: str) -> str:
+    """Return a title up to what varies.
+
+    >>> stem_of("net.blocks.{0…11}"), stem_of("repeats")
+    ('net.blocks', 'repeats')
+    """
+    return title.partition("{")[0].rstrip(".") or title
 
 
 def title_of(nodes: Sequence[Node], fold: Fold) -> str:

@@ -112,11 +112,13 @@ class OperationSequence:
 
         In one of them comes first what the longest way leads to; in the other everything as soon as possible.
         """
-        sources = [[source for _, source in sorted(inputs, key=_by_slot)] for inputs in self.inputs]
+        several = [sorted(inputs, key=_by_slot) if len(inputs) > 1 else inputs for inputs in self.inputs]
+        sources = [[source for _, source in inputs] for inputs in several]
         depth = [0] * len(sources)
         for number in walked(roots, sources):
             depth[number] = 1 + max((depth[source] for source in sources[number]), default=0)
-        order = walked(roots, [sorted(found, key=lambda one: -depth[one]) for found in sources])
+        deepest = (sorted(found, key=lambda one: -depth[one]) if len(found) > 1 else found for found in sources)
+        order = walked(roots, [*deepest])
         soon = as_soon_as_possible(order, sources, [one <= SHALLOW for one in depth])
         runs = [0] * len(sources)
         for number in order:  # the order in which a script ran is better, where it is known
@@ -155,29 +157,24 @@ class OperationSequence:
         """Make the arrays."""
         forms: dict[Any, int] = {}
         wires: dict[Any, int] = {}
-        rows: list[list[tuple[int, int, int]]] = []  # column, input, wire
-        self.form = np.zeros(len(self.order), np.int64)
-        self.loose += [0] * len(self.order)
+        cells: list[tuple[int, int, int, int]] = []  # place, column, input, wire
+        found: list[int] = []
         for index, number in enumerate(self.order):
-            cells = [(column, edge, source) for column, (edge, source) in self._columns(number)]
-            is_fixed = max((column for column, *_ in cells), default=0) >= MOST_INPUTS or number in self.fixed
-            form = (
-                number
-                if is_fixed or self.nodes[number].kind not in ("operation", "group")
-                else form_of(self.nodes[number])
-            )
-            self.form[index] = forms.setdefault(form, len(forms))
-            self.loose[index] = forms.setdefault(form[:-1] if isinstance(form, tuple) else form, len(forms))
-            rows.append([] if is_fixed else [
-                (column, self.at.get(source, -2 - source), wires.setdefault((edge.kind, edge.label, edge.output), len(wires)))
-                for column, edge, source in cells
-            ])  # fmt: skip
-        self.width = width = 1 + max((column for row in rows for column, *_ in row), default=0)
-        self.input = np.full((len(rows), width), -1, np.int64)
-        self.wire = np.full((len(rows), width), -1, np.int64)
-        for index, row in enumerate(rows):
-            for column, source, wire in row:
-                self.input[index, column], self.wire[index, column] = source, wire
+            node, columns, form = self.nodes[number], [*self._columns(number)], None
+            is_fixed = any(column >= MOST_INPUTS for column, _ in columns) or number in self.fixed
+            if not is_fixed and node.kind in ("operation", "group"):
+                form = form_of(node)
+            found.append(forms.setdefault(form or number, len(forms)))
+            self.loose.append(forms.setdefault(form[:-1] if form else number, len(forms)))
+            for column, (edge, source) in () if is_fixed else columns:
+                wire = wires.setdefault((edge.kind, edge.label, edge.output), len(wires))
+                cells.append((index, column, self.at.get(source, -2 - source), wire))
+        places, taken, sources, kinds_of = np.array(cells, np.int64).reshape(-1, 4).T
+        self.form = np.array(found, np.int64)
+        self.width = 1 + int(taken.max(initial=0))
+        self.input = np.full((len(self.order), self.width), -1, np.int64)
+        self.wire = self.input.copy()
+        self.input[places, taken], self.wire[places, taken] = sources, kinds_of
         self.sources, self.wires = self.input.tolist(), self.wire.tolist()
         self.kind_of_wire = [*({key[:2]: None for key in wires})]
         kinds = {key: number for number, key in enumerate(self.kind_of_wire)}
@@ -187,8 +184,12 @@ class OperationSequence:
 
     def _columns(self, number: int) -> Iterator[tuple[int, tuple[Edge, int]]]:
         """Yield the inputs of an operation, each with its column: its slot, where these differ; what is no data comes after."""
-        data = [one for one in self.inputs[number] if one[0].kind == "data"]
-        others = sorted((one for one in self.inputs[number] if one[0].kind != "data"), key=_by_slot)
+        inputs = self.inputs[number]
+        if len(inputs) == 1 and inputs[0][0].kind == "data":
+            yield inputs[0][0].slot, inputs[0]
+            return
+        data = [one for one in inputs if one[0].kind == "data"]
+        others = sorted((one for one in inputs if one[0].kind != "data"), key=_by_slot)
         slots = [edge.slot for edge, _ in data]
         if len({*slots}) == len(slots):
             yield from zip(slots, data, strict=True)

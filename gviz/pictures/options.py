@@ -38,6 +38,9 @@ STEPS = ("operation", "statement", *GROUPS)
 GROUPING = ("depth", "collapse", "expand")
 """Options of groups."""
 
+FOLDS = ("auto", "on", "off")
+"""Whether blocks that repeat are drawn once: where that makes a large picture readable, always, or never."""
+
 EVERY = ("operation", "line")
 """What a step forward is: an operation, or a line of the program."""
 
@@ -50,6 +53,9 @@ LAYOUTS = ("auto", "dot", "layered")
 FITS = ("none", "slide", "a4")
 """The page of a picture: as large as it is, 16:9, or A4 across."""
 
+
+FOLDING = ("fold", "unfold", "fold_min")
+"""Options that TorchViz's boxes alone have a use for."""
 
 LOOKS = (
     "theme",
@@ -115,6 +121,9 @@ class RenderOptions:
         between: two names of tensors: what lies on ways from one to the other is drawn; ``()`` for all.
         hide: what is left out, of :data:`HIDABLE`.
         max_nodes: boxes that are drawn, those nearest to the root; 0 is no limit.
+        fold: whether blocks that repeat are drawn once, one of :data:`FOLDS`.
+        unfold: titles of folds, as on their frames (``net.blocks`` for ``net.blocks.{0…11}``), whose blocks are all drawn.
+        fold_min: how many blocks there are at least in a fold.
         font_size: points of the text in a box.
         transparent: whether the page lets what is behind it through.
         scale: how many times as large an image is in pixels.
@@ -158,6 +167,9 @@ class RenderOptions:
     between: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
     max_nodes: int = 0
+    fold: str = "auto"
+    unfold: tuple[str, ...] = ()
+    fold_min: int = 2
     font_size: int = 12
     transparent: bool = False
     scale: float = 1.0
@@ -178,7 +190,9 @@ class RenderOptions:
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
         show, path = _names(self.show), _names(self.path)
-        listed = {name: _names(getattr(self, name)) for name in ("around", "between", "hide", "collapse", "expand")}
+        listed = {
+            name: _names(getattr(self, name)) for name in ("around", "between", "hide", "collapse", "expand", "unfold")
+        }
         is_formula = bool(path or self.by == "statement" or self.symbols != "both")
         view = self.view or ("dataflow" if is_formula else "torchviz")
         by = self.by or ("module" if self.depth is not None or listed["collapse"] or listed["expand"] else "")
@@ -207,6 +221,7 @@ class RenderOptions:
             ("symbols", (self.symbols,), SYMBOLS),
             ("every", (self.every,), EVERY),
             ("hide", self.hide, HIDABLE),
+            ("fold", (self.fold,), FOLDS),
             ("fit", (self.fit,), FITS),
             ("repeat_leaves", (self.repeat_leaves,), REPEATS),
             ("color_by", (self.color_by,) if self.color_by else (), MEASURES),
@@ -224,7 +239,7 @@ class RenderOptions:
         """Return the options that were given and have no effect; ``ignored`` is what the view declares."""
         is_bare = self.view == "torchviz" and not self.show
         title = ("title",) if self.fit == "none" else ()
-        names = ("theme", "transparent", "font_size", *title, "repeat_leaves", "ghosts") if is_bare else ()
+        names = ("theme", "transparent", "font_size", *title, "repeat_leaves", "ghosts", *FOLDING) if is_bare else ()
         if not self.groups:
             ignored = [*dict.fromkeys([*ignored, *(("by",) if self.by in GROUPS else ()), *GROUPING])]
         return self.differs(*names, *(name for name in ignored if name != "show" or "line" not in self.show))

@@ -6,13 +6,16 @@ sees what the one before has made of the graph.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 from gviz.graphs import Graph
+from gviz.layout import RenderWarning
 from gviz.passes import part
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
+from gviz.text import joined
 
 
 def settled(graph: Graph, options: RenderOptions) -> Graph:
@@ -28,12 +31,50 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
     return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand)
 
 
+MANY = 150
+"""Boxes above which blocks that repeat are folded without being asked for, if that leaves at most half of them."""
+
+DATA = ("json", "dot", "gv", "txt", "tensorboard")
+"""Formats that have all of a graph unless folds are asked for."""
+
+
+def may_fold(options: RenderOptions, suffix: str) -> bool:
+    """Return whether blocks that repeat are drawn once, if there are any."""
+    is_asked = bool(options.differs("fold", "unfold", "fold_min"))
+    is_picture = options.view == "torchviz" and bool(options.show)
+    return options.fold != "off" and is_picture and (is_asked or suffix not in DATA)
+
+
+def folded(graph: Graph, options: RenderOptions) -> Graph:
+    """Return the graph with blocks that repeat drawn once, and say so where nobody has asked for it."""
+    is_asked = bool(options.differs("fold", "unfold", "fold_min"))
+    if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= MANY):
+        return graph
+    from gviz.passes.fold import Folding  # few pictures need it
+
+    known: dict[object, Folding] = vars(graph).setdefault("foldings", {})  # of several files it is found once
+    key = options.fold_min, options.unfold
+    folding = known[key] if key in known else known.setdefault(key, Folding(graph, options.fold_min, options.unfold))
+    shown = folding.folded
+    if not is_asked and 2 * len(shown.nodes) > len(graph.nodes):
+        return graph
+    texts = [f"{title} × {fold.count}" for fold, title in folding.titles.items()]
+    if not texts:
+        warnings.warn("no blocks that repeat were found", RenderWarning, stacklevel=2)
+    elif not is_asked:
+        less = f"{len(shown.nodes)} boxes in place of {len(graph.nodes)}"
+        what = f"blocks that repeat are drawn once: {joined(texts, most=3)}"
+        warnings.warn(f"{what}; {less}; --fold off draws all", RenderWarning, stacklevel=2)
+    return shown
+
+
 PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
     "show": settled,
     "hide": lambda graph, options: part.hidden(graph, options.hide),
     "between": lambda graph, options: part.between(graph, *options.between),
     "around": lambda graph, options: part.around(graph, options.around, options.hops),
     "groups": by_groups,
+    "fold": folded,
     "max_nodes": lambda graph, options: part.nearest_to_roots(graph, options.max_nodes),
 }
 """Each by the option that asks for it, in the order in which they run."""

@@ -67,7 +67,7 @@ def render(graph: Graph, options: RenderOptions) -> str:
         Lines no wider than the terminal, each ending in a newline.
     """
     tree = Tree(graph, options)
-    rows = list(tree.lines())
+    rows = [*tree.lines(), *graph.remarks]
     if 0 < options.max_lines < len(rows):
         hidden = len(rows) - options.max_lines + 1
         rows[options.max_lines - 1 :] = [f"{tree.guides.dots} {hidden} more lines"]

@@ -46,6 +46,7 @@ class SourceOptions:
         saved: whether saved tensors become nodes.
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the
             walk.
+        folds: whether every operation lists it, since blocks that repeat are told by it.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes 1.1 to 1.6 times as long.
         functions: whether it tells the calls of a script's functions that operations were recorded in; with ``lines``.
@@ -79,6 +80,7 @@ class SourceOptions:
     on_error: str = "draw"
     saved: bool = False
     details: bool = True
+    folds: bool = False
     flow: bool = False
     lines: bool = False
     functions: bool = False

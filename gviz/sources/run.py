@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             saved=options.saved,
             expressions=run.expressions,
             most=most,
-            detailed=DETAILED if options.details else FEW,
+            detailed=math.inf if options.folds else DETAILED if options.details else FEW,
             statements=run.statements,
             flow=about.flow,
             origin_of=run.lines.of if run.lines is not None else None,

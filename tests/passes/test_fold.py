@@ -163,7 +163,7 @@ def unfolded(folding: Folding) -> Counter[tuple[Any, ...]]:
     Which node of the whole graph is which block's is all that is taken from the folding.
     """
     whole = folding.graph
-    folded = folding.folded() if folding.folds else whole
+    folded = folding.folded if folding.folds else whole
     name: dict[Instance, str] = {}
     dims: dict[str, dict[int, int]] = {}
     for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates(), strict=True):
@@ -273,5 +273,5 @@ def test_a_folded_graph_unfolds_to_the_whole_one(family: int, monkeypatch: pytes
             other = whole.nodes[drawn]
             same = ("kind", "label", "numbers", "recorded")
             assert [getattr(node, name) for name in same] == [getattr(other, name) for name in same], seed
-        saved += len(whole.nodes) - len(folding.folded().nodes)
+        saved += len(whole.nodes) - len(folding.folded.nodes)
     assert saved > 80 * 3

@@ -21,13 +21,13 @@ from gviz.pictures.labels import (
     size_text,
     small_text,
 )
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 from gviz.pictures.spans import Line, Span
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
-IGNORES = ("repeat_leaves", "ghosts", "show", "path", "by", "symbols")
+IGNORES = ("repeat_leaves", "ghosts", "show", "path", "by", "symbols", *FOLDING)
 
 SPACE = {"nodesep": "0.45", "ranksep": "0.3"}
 LONGEST = 20

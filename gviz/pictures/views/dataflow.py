@@ -32,7 +32,7 @@ from gviz.pictures.labels import (
     uses_line,
     value_lines,
 )
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
@@ -42,7 +42,7 @@ from gviz.pictures.theme import THEMES, Theme, box_attributes, faded, with_alarm
 from gviz.pictures.trails import Trails, heading, trails_of, words
 from gviz.text import quotient_of
 
-IGNORES = ("ghosts",)
+IGNORES = ("ghosts", *FOLDING)
 
 SPACE = {"nodesep": "0.16", "ranksep": "0.2"}
 

@@ -10,14 +10,14 @@ from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
 from gviz.pictures import html
 from gviz.pictures.labels import REPEATED, later_lines, matrix, name_line, place_lines, short_value, uses_line
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import Legend, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 
-IGNORES = ("ghosts", "show", "path", "by", "symbols")
+IGNORES = ("ghosts", "show", "path", "by", "symbols", *FOLDING)
 
 SPACE = {"nodesep": "0.22", "ranksep": "0.28"}
 

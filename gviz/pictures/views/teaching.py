@@ -27,7 +27,7 @@ from gviz.pictures.labels import (
     uses_line,
     value_lines,
 )
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
 from gviz.pictures.repeat import with_repeats
@@ -36,7 +36,7 @@ from gviz.pictures.sums import handed_on, product_of, sum_at
 from gviz.pictures.theme import THEMES, Theme, box_attributes, with_alarm
 from gviz.text import quotient_of
 
-IGNORES = ("ghosts", "path", "by", "symbols")
+IGNORES = ("ghosts", "path", "by", "symbols", *FOLDING)
 
 SPACE = {"nodesep": "0.35", "ranksep": "0.16"}
 LONGEST = 50

@@ -98,9 +98,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    times = max((region.times for region in graph.regions), default=1)
-    repeated = [(Span(f"× {times}: {times} blocks that are the same, drawn once; the numbers are those of the last"),)]
-    return Legend(texts, [*html.unknown(drawn, graph), (Span(about),), *repeated * (times > 1)], kinds)
+    return Legend(texts, [*html.unknown(drawn, graph), (Span(about),)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:
