@@ -14,7 +14,7 @@ SCRIPT = "until engine"
 
 PAGES = {
     "render": {
-        "What is drawn": "view path order show by fold",
+        "What is drawn": "view path order show by around",
         "The picture": "output theme rankdir fit",
         "The source": f"root values {SCRIPT}",
     },
@@ -51,7 +51,6 @@ WORDS = {
     "feeds": ("FILE.json", "the values of each run"),
     "output": ("FILE", "the file; its suffix is the format"),
     "from": ("N", "the first step, by its number"),
-    "fold": ("off", "draw each of the blocks that repeat"),
     "fit": ("PAGE", ", ".join(FITS)),
     "format": ("FORMAT", "text, latex, markdown or json"),
     "fragment": ("", "LaTeX without its preamble, to be pasted"),

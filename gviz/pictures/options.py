@@ -187,6 +187,9 @@ class RenderOptions:
     needs_costs: bool = field(init=False, repr=False, default=False)
     """Whether it shows how long operations took, or what they keep."""
 
+    asks_folds: bool = field(init=False, repr=False, default=False)
+    """Whether somebody has asked for blocks that repeat to be drawn once."""
+
     def __post_init__(self) -> None:
         """Refuse what no format would understand."""
         show, path = _names(self.show), _names(self.path)
@@ -203,6 +206,7 @@ class RenderOptions:
             show=show,
             path=path,
             groups=groups,
+            asks_folds=self.fold == "on" or bool(listed["unfold"]) or self.fold_min != RenderOptions.fold_min,
             view=view,
             rankdir=rankdir,
             direction=rankdir or VIEWS.get(view, "TB"),

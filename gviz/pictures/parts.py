@@ -40,14 +40,13 @@ DATA = ("json", "dot", "gv", "txt", "tensorboard")
 
 def may_fold(options: RenderOptions, suffix: str) -> bool:
     """Return whether blocks that repeat are drawn once, if there are any."""
-    is_asked = bool(options.differs("fold", "unfold", "fold_min"))
     is_picture = options.view == "torchviz" and bool(options.show)
-    return options.fold != "off" and is_picture and (is_asked or suffix not in DATA)
+    return options.fold != "off" and is_picture and (options.asks_folds or suffix not in DATA)
 
 
 def folded(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with blocks that repeat drawn once, and say so where nobody has asked for it."""
-    is_asked = bool(options.differs("fold", "unfold", "fold_min"))
+    is_asked = options.asks_folds
     if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= MANY):
         return graph
     from gviz.passes.fold import Folding  # few pictures need it
