@@ -18,8 +18,6 @@ from gviz.pictures.spans import Box, Span
 from gviz.pictures.theme import THEMES, box_attributes, edge_attributes, error_attributes
 from gviz.text import shorten
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
-
 IGNORES = ("path", "by", "symbols")
 
 LEGEND = {
@@ -148,11 +146,9 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             continue
         if number >= 0:
             region = graph.regions[number]
-            title, is_entered = frame_title(region), number in entered and region.times == 1
-            room = NO_BREAK * (len(title) + 3) * is_entered  # beside it, since an arrow leads out, mostly in the middle
-            place = below if is_entered else over  # where no arrow strikes the title through
+            place = below if number in entered and region.times == 1 else over  # where no arrow strikes the title through
             own = {**look, "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
-            yield Frame(paths[number], {"label": title + room, **own})
+            yield Frame(paths[number], {"label": frame_title(region), **own})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
