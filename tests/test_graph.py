@@ -54,7 +54,7 @@ HEAD = '{"format": "gviz-graph", "version": 2, '
 OLD = '{"format": "gviz-graph", "version": 1, '
 
 LARGE = Numbers((20, 30), "float32", None, Summary(math.inf, -math.inf, 3.0, math.nan, 1, 0, 2))
-SPOT = Place(3, "model.py", 4, 0, 7)
+SPOT = Place(3, "model.py", 4, 0, 7, 0)
 FULL = Graph(
     nodes=(
         Node(
@@ -124,6 +124,7 @@ FULL = Graph(
     codes=((Place(3, "model.py"), "y = x + w"),),
     writes=((Place(7), "add_"),),
     breaks=(GraphBreak(Place(5), "item", "no_grad", is_number=True),),
+    functions=(Module("Net.forward", "", 2),),
     earlier=6,
     is_followed=True,
     modules=(Module("net", "Net", 1),),
@@ -528,3 +529,15 @@ def test_complex_numbers_have_a_norm_and_no_order() -> None:
     numbers = Numbers((2,), "complex64", ("(3+4j)", "0j"))
     assert (numbers.norm, numbers.is_finite, numbers.summary.zeros) == (5.0, True, 1)
     assert not Numbers((1,), "complex64", ("(nan+0j)",)).is_finite
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"functions": (Module("f", "", 1, 0),)}, r"functions\[0\].within is 0"),
+        ({"nodes": (Node("n0", "operation", "Add", place=Place(1, call=3)),)}, "no call 3 of a function"),
+    ],
+)
+def test_contradictory_calls_of_functions_are_refused(wrong: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValueError, match=fault):
+        Graph(**wrong)
