@@ -104,7 +104,7 @@ class Diagnosis:
         return ((place.without_run, code),)
 
     def code_of(self, lines: Lines) -> str:
-        """Return the code of the first of these lines, for a mend: the whole statement if it stands on several lines."""
+        """Return the code of the first of these lines, for a mend: the whole of a statement of several lines."""
         if not lines:
             return ""
         place, code = lines[0]
