@@ -19,6 +19,7 @@ from gviz.errors import RenderError
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
 from gviz.passes.repeats import DIGITS, Fold, OperationSequence, saved_boxes
 from gviz.text import did_you_mean, excerpt, joined, shorten
+from gviz.walk import without_collecting
 
 UNNAMED = "repeats"
 """The title of a fold whose blocks have no names."""
@@ -91,6 +92,7 @@ class Folding:
         RenderError: there is no such title.
     """
 
+    @without_collecting()
     def __init__(self, graph: Graph, least: int = 2, unfold: Collection[str] = ()) -> None:
         """Find the folds."""
         self.whole, self.graph = graph, without_accumulate(graph)
@@ -98,10 +100,11 @@ class Folding:
         sequence = OperationSequence(self.graph)
         self._find(sequence)
         best = dict(vars(self))
-        if sequence.rearrange():
-            self._find(sequence)
-            if saved_boxes(self.folds) <= saved_boxes(best["folds"]):
-                vars(self).update(best)
+        for order in sequence.other_orders:
+            if 10 * saved_boxes(best["folds"]) < 9 * len(order) and sequence.rearrange(order):
+                self._find(sequence)
+                best = max(best, dict(vars(self)), key=lambda one: saved_boxes(one["folds"]))
+        vars(self).update(best)
         titles = [*self.kept, *self.titles.values()]
         for name in self.unfold:
             if all(name not in (title, stem_of(title)) for title in self.kept):
@@ -120,7 +123,8 @@ class Folding:
 
     def _accepts(self, fold: Fold) -> bool | None:
         """Return whether a fold is drawn as one; None if it is to be drawn block by block."""
-        if fold.count < self.least or not self.frames.fit(fold):
+        self.frames.trim(fold)
+        if fold.count < max(self.least, 2):
             return False
         title = title_of(self.graph.nodes, fold)
         if {title, stem_of(title)} & {*self.unfold}:
@@ -197,6 +201,7 @@ class Folding:
 
     # ---------------------------------------------------------------- the folded graph
     @cached_property
+    @without_collecting()
     def folded(self) -> Graph:
         """The folded graph; the graph itself if nothing repeats."""
         if not self.folds:
@@ -352,7 +357,9 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
         sizes.append(len(blocks))
         partner = joint.get(one)
         texts.append(
-            _of_blocks(blocks, count_of(one), is_several) if partner is None or len(blocks) < count_of(one) else "each"
+            _of_blocks(blocks, count_of(one), is_several)
+            if partner is None or len(blocks) < count_of(one)
+            else _each_of(partner, [*end])
         )
     for one, block in end.items():
         blocks = {blocks[one] for _, blocks in pairs}
@@ -402,6 +409,12 @@ def count_of(one: Fold | Row) -> int:
 def _numbers(blocks: Blocks) -> str:
     """Return the blocks that a node is in, counted from 1."""
     return ".".join(str(block + 1) for block in blocks.values()) or "·"
+
+
+def _each_of(partner: Fold | Row, around: Sequence[Fold | Row]) -> str:
+    """Return that each block has its own; also which block, if it is in folds of as many."""
+    is_clear = sum(count_of(one) == count_of(partner) for one in around) == 1
+    return "each" if is_clear else f"each of the {'inner' if around[-1] is partner else 'outer'} × {count_of(partner)}"
 
 
 def _of_blocks(blocks: set[int], count: int, is_several: bool) -> str:
@@ -542,16 +555,17 @@ class Frames:
             region = self.graph.regions[region].within
         return found
 
-    def fit(self, fold: Fold) -> bool:
-        """Return whether each frame is around all blocks, or inside one, in the same way in each."""
+    def trim(self, fold: Fold) -> None:
+        """Leave of a fold the blocks, one after the other, for which each frame is around all or inside one, in the same way."""
+        self.outside[fold] = ()
         if not self.graph.regions:
-            return True
-        ways = {self._way(block) for block in fold.blocks}
-        way = ways.pop()
-        if ways or way is None:
-            return False
-        self.outside[fold] = way[-1]
-        return True
+            return
+        ways = [self._way(block) for block in fold.blocks]
+        ends = [0, *(number for number in range(1, len(ways)) if ways[number] != ways[number - 1]), len(ways)]
+        length, first = max((end - start if ways[start] else 0, start) for start, end in pairwise(ends))
+        fold.keep(first, first + length)
+        if way := ways[first]:
+            self.outside[fold] = way[-1]
 
     def _way(self, block: Sequence[int]) -> tuple[tuple[object, ...], tuple[int, ...]] | None:
         """Return how the frames inside a block are laid around its operations, and the frames around it, outer ones first.

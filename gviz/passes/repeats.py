@@ -66,6 +66,11 @@ class Fold:
         """How many operations each has."""
         return len(self.blocks[0])
 
+    def keep(self, first: int, end: int) -> None:
+        """Keep some of the blocks."""
+        self.at -= (self.count - end) * self.period
+        self.blocks, self.rows = self.blocks[first:end], [row[first:end] for row in self.rows]
+
 
 Accepts: TypeAlias = Callable[[Fold], bool | None]
 """Whether a fold is to be drawn as one; None if it is not, but what is inside its blocks may be."""
@@ -98,7 +103,7 @@ class OperationSequence:
             else:
                 self.inputs[place[edge.target]].append((edge, place[edge.source]))
         self.fixed = {place[name] for name in fixed} | {*_in_folds(graph), *_unknown(graph)}
-        self.order, self.other_order = self._orders([place[root] for root in graph.roots])
+        self.order, *self.other_orders = self._orders([place[root] for root in graph.roots])
         self.at = {number: index for index, number in enumerate(self.order)}
         self.form, self.input, self.wire = (np.zeros(0, np.int64) for _ in range(3))
         self.loose: list[int] = []
@@ -107,10 +112,11 @@ class OperationSequence:
         self.width = 1
         self._fill()
 
-    def _orders(self, roots: list[int]) -> tuple[list[int], list[int]]:
-        """Return the operations, each after its inputs, in two orders.
+    def _orders(self, roots: list[int]) -> list[list[int]]:
+        """Return the operations, each after its inputs, in several orders.
 
-        In one of them comes first what the longest way leads to; in the other everything as soon as possible.
+        In the first comes first what the longest way leads to; in the second everything as soon as possible. In both stands
+        before all else what is made of a leaf alone, and used again and again; in the third it does not.
         """
         several = [sorted(inputs, key=_by_slot) if len(inputs) > 1 else inputs for inputs in self.inputs]
         sources = [[source for _, source in inputs] for inputs in several]
@@ -135,15 +141,15 @@ class OperationSequence:
                 hoisted |= {number, *sources[number]}
         steps = {n for n in order if sources[n] or self.nodes[n].kind in ("operation", "group")}
         rank = [-1 if number in hoisted else run for number, run in enumerate(runs)]
-        first, second = (sorted((n for n in one if n in steps), key=rank.__getitem__) for one in (order, soon))
-        return first, second
+        ways = (order, rank), (soon, rank), (order, runs)
+        return [sorted((number for number in way if number in steps), key=key.__getitem__) for way, key in ways]
 
-    def rearrange(self) -> bool:
-        """Put the operations in the other order; return whether it is another."""
-        if self.order == self.other_order:
+    def rearrange(self, order: list[int]) -> bool:
+        """Put the operations in another order; return whether it is another."""
+        if self.order == order:
             return False
         before = self.at
-        self.order, self.other_order = self.other_order, self.order
+        self.order = order
         self.at = {number: index for index, number in enumerate(self.order)}
         moved = np.array([before[number] for number in self.order])
         new = np.argsort(moved)

@@ -30,7 +30,7 @@ _SWATCHES = {
     "placeholder": 'BORDER="2" STYLE="ROUNDED"',
     "variable": 'BORDER="2"',
     "constant": 'BORDER="1" STYLE="DASHED"',
-    "carried": 'BORDER="1" STYLE="ROUNDED,DASHED"',
+    "carried": 'BORDER="1" STYLE="ROUNDED,DOTTED"',
 }
 BANNER, MOST_LINES = 60, 3
 """Characters of a line, and lines, that are told of an error's message."""

@@ -172,7 +172,7 @@ _SHAPES: dict[str, dict[str, str]] = {
     "repeat": {"style": "rounded,dashed,filled", "height": "0.22", "margin": "0.08,0.03"},
     "placeholder": {"style": "rounded,filled", "penwidth": "2"},
     "variable": {"penwidth": "2"},
-    "carried": {"style": "rounded,dashed,filled", "penwidth": "1.2"},
+    "carried": {"style": "rounded,dotted,filled", "penwidth": "1.6"},
     "group": {"shape": "box3d", "penwidth": "1.4", "margin": "0.14,0.08"},
 }
 """What sets a kind apart from the usual box, besides its colours."""
