@@ -349,34 +349,25 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
     is_carried = any(step > 0 for step in steps.values()) and next(step for step in steps.values() if step) > 0
     texts: list[str] = []
     sizes: list[int] = []
-    joint, is_several = _in_step(pairs, both), len({*start, *end}) > 1
+    joint, several = _in_step(pairs, both), len({*start, *end}) > 1
     for one in start:
-        blocks = {blocks[one] for blocks, _ in pairs}
-        if one in both:
-            continue
-        sizes.append(len(blocks))
-        partner = joint.get(one)
-        texts.append(
-            _of_blocks(blocks, count_of(one), is_several)
-            if partner is None or len(blocks) < count_of(one)
-            else _each_of(partner, [*end])
-        )
+        if one not in both:
+            blocks = {blocks[one] for blocks, _ in pairs}
+            sizes.append(len(blocks))
+            partner = joint.get(one)
+            is_each = partner is not None and len(blocks) == count_of(one)
+            own = "each" + _of_which(partner, [*end], says_one=False) if partner and is_each else ""
+            text = _of_blocks(blocks, count_of(one))
+            texts.append(own or text + _of_which(one, [*start]) * (several and bool(text)))
     for one, block in end.items():
         blocks = {blocks[one] for _, blocks in pairs}
-        count = count_of(one)
+        step = steps.get(one, 0)
+        whole = {*range(max(step, 0), count_of(one) + min(step, 0))}
         if one in both:
-            step = steps[one]
-            whole = range(max(step, 0), count + min(step, 0))
+            texts.append(f"of {step} blocks before" if step > 1 else f"of block {block - step + 1}" if step < 0 else "")
+        if one not in joint.values():
             sizes.append(len(blocks))
-            texts.append(
-                f"of {step} blocks before" if step > 1 else "" if step in (0, 1) else f"of block {block - step + 1}"
-            )
-            texts.append("" if blocks == {*whole} else _for_blocks(blocks, count, is_several))
-        elif one in joint.values():
-            texts.append("")
-        else:
-            sizes.append(len(blocks))
-            texts.append("" if len(blocks) == count else _for_blocks(blocks, count, is_several))
+            texts.append("" if blocks == whole else _for_blocks(blocks) + _of_which(one, [*end]) * several)
     if prod(sizes) == len(pairs):
         return ", ".join(dict.fromkeys(filter(None, texts))), is_carried
     listed = [f"{_numbers(blocks)} → {_numbers(others)}" for blocks, others in pairs[:MOST_PAIRS]]
@@ -411,22 +402,22 @@ def _numbers(blocks: Blocks) -> str:
     return ".".join(str(block + 1) for block in blocks.values()) or "·"
 
 
-def _each_of(partner: Fold | Row, around: Sequence[Fold | Row]) -> str:
-    """Return that each block has its own; also which block, if it is in folds of as many."""
-    is_clear = sum(count_of(one) == count_of(partner) for one in around) == 1
-    return "each" if is_clear else f"each of the {'inner' if around[-1] is partner else 'outer'} × {count_of(partner)}"
+def _of_which(one: Fold | Row, around: Sequence[Fold | Row], *, says_one: bool = True) -> str:
+    """Return which fold a number of a block is of: by how many it has, unless another one around has as many."""
+    count = count_of(one)
+    if sum(count_of(other) == count for other in around) == 1:
+        return f" of × {count}" * says_one
+    return f" of the {'inner' if around[-1] is one else 'outer'} × {count}"
 
 
-def _of_blocks(blocks: set[int], count: int, is_several: bool) -> str:
+def _of_blocks(blocks: set[int], count: int) -> str:
     """Return whose result goes out: nothing for that of the last block, which is drawn."""
-    if blocks == {count - 1}:
-        return ""
-    return ("each" if len(blocks) == count else f"of {block_text(blocks)}") + f" of × {count}" * is_several
+    return "" if blocks == {count - 1} else "each" if len(blocks) == count else f"of {block_text(blocks)}"
 
 
-def _for_blocks(blocks: set[int], count: int, is_several: bool) -> str:
+def _for_blocks(blocks: set[int]) -> str:
     """Return which blocks get something."""
-    return ("first" if blocks == {0} else f"for {block_text(blocks)}") + f" of × {count}" * is_several
+    return "first" if blocks == {0} else f"for {block_text(blocks)}"
 
 
 def block_text(blocks: Iterable[int]) -> str:

@@ -222,8 +222,11 @@ def instances(label: str, start: dict[int, int], end: dict[int, int], *, is_carr
         pairs = [pair.split(" → ") for pair in label.split(", ")]
         return [({a: int(x) - 1}, {b: int(y) - 1}) for x, y in pairs]
 
-    def said(word: str, size: int, several: bool) -> set[int] | None:
-        of = f" of × {size}" if several else ""
+    def said(word: str, one: int, several: bool) -> set[int] | None:
+        size, around = sizes[one], [*(end if word == "for" else start)]
+        is_one = [sizes[other] for other in around].count(size) == 1
+        which = "inner" if one == around[-1] else "outer"
+        of = (f" of × {size}" if is_one else f" of the {which} × {size}") if several else ""
         if word == "for" and re.search(rf"(?:^|, )first{of}(?:$|, )", label):
             return {0}
         if word == "of" and re.search(rf"(?:^|, )each{of}(?:$|, )", label):
@@ -232,24 +235,21 @@ def instances(label: str, start: dict[int, int], end: dict[int, int], *, is_carr
         return numbers_of(listed[1]) if listed else None
 
     several = len(sizes) > 1
-    in_step = {
-        (a, b)
-        for a in only_start
-        for b in only_end
-        if start[a] == end[b] and re.search(r"(?:^|, )each(?:$|, )", label) and several
-    }
+    each = re.search(r"(?:^|, )each(?: of the (inner|outer) × \d+)?(?:$|, )", label)
+    which = {"inner": list(end)[-1:], "outer": list(end)[:1]}.get(each[1] or "", [*end]) if each else []
+    in_step = {(a, b) for a in only_start for b in only_end if start[a] == end[b] and several and b in which}
     back = re.search(r"of (\d+) blocks before", label)
     distance = int(back[1]) if back else int(is_carried)
     choices: list[list[tuple[dict[int, int], dict[int, int]]]] = []
     for one in both:
-        chosen = said("for", sizes[one], several)
+        chosen = said("for", one, several)
         step = distance if is_carried and (len(both) == 1 or one == max(both, key=list(end).index)) else 0
         choices.append([({one: k - step}, {one: k}) for k in chosen or range(step, sizes[one])])
     for a, b in in_step:
         choices.append([({a: k}, {b: k}) for k in range(sizes[a])])
     starts, ends = only_start - {a for a, _ in in_step}, only_end - {b for _, b in in_step}
-    choices += [[({a: k}, {}) for k in said("of", sizes[a], several) or {sizes[a] - 1}] for a in starts]
-    choices += [[({}, {b: k}) for k in said("for", sizes[b], several) or range(sizes[b])] for b in ends]
+    choices += [[({a: k}, {}) for k in said("of", a, several) or {sizes[a] - 1}] for a in starts]
+    choices += [[({}, {b: k}) for k in said("for", b, several) or range(sizes[b])] for b in ends]
     return [
         ({k: v for a, _ in parts for k, v in a.items()}, {k: v for _, b in parts for k, v in b.items()})
         for parts in product(*choices)
