@@ -106,7 +106,7 @@ BUDGETS = {
     "layout": 1130,
     "numbers": 650,
     "ops": 3140,
-    "passes": 1740,
+    "passes": 1750,
     "pictures": 2660,
     "reference": 370,
     "render": 1260,

@@ -131,7 +131,8 @@ def test_a_large_picture_is_of_modules_by_itself(gviz: Program) -> None:
     said = gviz("render", net, "-o", "y.svg").err
     assert "drawn by module; --by operation draws all" in said
     assert "net.blocks.7" in (gviz.folder / "y.svg").read_text()
-    for more in (["--by", "operation"], ["--view", "torchviz"], ["--show", "none"]):
+    off = ["--fold", "off"]
+    for more in (["--by", "operation", *off], ["--view", "torchviz", *off], ["--show", "none"]):
         said = gviz("render", net, "-o", "z.svg", *more).err
         assert "drawn by module" not in said
         assert "--by module, or --root NAME, draws fewer" in said

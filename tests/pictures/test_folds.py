@@ -33,16 +33,16 @@ def test_a_large_picture_is_folded_and_a_small_one_or_data_only_if_asked() -> No
 
 
 def test_what_is_folded_by_itself_is_said_with_the_way_back() -> None:
-    with pytest.warns(RenderWarning, match="repeats × 100; 10 boxes in place of 408; --fold off draws all"):
+    with pytest.warns(RenderWarning, match=r"repeats × 100; 10 boxes in place of 408; --fold off draws all$"):
         drawn_parts(rnn(100), RenderOptions(format="svg"))
 
 
 def test_a_fold_is_opened_by_its_name_or_where_there_are_few_blocks() -> None:
     for look in ({"unfold": "net.blocks"}, {"unfold": "net.blocks.{0…6}"}, {"fold_min": 8}):
-        options = RenderOptions(format="svg", fold="on", **look)  # type: ignore[arg-type]
+        options = RenderOptions(format="svg", fold="on", **look)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RenderWarning)
             assert not drawn_parts(layers(7), options).regions
-    with pytest.raises(RenderError, match="no fold 'net.block'") as error:
+    with pytest.raises(RenderError, match=r"no fold 'net.block'") as error:
         drawn_parts(layers(7), RenderOptions(format="svg", unfold="net.block"))  # type: ignore[arg-type]
     assert error.value.hint == "did you mean net.blocks?"
