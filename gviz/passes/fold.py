@@ -30,10 +30,10 @@ MOST_SAID = 3
 MOST_PAIRS = 4
 """Pairs of blocks that a label lists."""
 
-Rows: TypeAlias = "dict[tuple[int, int], tuple[Row, int]]"
+Rows: TypeAlias = "dict[tuple[int, int], tuple[Variant, int]]"
 
 
-class Row:
+class Variant:
     """Leaves that vary from block to block: one for each block, drawn as one.
 
     Args:
@@ -57,7 +57,7 @@ class Coordinates(NamedTuple):
     """
 
     drawn: int
-    blocks: dict[Fold | Row, int]
+    blocks: dict[Fold | Variant, int]
 
 
 def without_accumulate(graph: Graph) -> Graph:
@@ -126,7 +126,7 @@ class Folding:
         self.frames.trim(fold)
         if fold.count < max(self.least, 2):
             return False
-        title = title_of(self.graph.nodes, fold)
+        title = fold_title(self.graph.nodes, fold)
         if {title, stem_of(title)} & {*self.unfold}:
             self.kept.append(title)
             return None
@@ -135,7 +135,9 @@ class Folding:
             return False
         for leaves, parent in zip(fold.rows, parents, strict=True):
             row = (
-                self.rows[parent, leaves[0]][0] if (parent, leaves[0]) in self.rows else Row(leaves, len(self.rows) + 1)
+                self.rows[parent, leaves[0]][0]
+                if (parent, leaves[0]) in self.rows
+                else Variant(leaves, len(self.rows) + 1)
             )
             row.folds.append(fold)
             self.rows.update({(parent, leaf): (row, block) for block, leaf in enumerate(leaves)})
@@ -165,7 +167,7 @@ class Folding:
         """Return for each node of the graph where it is drawn."""
         nodes = range(len(self.graph.nodes))
         places: dict[int, tuple[Fold, int, int]] = {}  # of each level: an operation is once in it
-        drawn, blocks = [*nodes], [dict[Fold | Row, int]() for _ in nodes]
+        drawn, blocks = [*nodes], [dict[Fold | Variant, int]() for _ in nodes]
         level = self.folds
         while level:  # outer folds first: from there on an operation is where that of the last block is
             places = {
@@ -209,7 +211,7 @@ class Folding:
         places = self.coordinates()
         names: dict[int, list[str]] = {}
         for number, (drawn, blocks) in enumerate(places):
-            if any(isinstance(one, Row) for one in blocks) or self.graph.nodes[number].kind != "operation":
+            if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
                 names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)
         nodes = tuple(
@@ -334,7 +336,7 @@ def _common(graph: Graph, names: Sequence[str]) -> int:
 
 
 # ---------------------------------------------------------------- what a wire says
-Blocks: TypeAlias = dict[Fold | Row, int]
+Blocks: TypeAlias = dict[Fold | Variant, int]
 
 
 def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
@@ -374,10 +376,12 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
     return ", ".join([*listed, *["…"] * (len(pairs) > MOST_PAIRS)]), is_carried
 
 
-def _in_step(pairs: Sequence[tuple[Blocks, Blocks]], both: Sequence[Fold | Row]) -> dict[Fold | Row, Fold | Row]:
+def _in_step(
+    pairs: Sequence[tuple[Blocks, Blocks]], both: Sequence[Fold | Variant]
+) -> dict[Fold | Variant, Fold | Variant]:
     """Return the folds at the start of a wire that go in step with one at its end: the first block with the first."""
     start, end = pairs[0]
-    found: dict[Fold | Row, Fold | Row] = {}
+    found: dict[Fold | Variant, Fold | Variant] = {}
     for one in start:
         for other in end:
             is_free = one not in both and other not in both and other not in found.values()
@@ -392,7 +396,7 @@ def _in_step(pairs: Sequence[tuple[Blocks, Blocks]], both: Sequence[Fold | Row])
     return found
 
 
-def count_of(one: Fold | Row) -> int:
+def count_of(one: Fold | Variant) -> int:
     """Return how many blocks there are."""
     return one.count if isinstance(one, Fold) else len(one.leaves)
 
@@ -402,7 +406,7 @@ def _numbers(blocks: Blocks) -> str:
     return ".".join(str(block + 1) for block in blocks.values()) or "·"
 
 
-def _of_which(one: Fold | Row, around: Sequence[Fold | Row], *, says_one: bool = True) -> str:
+def _of_which(one: Fold | Variant, around: Sequence[Fold | Variant], *, says_one: bool = True) -> str:
     """Return which fold a number of a block is of: by how many it has, unless another one around has as many."""
     count = count_of(one)
     if sum(count_of(other) == count for other in around) == 1:
@@ -486,12 +490,12 @@ def stem_of(title: str) -> str:
     return title.partition("{")[0].rstrip(".") or title
 
 
-def title_of(nodes: Sequence[Node], fold: Fold) -> str:
+def fold_title(nodes: Sequence[Node], fold: Fold) -> str:
     """Return the name of the blocks of a fold: what the names of all modules, or else all leaves, of a block begin with."""
     paths = [[nodes[number].scope or _name_of_group(nodes[number]) for number in block] for block in fold.blocks]
     leaves = [[nodes[row[number]].name or "" for row in fold.rows] for number in range(fold.count)]
     for names in (paths, leaves):
-        heads = [*map(head_of, names)]
+        heads = [*map(beginning_of, names)]
         if all(heads) and len({*heads}) == len(heads):
             return pattern(heads)
     return UNNAMED
@@ -501,10 +505,10 @@ def _name_of_group(node: Node) -> str:
     return (node.name or "") if node.kind == "group" else ""
 
 
-def head_of(names: Sequence[str]) -> str:
+def beginning_of(names: Sequence[str]) -> str:
     """Return the path that names begin with, to its last number.
 
-    >>> head_of(["net.blocks.3.ln.weight", "net.blocks.3.mlp.0.weight"]), head_of(["W"]), head_of([])
+    >>> beginning_of(["net.blocks.3.ln.weight", "net.blocks.3.mlp.0.weight"]), beginning_of(["W"]), beginning_of([])
     ('net.blocks.3', '', '')
     """
     paths = [name.split(".") for name in names]

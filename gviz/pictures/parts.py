@@ -44,7 +44,7 @@ def may_fold(options: RenderOptions, suffix: str) -> bool:
     return options.fold != "off" and is_picture and (options.asks_folds or suffix not in DATA)
 
 
-def folded(graph: Graph, options: RenderOptions) -> Graph:
+def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with blocks that repeat drawn once, and say so where nobody has asked for it."""
     is_asked = options.asks_folds
     if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= MANY):
@@ -73,7 +73,7 @@ PASSES: dict[str, Callable[[Graph, RenderOptions], Graph]] = {
     "between": lambda graph, options: part.between(graph, *options.between),
     "around": lambda graph, options: part.around(graph, options.around, options.hops),
     "groups": by_groups,
-    "fold": folded,
+    "fold": without_repeats,
     "max_nodes": lambda graph, options: part.nearest_to_roots(graph, options.max_nodes),
 }
 """Each by the option that asks for it, in the order in which they run."""
