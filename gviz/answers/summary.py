@@ -1,4 +1,4 @@
-"""A graph on one screen: its size, its operations by kind, what its modules come to, and the command that draws it well."""
+"""A graph on one screen: its size, its operations by kind, what its modules come to, how to draw it well."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
         len(leaves),
         sum(map(elements, leaves)),
         kept_by(operations),
-        tuple(words_of(node) for node in path),
+        tuple(step_text(node) for node in path),
         modules,
         command(len(graph.nodes), modules),
     )
@@ -194,7 +194,7 @@ def kept_by(operations: Iterable[Node]) -> int | None:
     return sum(known) if sizes and len(known) == len(sizes) else None
 
 
-def words_of(node: Node) -> str:
+def step_text(node: Node) -> str:
     """Return a step of the longest path: an operation with the name of its result, a leaf by its name."""
     label = node.label or node.name or "?"
     return f"{node.name} = {label}" if node.label and node.name and node.name != label else label

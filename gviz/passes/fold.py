@@ -1,9 +1,9 @@
 """Blocks that repeat drawn once, in a frame that says how many they are.
 
-The nodes of the last block stay. Every wire of the whole graph is on one of the folded graph: inside the frame it is that
-of each block; a wire from one block to the next is carried back, from the end of the frame to its beginning; and at the
-border of the frame a label says of which block it is, where it is not that of all that need it. So the folded graph says
-all that the whole one does, but for the names of operations and the numbers of other blocks.
+The nodes of the last block stay. Every wire of the whole graph is on one of the folded graph: inside the frame it is
+that of each block; a wire from one block to the next is carried back, from the end of the frame to its beginning; and
+at the border of the frame a label says of which block it is, where it is not that of all that need it. So the folded
+graph says all that the whole one does, but for the names of operations and the numbers of other blocks.
 """
 
 from __future__ import annotations
@@ -286,7 +286,8 @@ def slot_step(found: list[Wire]) -> int:
 def with_signs(graph: Graph) -> Graph:
     """Return a folded graph with a sign for what comes from the block before, at the beginning of the block.
 
-    To it lead what is carried and what the first block has in its place, and from it one wire to each operation that takes it.
+    To it lead what is carried and what the first block has in its place, and from it one wire to each operation that
+    takes it.
     """
     wires: dict[tuple[str, int], list[Edge]] = {}
     for edge in graph.edges:

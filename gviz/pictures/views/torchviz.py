@@ -146,7 +146,9 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             continue
         if number >= 0:
             region = graph.regions[number]
-            place = below if number in entered and region.times == 1 else over  # where no arrow strikes the title through
+            place = (
+                below if number in entered and region.times == 1 else over
+            )  # where no arrow strikes the title through
             own = {**look, "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
             yield Frame(paths[number], {"label": frame_title(region), **own})
             waiting.append((number, True))
