@@ -172,5 +172,5 @@ def text_or_path(source: Any) -> str:
     if not isinstance(source, str | os.PathLike):
         kind = type(source).__name__
         what = f"a source is an expression or the path of a file, and this is of type {kind}"
-        raise ArgumentError(what, hint="gviz.graph(tensor) draws how a tensor was made")
+        raise ArgumentError(f"{what}: gviz.graph(tensor) draws how a tensor was made")
     return os.fspath(source)
