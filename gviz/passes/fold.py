@@ -1,9 +1,9 @@
 """Blocks that repeat drawn once, in a frame that says how many they are.
 
-The nodes of the last block stay. Every wire of the whole graph is on one of the folded graph: inside the frame it is
-that of each block; a wire from one block to the next is carried back, from the end of the frame to its beginning; and
-at the border of the frame a label says of which block it is, where it is not that of all that need it. So the folded
-graph says all that the whole one does, but for the names of operations and the numbers of other blocks.
+The nodes of the last block stay. Every wire of the whole graph is on one of the folded one: inside the frame it is that
+of each block; a wire from one block to the next is carried back, from the end of the frame to its beginning; and at the
+border of the frame a label says of which block it is, where it is not that of all that need it. So the folded graph has
+all that the whole one does, but for the names of operations and the numbers of other blocks.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Folding:
         return True
 
     def _parent(self, leaves: tuple[int, ...]) -> int | None:
-        """Return the number of the row whose last leaf stands for these, 0 for none; None if they cannot be drawn as one.
+        """Return the number of the row whose last leaf stands for these, 0 for none; None if they cannot be one box.
 
         Leaves of two folds are one box only if both take them in the same order.
         """
@@ -266,7 +266,7 @@ Wire: TypeAlias = tuple[Edge, Coordinates, Coordinates]
 
 
 def in_slots(found: list[Wire]) -> list[list[Wire]]:
-    """Return wires to one node outside of all folds: together if the slots are in the order of blocks, else by their slots."""
+    """Return wires to a node outside of all folds: together if slots are in the order of blocks, else by slots."""
     if len({edge.slot for edge, *_ in found}) == 1 or (len(found[0][1].blocks) == 1 and slot_step(found)):
         return [found]
     by_slot: dict[int, list[Wire]] = {}
@@ -286,8 +286,7 @@ def slot_step(found: list[Wire]) -> int:
 def with_signs(graph: Graph) -> Graph:
     """Return a folded graph with a sign for what comes from the block before, at the beginning of the block.
 
-    To it lead what is carried and what the first block has in its place, and from it one wire to each operation that
-    takes it.
+    To it lead what is carried and what the first block has in its place, and from it a wire to each that takes it.
     """
     wires: dict[tuple[str, int], list[Edge]] = {}
     for edge in graph.edges:
@@ -492,7 +491,7 @@ def stem_of(title: str) -> str:
 
 
 def fold_title(nodes: Sequence[Node], fold: Fold) -> str:
-    """Return the name of the blocks of a fold: what the names of all modules, or else all leaves, of a block begin with."""
+    """Return the name of the blocks of a fold: what the names of all modules, or else leaves, of a block begin with."""
     paths = [[nodes[number].scope or _name_of_group(nodes[number]) for number in block] for block in fold.blocks]
     leaves = [[nodes[row[number]].name or "" for row in fold.rows] for number in range(fold.count)]
     for names in (paths, leaves):
@@ -552,7 +551,7 @@ class Frames:
         return found
 
     def trim(self, fold: Fold) -> None:
-        """Leave of a fold the blocks, one after the other, for which each frame is around all or inside one, in the same way."""
+        """Leave of a fold the blocks, one after the other, of which each has the same frames, or the same around it."""
         self.outside[fold] = ()
         if not self.graph.regions:
             return
@@ -564,7 +563,7 @@ class Frames:
             self.outside[fold] = way[-1]
 
     def _way(self, block: Sequence[int]) -> tuple[tuple[object, ...], tuple[int, ...]] | None:
-        """Return how the frames inside a block are laid around its operations, and the frames around it, outer ones first.
+        """Return how frames inside a block are laid around its operations, and the frames around it, outer ones first.
 
         None if there is a frame that is neither.
         """
