@@ -96,7 +96,7 @@ class Outside:
         self.edges: list[Edge] = []
 
     def add_operands(self, node: Node, told: Words, known: Container[tuple[str, int]]) -> None:
-        """Add the operands of an operation that no edge leads to, and what else it holds: conditions, masks, classes."""
+        """Add the operands that no edge leads to, and what else an operation holds: conditions, masks, classes."""
         for slot, operand in enumerate(told.operands):
             if operand not in (UNKNOWN, "None") and (node.id, slot) not in known:
                 self.add(operand, node.id, slot, "" if operand in self.rows else why_cut(operand, node))

@@ -1,4 +1,4 @@
-"""Constants and frozen inputs, which are part of the computation and not of the graph: boxes that TorchViz leaves out."""
+"""Constants and frozen inputs, part of the computation and not of the graph: boxes that TorchViz leaves out."""
 
 from __future__ import annotations
 

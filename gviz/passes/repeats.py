@@ -1,10 +1,11 @@
 """Blocks of a graph that repeat, found without being told and checked wire by wire: layers, steps of a loop, copies.
 
-The operations are put in a sequence, each after its inputs, what an input is made of before the next input: so the blocks
-of a model, or the steps of a loop, lie one behind the other. Two operations at a distance p are alike if label, shape,
-slots and attributes are the same, and each input is the same one, or as far back as the other's, or of the same form
-from outside. A stretch of p alike operations or more is a repeat of period p. Few periods are worth trying: the
-distances between operations with the same neighbourhood. What is found so is a guess; a fold is what the check leaves.
+The operations are put in a sequence, each after its inputs, what an input is made of before the next input: so the
+blocks of a model, or the steps of a loop, lie one behind the other. Two operations at a distance p are alike if
+label, shape, slots and attributes are the same, and each input is the same one, or as far back as the other's, or of
+the same form from outside. A stretch of p alike operations or more is a repeat of period p. Few periods are worth
+trying: the distances between operations with the same neighbourhood. What is found so is a guess; a fold is what the
+check leaves.
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ class OperationSequence:
     def _orders(self, roots: list[int]) -> list[list[int]]:
         """Return the operations, each after its inputs, in several orders.
 
-        In the first comes first what the longest way leads to; in the second everything as soon as possible. In both stands
-        before all else what is made of a leaf alone, and used again and again; in the third it does not.
+        In the first comes first what the longest way leads to; in the second everything as soon as possible. In both
+        stands before all else what is made of a leaf alone, and used again and again; in the third it does not.
         """
         several = [sorted(inputs, key=_by_slot) if len(inputs) > 1 else inputs for inputs in self.inputs]
         sources = [[source for _, source in inputs] for inputs in several]
@@ -189,7 +190,7 @@ class OperationSequence:
         self.leaf_form = np.array([leaf_forms.setdefault(leaf_form_of(node), len(leaf_forms)) for node in self.nodes])
 
     def _columns(self, number: int) -> Iterator[tuple[int, tuple[Edge, int]]]:
-        """Yield the inputs of an operation, each with its column: its slot, where these differ; what is no data is last."""
+        """Yield the inputs of an operation, each with its column: its slot, if these differ; what is no data is last."""
         inputs = self.inputs[number]
         if len(inputs) == 1 and inputs[0][0].kind == "data":
             yield inputs[0][0].slot, inputs[0]
@@ -585,8 +586,8 @@ def walked(starts: Sequence[int], sources: Sequence[Sequence[int]]) -> list[int]
 def as_soon_as_possible(order: Sequence[int], sources: Sequence[Sequence[int]], stays: Sequence[bool]) -> list[int]:
     """Return an order in which what follows from a node alone comes right after it, and is not left to the end.
 
-    A loss for each step would else come after all steps. What ``stays``, as what is made of a leaf, is where it was: before
-    what needs it.
+    A loss for each step would else come after all steps. What ``stays``, as what is made of a leaf, is where it was:
+    before what needs it.
     """
     waiting = [len(found) for found in sources]
     users: list[list[int]] = [[] for _ in sources]

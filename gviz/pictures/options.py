@@ -122,7 +122,8 @@ class RenderOptions:
         hide: what is left out, of :data:`HIDABLE`.
         max_nodes: boxes that are drawn, those nearest to the root; 0 is no limit.
         fold: whether blocks that repeat are drawn once, one of :data:`FOLDS`.
-        unfold: titles of folds, as on their frames (``net.blocks`` for ``net.blocks.{0…11}``), whose blocks are all drawn.
+        unfold: titles of folds, as on their frames (``net.blocks`` for ``net.blocks.{0…11}``), whose blocks are
+            all drawn.
         fold_min: how many blocks there are at least in a fold.
         font_size: points of the text in a box.
         transparent: whether the page lets what is behind it through.
