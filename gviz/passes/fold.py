@@ -210,7 +210,8 @@ class Folding:
             return self.whole
         places = self.coordinates()
         names: dict[int, list[str]] = {}
-        for number, (drawn, blocks) in enumerate(places):
+        for number in sorted(range(len(places)), key=lambda one: (*places[one].blocks.values(),)):
+            drawn, blocks = places[number]
             if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
                 names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)

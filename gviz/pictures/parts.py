@@ -58,9 +58,9 @@ def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
     if not is_asked and 2 * len(shown.nodes) > len(graph.nodes):
         return graph
     texts = [f"{title} × {fold.count}" for fold, title in folding.titles.items()]
-    if not texts:
+    if not texts and not options.unfold:
         warnings.warn("no blocks that repeat were found", RenderWarning, stacklevel=2)
-    elif not is_asked:
+    elif texts and not is_asked:
         less = f"{len(shown.nodes)} boxes in place of {len(graph.nodes)}"
         what = f"blocks that repeat are drawn once: {joined(texts, most=3)}"
         warnings.warn(f"{what}; {less}; --fold off draws all", RenderWarning, stacklevel=2)

@@ -22,7 +22,7 @@ from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
-from gviz.text import shorten
+from gviz.text import amount, shorten
 from gviz.wiring import Wires
 
 DESCRIPTION = "pictures, by Graphviz"
@@ -131,11 +131,12 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     shapes = [one.id for one in listed if isinstance(one, Shape)]
     arrows = [one for one in listed if isinstance(one, Arrow)]
     ends = [(arrow.start, arrow.end) for arrow in arrows]
+    has_folds = any(region.times > 1 for region in graph.regions)  # which frames alone tell
     is_in_pages = options.pages and options.format == "pdf"
     if (
         options.layout == "layered"
         or is_in_pages
-        or (options.layout == "auto" and is_for_layered(shapes, ends, is_bare=not options.show))
+        or (options.layout == "auto" and not has_folds and is_for_layered(shapes, ends, is_bare=not options.show))
     ):
         return _draw_layered(picture, options, output)
     plan = make_plan(shapes, ends)
@@ -157,7 +158,7 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     scene = _scene.Scene(picture)
     Wires.stage("drawing")
     if scene.frames:
-        _warn(f"the frames of {scene.frames} name scopes are left out: --layout dot draws them")
+        _warn(f"{amount(scene.frames, 'frame')} around parts of the picture left out: --layout dot draws them")
     if options.format == "svg":
         return _svg.svg_text(scene).encode()
     if options.format == "pdf":

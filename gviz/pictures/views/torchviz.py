@@ -150,20 +150,24 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
                 below if number in entered and region.times == 1 else over
             )  # where no arrow strikes the title through
             own = {**look, "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
-            yield Frame(paths[number], {"label": frame_title(region), **own})
+            outer = graph.regions[region.within].title if region.within >= 0 else ""
+            yield Frame(paths[number], {"label": frame_title(region, outer), **own})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
 
 
-def frame_title(region: Region) -> str:
-    """Return what is written on a frame.
+def frame_title(region: Region, outer: str = "") -> str:
+    """Return what is written on a frame; within another, of whose title it is a part, the rest of it.
 
-    >>> frame_title(Region("net.blocks.{0…11}", "Block", times=12))
-    'net.blocks.{0…11}  Block  × 12'
+    A fold has its whole title, by which ``--unfold`` knows it.
+
+    >>> frame_title(Region("net.blocks.{0…11}", "Block", times=12), "net"), frame_title(Region("net.fc", "Linear"), "net")
+    ('net.blocks.{0…11}  Block  × 12', 'fc  Linear')
     """
     times = f"× {region.times}" if region.times > 1 else ""
-    return "  ".join(filter(None, [region.title, region.kind, times]))
+    title = region.title if times else region.title.removeprefix(f"{outer}.")
+    return "  ".join(filter(None, [title or region.title, region.kind, times]))
 
 
 def _entered(graph: Graph) -> set[int]:
