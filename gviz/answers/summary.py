@@ -59,6 +59,7 @@ class GraphSummary(NamedTuple):
         parameters: how many numbers these have.
         kept: bytes that all operations save for backward; None where that is not known.
         path: the longest path, from a leaf to the root.
+        repeats: blocks that repeat, outermost ones: their title, how often, and how many operations each has.
         modules: outer ones first.
         command: the options that draw the graph so that it can be read.
     """
@@ -73,6 +74,7 @@ class GraphSummary(NamedTuple):
     parameters: int
     kept: int | None
     path: tuple[str, ...]
+    repeats: tuple[tuple[str, int, int], ...]
     modules: tuple[ModuleRow, ...]
     command: str
 
@@ -118,9 +120,18 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
         sum(map(elements, leaves)),
         kept_by(operations),
         tuple(step_text(node) for node in path),
+        repeats_of(graph),
         modules,
         command(len(graph.nodes), modules),
     )
+
+
+def repeats_of(graph: Graph) -> tuple[tuple[str, int, int], ...]:
+    """Return the blocks that repeat: layers, steps of a loop."""
+    from gviz.passes.fold import Folding  # it loads numpy
+
+    folding = Folding(graph)
+    return tuple((folding.titles[fold], fold.count, fold.period) for fold in folding.folds)
 
 
 def longest_path(graph: Graph) -> tuple[Mapping[str, int], list[Node]]:
@@ -220,7 +231,7 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE") -> list[str]:
     """
     saved = f", {bytes_text(short.kept)} saved for backward" if short.kept is not None else ""
     kinds = [f"{count:,} {label}" for label, count in short.kinds[:MOST_KINDS]]
-    more = len(short.kinds) - MOST_KINDS
+    more, repeats = len(short.kinds) - MOST_KINDS, short.repeats[:MOST_KINDS]
     steps = list(short.path)
     if len(steps) > 2 * LONGEST_PATH:
         steps[LONGEST_PATH:-LONGEST_PATH] = [f"… {len(steps) - 2 * LONGEST_PATH:,} more"]
@@ -230,6 +241,7 @@ def summary_lines(short: GraphSummary, source: str = "SOURCE") -> list[str]:
         f"depth {short.depth:,}, width {short.width:,}; {size}",
         f"operations: {', '.join(kinds)}{f', {more} further kinds' if more > 0 else ''}",
         f"longest path: {' → '.join(cut(step, LONGEST_STEP) for step in steps)}",
+        *(f"{title} × {times}: blocks of {amount(each, 'operation')} that repeat" for title, times, each in repeats),
     ]
     rows = [part for row in rows for part in wrap(row, WIDTH, subsequent_indent="  ", break_on_hyphens=False)]
     if short.modules:

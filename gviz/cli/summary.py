@@ -33,7 +33,7 @@ def summary(*, source: Source, options: SourceOptions, as_json: bool) -> int:
     from gviz.cli.reading import read_source
     from gviz.graphs.codec import as_plain
 
-    reading = read_source(source, replace(options, kept=True), product_on_stdout=True)
+    reading = read_source(source, replace(options, kept=True, folds=True), product_on_stdout=True)
     short = summary_of(reading.graph)
     if as_json:
         streams.write_json(as_plain(short, always=short._fields))

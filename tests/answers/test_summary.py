@@ -24,7 +24,7 @@ class Block(nn.Module):
         self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
     def forward(self, x):
         return x + self.b(torch.relu(self.a(x)))
-net = nn.Sequential(*(Block() for _ in range(3)))
+net = nn.Sequential(*(Block() for _ in range(5)))
 loss = net(torch.randn(2, 4)).pow(2).mean()
 loss.backward()
 """
@@ -38,15 +38,16 @@ def test_the_numbers_of_a_network_are_those_of_its_graph(tmp_path: Path) -> None
     assert short.boxes == len(graph.nodes)
     assert short.operations == sum(one.kind == "operation" for one in graph.nodes)
     assert sum(count for _, count in short.kinds) == short.operations
-    assert (short.leaves, short.parameters) == (12, 3 * 2 * 20)
+    assert (short.leaves, short.parameters) == (20, 5 * 2 * 20)
     assert short.kept == sum(one.recorded.kept or 0 for one in graph.nodes)
     rows = {row.path: row for row in short.modules}
     assert next(iter(rows)) == "net"
-    assert rows["net"].parameters == 120
+    assert rows["net"].parameters == 200
     assert (rows["net.1"].kind, rows["net.1"].calls, rows["net.1.a"].parameters) == ("Block", 1, 20)
     norms = [one.grad.value.norm for one in graph.nodes if one.kind == "leaf" and one.grad.value]
     assert rows["net"].grad == pytest.approx(math.hypot(*norms))
-    inner = [rows[f"net.{number}"].operations for number in range(3)]
+    assert short.repeats == (("net.{1…4}", 4, 6),)  # the input of the first block needs no gradient
+    inner = [rows[f"net.{number}"].operations for number in range(5)]
     assert sum(inner) == rows["net"].operations
 
 
