@@ -81,7 +81,7 @@ FULL = Graph(
                 given=("x",),
             ),
             later=Later(Numbers.of(2.8), Numbers.of(0.0), is_cleared=True, cleared_at=Place(9)),
-            card=Card("Linear", 2, 1, 6, ((2, None),), ((),), 24, 0.5),
+            card=Card("Linear", 2, 1, 6, ((2, None),), ((),), 24, 0.5, "1f"),
             region=1,
         ),
         Node("n1", "leaf", name="z", numbers=Numbers((2,), "complex64", ("(1+2j)", "1j"))),

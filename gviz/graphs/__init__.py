@@ -139,6 +139,7 @@ class Card(NamedTuple):
         outputs: the sizes of what others use.
         kept: bytes of the tensors that its operations save for backward; None where that is not known.
         grad: the norm of the gradients of its leaves together; None where one is not known.
+        content: a digest of what is in it, each operation with its options and wires: groups alike have the same.
     """
 
     kind: str = ""
@@ -149,6 +150,7 @@ class Card(NamedTuple):
     outputs: tuple[Sizes, ...] = ()
     kept: int | None = None
     grad: float | None = None
+    content: str = ""
 
 
 class Region(NamedTuple):

@@ -7,6 +7,8 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
@@ -16,6 +18,8 @@ from gviz.graphs.numbers import Sizes
 from gviz.passes.acyclic import without_cycles
 from gviz.passes.modules import parts_of, with_modules
 from gviz.text import did_you_mean, joined
+
+NUMBER = re.compile(r"\d+")
 
 ENOUGH = 40
 """Boxes that people read at a glance: as many levels are opened as give no more."""
@@ -270,6 +274,8 @@ class Groups:
         cards = {box_of[name] for name, place in shut.items() if place >= 0}
         edges, sizes = merged(graph.edges, box_of, cards), sizes_through(graph, box_of)
         slots = Counter(edge.target for edge in edges if edge.kind == "data")
+        wires = {(edge.source, edge.target, edge.kind, edge.output): edge.slot for edge in edges}
+        number_of = {node.id: number for inside in members.values() for number, node in enumerate(inside)}
         titles, parts = self.titles(), Counter(box for box, _ in members)
         around = {box: self.tree[shut[box]].within if box in cards else self.own[box] for box in box_of.values()}
         frames, regions = self.framed(around.values(), titles)
@@ -280,6 +286,7 @@ class Groups:
                 group = self.tree[shut[node.id]]
                 title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
                 card = card_of(inside, group.kind, *sizes[node.id])
+                card = card._replace(content=self.content(inside, title, box_of, wires, number_of))
                 recorded = Recorded(slots=slots[node.id], kept=card.kept)
                 module = self.module_of(shut[node.id])
                 label = group.kind or self.word
@@ -287,6 +294,64 @@ class Groups:
             nodes.append(node._replace(region=frames[around[node.id]]))
         roots = tuple(dict.fromkeys(box_of[root] for root in graph.roots))
         return graph.changed(nodes=tuple(nodes), edges=edges, roots=roots, regions=regions)
+
+    @cached_property
+    def unknown(self) -> set[str]:
+        """The operations of which nobody knows what they saved."""
+        from gviz.passes.repeats import unknown_operations  # it loads numpy
+
+        return {self.graph.nodes[number].id for number in unknown_operations(self.graph)}
+
+    def content(
+        self,
+        inside: Sequence[Node],
+        title: str,
+        box_of: Mapping[str, str],
+        wires: Mapping[tuple[str, str, str, int], int],
+        number_of: Mapping[str, int],
+    ) -> str:
+        """Return a digest of a group: every node with what is known of it but its numbers, and every wire with its end.
+
+        Args:
+            inside: the nodes, in the order of the walk.
+            title: of the group; what its parts are called is told from there on.
+            box_of: the box of each node.
+            wires: the slots of what comes from other boxes, by the two boxes, the kind and the output.
+            number_of: the place of each node in its box.
+        """
+        path, box = title.partition(",")[0], box_of[inside[0].id]
+        digest = blake2b(digest_size=8)
+        for node in inside:
+            recorded = node.recorded
+            plain = [pair for pair in recorded.attrs if pair[0] not in recorded.tensors and pair[1] != "freed"]
+            if node.id in self.unknown:
+                plain = [("", node.id)]  # nobody knows what it saved
+            names = [
+                text[len(path) :] if text.startswith(path) else NUMBER.sub("#", text)
+                for text in (node.scope, (node.name or "") * (node.kind == "leaf"))
+            ]
+            ends = []
+            for edge in sorted(self.graph.inputs[node.id], key=lambda edge: (edge.kind, edge.slot)):
+                other = box_of[edge.source]
+                outputs = [wires.get((other, box, edge.kind, output)) for output in (edge.output, 0)]
+                end = None if other == box else outputs
+                ends.append((edge.kind, edge.slot, edge.output, edge.label, end, number_of[edge.source]))
+            card = node.card and node.card._replace(grad=None)
+            numbers = [text for text in recorded.given if re.fullmatch(r"[-+\d.e]+|True|False|None", text)]
+            about = (
+                node.kind,
+                node.label,
+                node.shape,
+                recorded.slots,
+                recorded.outputs,
+                plain,
+                numbers,
+                card,
+                names,
+                ends,
+            )
+            digest.update(repr(about).encode())
+        return digest.hexdigest()
 
     def framed(self, around: Iterable[int], titles: Sequence[str]) -> tuple[dict[int, int], tuple[Region, ...]]:
         """Return the frame of each open group with something in it, by its place among the frames, and these."""

@@ -103,7 +103,7 @@ class OperationSequence:
                 fixed |= {edge.source, edge.target}
             else:
                 self.inputs[place[edge.target]].append((edge, place[edge.source]))
-        self.fixed = {place[name] for name in fixed} | {*_in_folds(graph), *_unknown(graph)}
+        self.fixed = {place[name] for name in fixed} | {*_in_folds(graph), *unknown_operations(graph)}
         self.order, *self.other_orders = self._orders([place[root] for root in graph.roots])
         self.at = {number: index for index, number in enumerate(self.order)}
         self.form, self.input, self.wire = (np.zeros(0, np.int64) for _ in range(3))
@@ -548,7 +548,7 @@ def _in_folds(graph: Graph) -> Iterator[int]:
     return (number for number, node in enumerate(graph.nodes) if node.region >= 0 and repeated[node.region])
 
 
-def _unknown(graph: Graph) -> Iterator[int]:
+def unknown_operations(graph: Graph) -> Iterator[int]:
     """Yield the places of operations of which nobody knows what they saved: of a large graph the first are asked."""
     if len(graph.nodes) <= FEW:
         return

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
+import gviz
 from gviz.errors import RenderError
 from gviz.layout import RenderWarning
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import drawn_parts
+from gviz.render import render
 
 sys.path.append(str(Path(__file__).parent.parent / "passes"))
 from test_fold import layers, rnn
@@ -46,3 +49,28 @@ def test_a_fold_is_opened_by_its_name_or_where_there_are_few_blocks() -> None:
     with pytest.raises(RenderError, match=r"no fold 'net.block'") as error:
         drawn_parts(layers(7), RenderOptions(format="svg", unfold="net.block"))  # type: ignore[arg-type]
     assert error.value.hint == "did you mean net.blocks?"
+
+
+ODD = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Block(nn.Module):
+    def __init__(self, act):
+        super().__init__()
+        self.fc, self.act = nn.Linear(3, 3), act
+    def forward(self, x):
+        return x + self.act(self.fc(x))
+net = nn.Sequential(*(Block(torch.tanh if number != 6 else torch.sigmoid) for number in range(12)))
+loss = net(torch.randn(2, 3, requires_grad=True)).sum()
+loss.backward()
+"""
+
+
+def test_boxes_of_modules_are_alike_only_if_what_is_in_them_is(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(ODD)
+    graph = gviz.read(tmp_path / "odd.py").graph
+    text = str(render(graph, "dot", RenderOptions(by="module", depth=2, fold="on")))
+    titles = re.findall(r'label="(net\.[^"]*×[^"]*)"', text)
+    assert sorted(titles) == ["net.{0…5}  × 6", "net.{7…11}  × 5"]
+    assert "net.6" in text
