@@ -1,4 +1,4 @@
-"""PDF, written by gviz itself: pages of a picture, in the shipped font; text can be searched and copied.
+"""PDF, written by gviz itself: pages of a picture, in the shipped fonts; text can be searched and copied.
 
 Source: ISO 32000-1, https://opensource.adobe.com/dc-acrobat-sdk-docs/pdfstandards/PDF32000_2008.pdf.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 
-from gviz.layout.fonts import FONT, warn_of_missing
-from gviz.layout.fonts.truetype import Font
-from gviz.render._scene import Outline, Point, Scene, Stretch, TextLine, head_of, text_width
-from gviz.text import display_width
+from gviz.layout.fonts import warn_of_missing
+from gviz.layout.fonts.faces import FACES, font_of
+from gviz.layout.ink import Outline, Point, Sheet, Stretch, TextLine, head_of, text_width, word_width
 
 LONGEST = 14_400.0
 """Points of the longest side of a page that viewers show."""
@@ -19,74 +18,91 @@ LONGEST = 14_400.0
 ROUND = 0.4477
 """How far from its end, by its radius, a point pulls that makes a curve a quarter of a circle."""
 
-_NAME = b"GVIZAA+DejaVuSansMono"
+Used = dict[str, dict[str, int]]
+"""By face: the number of the glyph of each character that is drawn; 0 for one that the face lacks."""
 
 _CMAP = """/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Gviz def /CMapType 2 def
 1 begincodespacerange <0000> <FFFF> endcodespacerange
 {} endcmap CMapName currentdict /CMap defineresource pop end end"""
 
 
-def pdf_bytes(scene: Scene, *, in_pages: bool = False) -> bytes:
+def pdf_bytes(sheet: Sheet, *, in_pages: bool = False) -> bytes:
     """Return a picture as PDF.
 
     Args:
-        scene: the picture.
+        sheet: the picture.
         in_pages: whether one that is larger than a page can be is cut into several; else it is made smaller.
     """
-    font = Font(FONT)
-    used: dict[str, int] = {}
-    wide, high = scene.size
-    content = _packed("\n".join(_content(scene, font, used)).encode("ascii"))
-    warn_of_missing("".join(char for char, glyph in used.items() if not glyph))
+    used: Used = {}
+    wide, high = sheet.size
+    content = _packed("\n".join(_content(sheet, used)).encode("ascii"))
+    warn_of_missing("".join(char for glyphs in used.values() for char, glyph in glyphs.items() if not glyph))
     scale = 1.0 if in_pages else min(1.0, LONGEST / max(wide, high))
     across, down = (range(int(-(-side // LONGEST)) if in_pages else 1) for side in (wide, high))
     tile = (min(wide, LONGEST), min(high, LONGEST)) if in_pages else (wide, high)
     windows = [(tile[0] * column, high - tile[1] * (row + 1)) for row in down for column in across]
-    first = 10  # after the catalogue, the list of pages, the drawing, the font and the title
+    first = FIRST + FONT_OBJECTS * len(used)
+    fonts = b"".join(b"/%s %d 0 R" % (face.encode(), FIRST + FONT_OBJECTS * at) for at, face in enumerate(used))
     pages = [
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 %.2f %.2f]/Contents[%d 0 R 3 0 R]/Resources<</Font<</F 4 0 R>>>>>>"
-        % (tile[0] * scale, tile[1] * scale, first + 2 * number)
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 %.2f %.2f]/Contents[%d 0 R 3 0 R]/Resources<</Font<<%s>>>>>>"
+        % (tile[0] * scale, tile[1] * scale, first + 2 * number, fonts)
         for number in range(len(windows))
     ]
     shifts = [_packed(b"%.6f 0 0 %.6f %.2f %.2f cm" % (scale, scale, -x * scale, -y * scale)) for x, y in windows]
     kids = b" ".join(b"%d 0 R" % (first + 2 * number + 1) for number in range(len(windows)))
-    title = (b"\xfe\xff" + scene.picture.title.encode("utf-16-be", "replace")).hex().encode()
+    title = (b"\xfe\xff" + sheet.title.encode("utf-16-be", "replace")).hex().encode()
     return _document([
-        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Catalog/Pages 2 0 R/Lang(en)>>",
         b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(windows)),
         content,
-        *_font_objects(font, used),
         b"<</Title<%s>/Producer(gviz)>>" % title,
+        *(one for at, face in enumerate(used) for one in _font_objects(face, used[face], FIRST + FONT_OBJECTS * at)),
         *(one for pair in zip(shifts, pages, strict=True) for one in pair),
     ])  # fmt: skip
 
 
-def _font_objects(font: Font, used: dict[str, int]) -> list[bytes]:
-    """Return the objects of the font, the first of them the fourth of the file, with the characters that are used."""
+FIRST, FONT_OBJECTS = 5, 5
+"""The number of the first object of the first font: after the catalogue, the list of pages, the drawing and the title;
+and how many each has."""
+
+
+def _font_objects(face: str, used: dict[str, int], first: int) -> list[bytes]:
+    """Return the objects of a font with the characters that are used.
+
+    Args:
+        face: which.
+        used: their glyphs.
+        first: the number of the first object.
+    """
+    font, name = font_of(face), b"GVIZAA+" + FACES[face].document.encode()
+    unit = 1000 / font.em
     pairs = sorted((glyph, char) for char, glyph in used.items() if glyph)
     rows = [f"<{glyph:04X}> <{char.encode('utf-16-be').hex()}>" for glyph, char in pairs]
     parts = [rows[start : start + 100] for start in range(0, len(rows), 100)]
     known = "\n".join(f"{len(part)} beginbfchar {' '.join(part)} endbfchar" for part in parts)
+    widths = "".join(f"{glyph}[{font.widths[glyph] * unit:.0f}]" for glyph, _ in pairs)
+    box = " ".join(f"{side * unit:.0f}" for side in font.box)
     outlines = font.subset([glyph for glyph, _ in pairs])
+    flags = (face == "mono") + 4 + 64 * (face == "math")
     return [
-        b"<</Type/Font/Subtype/Type0/BaseFont/%s/Encoding/Identity-H/DescendantFonts[5 0 R]/ToUnicode 7 0 R>>" % _NAME,
-        b"<</Type/Font/Subtype/CIDFontType2/BaseFont/%s"
-        b"/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
-        b"/FontDescriptor 6 0 R/CIDToGIDMap/Identity/DW 602>>" % _NAME,
-        b"<</Type/FontDescriptor/FontName/%s/Flags 5/FontBBox[-558 -375 718 1028]/ItalicAngle 0/Ascent 928/Descent -236"
-        b"/CapHeight 729/StemV 80/FontFile2 %d 0 R>>" % (_NAME, 9 - 1),
+        b"<</Type/Font/Subtype/Type0/BaseFont/%s/Encoding/Identity-H/DescendantFonts[%d 0 R]/ToUnicode %d 0 R>>"
+        % (name, first + 1, first + 3),
+        b"<</Type/Font/Subtype/CIDFontType2/BaseFont/%s/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
+        b"/FontDescriptor %d 0 R/CIDToGIDMap/Identity/DW 602/W[%s]>>" % (name, first + 2, widths.encode()),
+        b"<</Type/FontDescriptor/FontName/%s/Flags %d/FontBBox[%s]/ItalicAngle %d/Ascent 928/Descent -236"
+        b"/CapHeight 729/StemV 80/FontFile2 %d 0 R>>" % (name, flags, box.encode(), FACES[face].slant, first + 4),
         _packed(_CMAP.format(known).encode()),
         _packed(outlines, b"/Length1 %d" % len(outlines)),
     ]  # fmt: skip
 
 
-def _content(scene: Scene, font: Font, used: dict[str, int]) -> Iterator[str]:
+def _content(sheet: Sheet, used: Used) -> Iterator[str]:
     """Yield the operators that draw a picture; the characters that it uses get their glyphs on the way."""
-    wide, high = scene.size
+    wide, high = sheet.size
     yield f"q 1 0 0 -1 0 {high:.2f} cm 1 j"
-    if scene.page:
-        yield f"{_colour(scene.page)} rg 0 0 {wide:.2f} {high:.2f} re f"
-    for item in scene.items():
+    if sheet.page:
+        yield f"{_colour(sheet.page)} rg 0 0 {wide:.2f} {high:.2f} re f"
+    for item in sheet.items():
         if isinstance(item, Stretch):
             yield _pen(item)
             path = " ".join(_stroke(number, stroke) for number, stroke in enumerate(item.strokes))
@@ -101,22 +117,24 @@ def _content(scene: Scene, font: Font, used: dict[str, int]) -> Iterator[str]:
             paint = "B" if fill and pen else "f" if fill else "S" if pen else "n"
             yield f"{ink}{_pen(item) if pen else ''} {_outline(item)} {paint}"
         else:
-            yield from _text(item, font, used)
+            yield from _text(item, used)
     yield "Q"
 
 
-def _text(item: TextLine, font: Font, used: dict[str, int]) -> Iterator[str]:
-    """Yield the operators of a line of text, each of its words in its ink; a bold one has an outline, too."""
-    x = item.place[0] - text_width(item.words, item.size) / 2
+def _text(item: TextLine, used: Used) -> Iterator[str]:
+    """Yield the operators of a line of text, each of its words in its ink; a bold one of code has an outline, too."""
+    x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
     for word in item.words:
+        glyphs, known = used.setdefault(word.face, {}), font_of(word.face).glyphs
         for char in word.text:
-            if char not in used:
-                used[char] = font.glyphs.get(ord(char), 0)
-        codes = "".join(f"{used[char]:04X}" for char in word.text)
+            if char not in glyphs:
+                glyphs[char] = known.get(ord(char), 0)
+        codes = "".join(f"{glyphs[char]:04X}" for char in word.text)
         ink = _colour(word.colour or item.colour)
         bold = f"{ink} RG {item.size / 30:.2f} w [] 0 d 2 Tr" if word.is_bold else "0 Tr"
-        yield f"BT /F {item.size:g} Tf {ink} rg {bold} 1 0 0 -1 {x:.2f} {item.place[1]:.2f} Tm <{codes}> Tj ET"
-        x += display_width(word.text) * item.size * 0.602
+        place = f"1 0 0 -1 {x:.2f} {item.place[1]:.2f}"
+        yield f"BT /{word.face} {item.size:.4g} Tf {ink} rg {bold} {place} Tm <{codes}> Tj ET"
+        x += word_width(word, item.size)
 
 
 def _colour(text: str) -> str:
@@ -162,7 +180,7 @@ def _packed(data: bytes, words: bytes = b"") -> bytes:
 
 
 def _document(objects: list[bytes]) -> bytes:
-    """Return a file of these objects, the first of them the catalogue; the information about it is after the font."""
+    """Return a file of these objects, the first of them the catalogue."""
     data, places = bytearray(b"%PDF-1.5\n%\xe2\xe3\xcf\xd3\n"), []
     for number, one in enumerate(objects, 1):
         places.append(len(data))

@@ -13,15 +13,16 @@ from html import unescape
 from itertools import pairwise
 from typing import NamedTuple
 
-from gviz.layout.layered import Stroke, layered
+from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, Stroke, TextLine, text_width
+from gviz.layout.layered import layered
 from gviz.pictures import Arrow, Picture, Shape
 from gviz.pictures.html import Html
 from gviz.pictures.page import TITLE
 from gviz.pictures.picture import Frame
-from gviz.text import display_width, visible
+from gviz.text import visible
 
-COLUMN, LEADING = 0.602, 1.2
-"""The width of a letter of the shipped font, and the height of a line, by the size of the type."""
+LEADING = 1.2
+"""The height of a line, by the size of the type."""
 
 PADDING = 3.0
 """Points that a row of an HTML-like label has besides its text."""
@@ -29,8 +30,8 @@ PADDING = 3.0
 MARGIN, BETWEEN = 11.0, 24.0
 """Points around the picture, and between it and what stands above or below it."""
 
-TIP, BREADTH = 10.0, 0.35
-"""Points of an arrowhead of size 1, and half its width by its length, as Graphviz draws it."""
+TIP = 10.0
+"""Points of an arrowhead of size 1, as Graphviz draws it."""
 
 COLOURS = {
     "lightgrey": "#D3D3D3",
@@ -55,57 +56,7 @@ DASHES = {"dashed": (5.0, 2.0), "dotted": (1.0, 4.0)}
 _TOKEN = re.compile(r"<[^>]*>|[^<]+")
 _PAIR = re.compile(r'(\w[\w-]*)="([^"]*)"')
 
-Point = tuple[float, float]
-
-
-class Inked(NamedTuple):
-    """A piece of a line of text; ``colour`` is "" for the usual one."""
-
-    text: str
-    colour: str = ""
-    is_bold: bool = False
-
-
 Rows = list[list[Inked]]
-
-
-class Pen(NamedTuple):
-    """How a line, or an outline, is drawn; without a colour it is not."""
-
-    colour: str
-    width: float = 1.0
-    dash: tuple[float, ...] = ()
-
-
-class Outline(NamedTuple):
-    """A rectangle by its middle, with round corners of that radius; "" fills it with nothing."""
-
-    middle: Point
-    size: Point
-    radius: float
-    fill: str
-    pen: Pen
-
-
-class TextLine(NamedTuple):
-    """A line of text by the middle of its base line."""
-
-    place: Point
-    size: float
-    colour: str
-    words: Sequence[Inked]
-
-
-class Stretch(NamedTuple):
-    """A line, and the ends of it that have a head, each with the point that it comes from."""
-
-    strokes: Sequence[Stroke]
-    pen: Pen
-    heads: Sequence[tuple[Point, Point]]
-    size: float
-
-
-Item = Outline | TextLine | Stretch
 
 
 class Style(NamedTuple):
@@ -155,11 +106,6 @@ def label_rows(label: str, name: str) -> Rows:
     return [row for row in rows if row] or [[]]
 
 
-def text_width(row: Iterable[Inked], size: float) -> float:
-    """Return the width of a line of text, in points."""
-    return sum(display_width(word.text) for word in row) * size * COLUMN
-
-
 def style_of(look: Mapping[str, str], name: str) -> Style:
     """Return how a box looks.
 
@@ -197,13 +143,13 @@ class Scene:
         picture: any; of its frames only the title is drawn.
         is_plain: whether what stands below the picture is left out, since a page shows it.
 
-    Attributes:
-        size: width and height, in points, margins included.
-        page: the colour behind everything, "" for none.
+    Attributes: those of a :class:`gviz.layout.ink.Sheet`.
     """
 
+    description = ""
+
     def __init__(self, picture: Picture) -> None:
-        self.picture = picture
+        self.picture, self.title = picture, picture.title
         listed = list(picture.statements)
         self.shapes = [one for one in listed if isinstance(one, Shape)]
         self.arrows = [one for one in listed if isinstance(one, Arrow)]
@@ -328,15 +274,6 @@ def texts(style: Style, middle: Point) -> Iterator[TextLine]:
     for at, row in enumerate(style.rows):
         if row:
             yield TextLine((x, first + at * style.leading), style.type_size, style.ink, row)
-
-
-def head_of(tip: Point, base: Point, size: float) -> tuple[Point, Point, Point]:
-    """Return the corners of an arrowhead, its tip first."""
-    across, along = tip[0] - base[0], tip[1] - base[1]
-    length = (across**2 + along**2) ** 0.5 or 1.0
-    across, along = across / length * size, along / length * size
-    x, y = tip[0] - across, tip[1] - along
-    return tip, (x - along * BREADTH, y + across * BREADTH), (x + along * BREADTH, y - across * BREADTH)
 
 
 def placed_looks(scene: Scene) -> Iterator[Shape | Arrow]:

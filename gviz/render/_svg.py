@@ -5,37 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from gviz.render._scene import Outline, Scene, Stretch, TextLine, head_of
+from gviz.layout.fonts.faces import FACES
+from gviz.layout.ink import Inked, Outline, Sheet, Stretch, TextLine, head_of, text_width, word_width
 
-FONT = "'DejaVu Sans Mono',monospace"
+CODE = f"text{{font-family:{FACES['mono'].css};text-anchor:middle;font-kerning:none}}"
+"""The usual face. Without kerning a text has the width that gviz has measured."""
 
 
-def svg_text(scene: Scene) -> str:
+def svg_text(sheet: Sheet) -> str:
     """Return a picture as SVG, 72 points to the inch as Graphviz's is."""
-    wide, high = scene.size
+    wide, high = sheet.size
     looks: dict[str, str] = {}
-    body = list(_lines(scene, looks))
+    body = list(_lines(sheet, looks))
     style = "".join(f".{name}{{{rules}}}" for rules, name in looks.items())
-    page = [f'<rect width="{wide:.1f}" height="{high:.1f}" fill="{escape(scene.page)}"/>'] if scene.page else []
-    head = f'width="{wide:.0f}pt" height="{high:.0f}pt" viewBox="0 0 {wide:.1f} {high:.1f}"'
+    page = [f'<rect width="{wide:.1f}" height="{high:.1f}" fill="{escape(sheet.page)}"/>'] if sheet.page else []
+    head = f'width="{wide:.0f}pt" height="{high:.0f}pt" viewBox="0 0 {wide:.1f} {high:.1f}" role="img"'
+    about = [f"<desc>{escape(sheet.description)}</desc>"] if sheet.description else []
     return "\n".join([
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<svg xmlns="http://www.w3.org/2000/svg" {head}>',
-        f"<title>{escape(scene.picture.title)}</title>",
-        f"<style>path{{fill:none}}text{{font-family:{FONT};text-anchor:middle}}.b{{font-weight:bold}}{style}</style>",
+        f"<title>{escape(sheet.title)}</title>",
+        *about,
+        f"<style>path{{fill:none}}{CODE}.b{{font-weight:bold}}{style}</style>",
         *page,
         *body,
         "</svg>\n",
     ])  # fmt: skip
 
 
-def _lines(scene: Scene, looks: dict[str, str]) -> Iterator[str]:
+def _lines(sheet: Sheet, looks: dict[str, str]) -> Iterator[str]:
     """Yield an element for each line, box and text; the looks get their classes on the way."""
 
     def look(rules: str) -> str:
         return looks.setdefault(rules, f"a{len(looks)}")
 
-    for item in scene.items():
+    for item in sheet.items():
         if isinstance(item, Stretch):
             path = "".join(_stroke(number, stroke) for number, stroke in enumerate(item.strokes))
             yield f'<path class="{look(_pen(item))}" d="{path}"/>'
@@ -47,9 +51,24 @@ def _lines(scene: Scene, looks: dict[str, str]) -> Iterator[str]:
             rules = f"fill:{item.fill or 'none'};{_pen(item)}"
             corner = f' rx="{item.radius:.1f}"' if item.radius else ""
             place = f'x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
-            yield f'<rect class="{look(rules)}" {place}{corner}/>'
-        else:
+            end = f"><title>{escape(item.tip)}</title></rect>" if item.tip else "/>"
+            yield f'<rect class="{look(rules)}" {place}{corner}{end}'
+        elif all(word.face == "mono" for word in item.words):
             yield _text(item, look(f"font-size:{item.size:g}px;fill:{item.colour}"))
+        else:
+            x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
+            for word in item.words:
+                rules = f"font-family:{FACES[word.face].css};text-anchor:start;fill:{word.colour or item.colour}"
+                yield _run(word, (x, item.place[1]), item.size, look(rules))
+                x += word_width(word, item.size)
+
+
+def _run(word: Inked, place: tuple[float, float], size: float, look: str) -> str:
+    """Return a text that begins at a place and is as wide as it was measured, whatever font a viewer has."""
+    x, y = place
+    wide = f' textLength="{word_width(word, size):.2f}" lengthAdjust="spacingAndGlyphs"' if len(word.text) > 1 else ""
+    start = f'<text class="{look}" x="{x:.2f}" y="{y:.2f}" font-size="{size:.4g}"{wide} xml:space="preserve">'
+    return f"{start}{escape(word.text, quote=False)}</text>"
 
 
 def _pen(item: Stretch | Outline) -> str:
@@ -66,7 +85,7 @@ def _stroke(number: int, stroke: tuple[float, ...]) -> str:
 
 
 def _text(item: TextLine, look: str) -> str:
-    """Return a line of text, each of its words in its ink."""
+    """Return a line of code, each of its words in its ink."""
     start = f'<text class="{look}" x="{item.place[0]:.1f}" y="{item.place[1]:.1f}" xml:space="preserve">'
     if len(item.words) == 1 and not (item.words[0].colour or item.words[0].is_bold):
         return f"{start}{escape(item.words[0].text, quote=False)}</text>"

@@ -73,7 +73,7 @@ def test_text_of_the_pdf_can_be_searched_and_copied() -> None:
     page = pdf_of(article()).pages[0]
     assert "a = x + w = 3" in page.extract_text()
     fonts = page["/Resources"]["/Font"]  # type: ignore[index]
-    assert "DejaVu" in str(fonts["/F"].get_object()["/BaseFont"])
+    assert "DejaVu" in str(fonts["/mono"].get_object()["/BaseFont"])
     assert has_mark(bytes(render(article(), "pdf", LAYERED)))  # type: ignore[arg-type]
 
 

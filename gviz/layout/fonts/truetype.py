@@ -1,4 +1,4 @@
-"""The shipped font for gviz's own PDF: its characters' glyphs, and a copy of the file with few of them.
+"""A shipped font: the glyphs of its characters, their widths and ink, and a copy of the file with few of them.
 
 Source: the OpenType specification, https://learn.microsoft.com/typography/opentype/spec/.
 """
@@ -47,6 +47,32 @@ class Font:
             first, last, glyph = struct.unpack_from(">LLL", table, start + 16 + 12 * row)
             found.update(zip(range(first, last + 1), range(glyph, glyph + last - first + 1), strict=True))
         return found
+
+    @cached_property
+    def em(self) -> int:
+        """The units of the square that a letter is drawn in."""
+        units: int = struct.unpack_from(">H", self.tables["head"], 18)[0]
+        return units
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The width of each glyph, in units."""
+        many, count = struct.unpack_from(">H", self.tables["hhea"], 34)[0], len(self._places) - 1
+        listed: tuple[int, ...] = struct.unpack_from(f">{2 * many}H", self.tables["hmtx"])[::2]
+        widths: tuple[int, ...] = listed + listed[-1:] * (count - many)
+        return widths
+
+    @cached_property
+    def box(self) -> tuple[int, int, int, int]:
+        """The box that holds every glyph, in units: left, low, right, top."""
+        left, low, right, top = struct.unpack_from(">4h", self.tables["head"], 36)
+        return left, low, right, top
+
+    def ink(self, char: str) -> tuple[int, int, int, int]:
+        """Return the box of a character's ink, in units: left, low, right, top; all 0 for a space."""
+        outline = self.outline(self.glyphs.get(ord(char), 0))
+        left, low, right, top = struct.unpack_from(">4h", outline, 2) if len(outline) > 10 else (0, 0, 0, 0)
+        return left, low, right, top
 
     @cached_property
     def _places(self) -> tuple[int, ...]:

@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gviz.layout.ink import Stroke
 from gviz.layout.layered.across import across
-from gviz.layout.layered.lines import Stroke, grid_of, strokes_of
+from gviz.layout.layered.lines import grid_of, strokes_of
 from gviz.layout.layered.net import Ends, Net
 from gviz.layout.layered.order import ordered
 from gviz.layout.layered.ranks import ranks_of
 
-__all__ = ["Places", "Stroke", "layered"]
+__all__ = ["Places", "layered"]
 
 PARALLEL = 6.0
 """Points between lines that join the same two boxes."""

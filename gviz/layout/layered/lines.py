@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from gviz.layout.ink import Stroke
 from gviz.layout.layered.across import FAR, GAP, LANE
 from gviz.layout.layered.net import Ends, Net
 from gviz.layout.layered.order import Rows
@@ -23,9 +24,6 @@ LONG, THIN, MOST_CUT = 1_500.0, 3.0, 20
 
 STUB = 8.0
 """Points of a cut line that are straight."""
-
-Stroke = tuple[float, ...]
-"""A piece of a line from where the last one ends: (x, y), straight, or a curve, by two points that pull and its end."""
 
 
 class Grid(NamedTuple):
