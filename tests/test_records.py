@@ -160,5 +160,7 @@ def test_an_expression_loads_nothing_for_translations(tmp_path: Path) -> None:
         assert gettext.gettext("one") == "one" and click.core.ngettext("one", "two", 2) == "two"
     """
     cached = f"import sys; sys.dont_write_bytecode, sys.pycache_prefix = False, {str(tmp_path / 'cache')!r}\n"
-    done = [python(cached + textwrap.dedent(code)) for _ in range(2)][-1]  # compiling itself loads unicodedata, for "\\N{...}"
+    done = [python(cached + textwrap.dedent(code)) for _ in range(2)][
+        -1
+    ]  # compiling itself loads unicodedata, for "\\N{...}"
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
 from gviz.cli.output import Output, makes_picture, title_of
 from gviz.cli.reading import read_source
-from gviz.pictures.options import FOLDING
+from gviz.pictures.options import FOLDING, SHEETS
 from gviz.pictures.parts import drawn_parts
 from gviz.wiring import Wires
 
@@ -68,7 +68,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         if source.kind != "script":  # which prints what it likes
             Wires.stage("reading")
         reading = read_source(source, options, product_on_stdout=picture.is_stdout)
-    if look.fit != "none" and not (look.title or look.path):
+    if look.fit != "none" and not (look.title or look.path or look.view in SHEETS):
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))

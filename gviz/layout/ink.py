@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from gviz.layout.fonts.faces import width_of
+from gviz.layout.fonts.faces import type_width
 from gviz.text import display_width
 
 Point = tuple[float, float]
@@ -23,7 +23,7 @@ BREADTH = 0.35
 
 
 class Inked(NamedTuple):
-    """A piece of a line of text; ``colour`` is "" for the usual one, ``face`` one of :data:`gviz.layout.fonts.faces.FACES`."""
+    """A piece of a line of text; ``colour`` is "" for the usual one, ``face`` a key of the table of faces."""
 
     text: str
     colour: str = ""
@@ -99,7 +99,7 @@ def text_width(words: Iterable[Inked], size: float) -> float:
 
 def word_width(word: Inked, size: float) -> float:
     """Return the width of a piece of a line of text, in points."""
-    return display_width(word.text) * size * COLUMN if word.face == "mono" else width_of(word.text, size, word.face)
+    return display_width(word.text) * size * COLUMN if word.face == "mono" else type_width(word.text, size, word.face)
 
 
 def head_of(tip: Point, base: Point, size: float) -> tuple[Point, Point, Point]:
@@ -111,8 +111,8 @@ def head_of(tip: Point, base: Point, size: float) -> tuple[Point, Point, Point]:
     return tip, (x - along * BREADTH, y + across * BREADTH), (x + along * BREADTH, y - across * BREADTH)
 
 
-def moved(items: Iterable[Item], x: float, y: float, scale: float = 1.0) -> Iterator[Item]:
-    """Yield the items made so many times as large, then moved."""
+def shifted(items: Iterable[Item], x: float, y: float, scale: float = 1.0) -> Iterator[Item]:
+    """Yield the items made so many times as large, then shifted."""
 
     def at(point: Point) -> Point:
         return x + point[0] * scale, y + point[1] * scale
@@ -134,7 +134,7 @@ def moved(items: Iterable[Item], x: float, y: float, scale: float = 1.0) -> Iter
 
 
 def extent_of_ink(items: Iterable[Item]) -> tuple[float, float, float, float]:
-    """Return the left, upper, right and lower ends of what is drawn; a text counts with its ascenders and descenders."""
+    """Return the left, upper, right and lower ends of what is drawn; texts count with ascenders and descenders."""
     xs: list[float] = []
     ys: list[float] = []
     for item in items:

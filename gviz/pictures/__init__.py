@@ -9,27 +9,57 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gviz.errors import warn_user
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
-from gviz.pictures.options import RenderOptions
+from gviz.pictures.options import SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
 
-__all__ = ["LARGE", "Arrow", "Frame", "LazyStatements", "Picture", "RenderOptions", "Shape", "Statement", "picture_of"]
+if TYPE_CHECKING:
+    from gviz.layout.ink import Sheet
+
+__all__ = [
+    "LARGE",
+    "Arrow",
+    "Frame",
+    "LazyStatements",
+    "Picture",
+    "RenderOptions",
+    "Shape",
+    "Statement",
+    "picture_of",
+    "sheet_of",
+]
 
 
 SIZES, SPACES = ("fontsize", "width", "height"), ("nodesep", "ranksep")
 """Attributes that grow with the text: of boxes, and of the room between them."""
 
 
-def picture_of(graph: Graph, options: RenderOptions) -> Picture:
-    """Return the picture of a graph, in the view that the options name."""
+def sheet_of(graph: Graph, options: RenderOptions) -> Sheet | None:
+    """Return the picture of a graph as ink, where its view is laid out by gviz itself; else None."""
+    if options.view not in SHEETS or graph.kind == "static":
+        return None
     view = import_module(f"gviz.pictures.views.{options.view}")
-    unused = options.unused(view.IGNORES)
+    warn_of_unused(view.IGNORES, options)
+    sheet: Sheet | None = view.sheet(with_derivatives(graph), options)
+    return sheet
+
+
+def warn_of_unused(ignored: Sequence[str], options: RenderOptions) -> None:
+    """Warn of options that a view has no use for."""
+    unused = options.unused(ignored)
     if unused:
         where = f"the view {options.view}" if options.show else "TorchViz's own picture"
         warn_user(f"{where} has no use for {' and '.join(unused)}", RenderWarning)
+
+
+def picture_of(graph: Graph, options: RenderOptions) -> Picture:
+    """Return the picture of a graph, in the view that the options name."""
+    view = import_module(f"gviz.pictures.views.{options.view}")
+    warn_of_unused(view.IGNORES, options)
     if options.needs_flow and graph.kind == "static":
         if options.view != "torchviz":
             warn_user("a static graph has no gradients on its lines: it is drawn as it is", RenderWarning)

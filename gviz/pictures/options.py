@@ -19,8 +19,11 @@ SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs
 RANKDIRS = ("TB", "BT", "LR", "RL")
 """From the leaves to the root: top to bottom, bottom to top, left to right, right to left."""
 
-VIEWS = {"torchviz": "TB", "dataflow": "LR", "teaching": "TB", "autograd": "TB", "micrograd": "LR"}
+VIEWS = {"torchviz": "TB", "dataflow": "LR", "circuit": "LR", "teaching": "TB", "autograd": "TB", "micrograd": "LR"}
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
+
+SHEETS = ("circuit",)
+"""Views that gviz lays out by itself, with a formula above."""
 
 MEASURES = ("grad-norm", "value", "memory", "time")
 """What boxes may be shaded by."""

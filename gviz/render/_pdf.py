@@ -87,7 +87,8 @@ def _font_objects(face: str, used: dict[str, int], first: int) -> list[bytes]:
     return [
         b"<</Type/Font/Subtype/Type0/BaseFont/%s/Encoding/Identity-H/DescendantFonts[%d 0 R]/ToUnicode %d 0 R>>"
         % (name, first + 1, first + 3),
-        b"<</Type/Font/Subtype/CIDFontType2/BaseFont/%s/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
+        b"<</Type/Font/Subtype/CIDFontType2/BaseFont/%s"
+        b"/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
         b"/FontDescriptor %d 0 R/CIDToGIDMap/Identity/DW 602/W[%s]>>" % (name, first + 2, widths.encode()),
         b"<</Type/FontDescriptor/FontName/%s/Flags %d/FontBBox[%s]/ItalicAngle %d/Ascent 928/Descent -236"
         b"/CapHeight 729/StemV 80/FontFile2 %d 0 R>>" % (name, flags, box.encode(), FACES[face].slant, first + 4),

@@ -11,19 +11,23 @@ import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gviz.errors import RenderError, warn_user
 from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
-from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of
+from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of, sheet_of
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
 from gviz.text import amount, shorten
 from gviz.wiring import Wires
+
+if TYPE_CHECKING:
+    from gviz.layout.ink import Sheet
 
 DESCRIPTION = "pictures, by Graphviz"
 
@@ -115,6 +119,9 @@ def _drawn(graph: Graph, options: RenderOptions, output: str) -> bytes:
 
 def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     """Lay the graph out and draw it, in two steps where some of its arrows are too long to be routed."""
+    sheet = sheet_of(graph, options)
+    if sheet is not None:
+        return _written(sheet, options, output)
     if options.fit != "none" and len(graph.nodes) > LARGE:
         _warn(
             f"a page does not hold {len(graph.nodes)} boxes: the picture is as large as it is; "
@@ -149,6 +156,23 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     placed = draw(dot.dot_text(kept, plan.attributes), "dot", using=options.graphviz)
     straight = dot.dot_lines(one for one in listed if id(one) in long)
     return draw(with_straight(placed, straight), output, using=options.graphviz, program="nop2")
+
+
+def _written(sheet: Sheet, options: RenderOptions, output: str) -> bytes:
+    """Return a page of gviz's own; what gviz does not write itself is drawn by Graphviz, item by item."""
+    from gviz.render import _pdf, _svg, _xdot  # few pictures need them
+
+    if options.format == "svg":
+        return _svg.svg_text(sheet).encode()
+    if options.format == "pdf":
+        return _pdf.pdf_bytes(sheet)
+    dots = 96 * options.scale if options.format in RASTER else 96.0
+    return draw(
+        _xdot.background(sheet, dots * (1.5 if options.fit != "none" else 1)),
+        output,
+        using=options.graphviz,
+        program="nop2",
+    )
 
 
 def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> bytes:

@@ -27,6 +27,9 @@ from gviz.text import joined
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FONT = os.path.join(FOLDER, "shipped", "DejaVuSansMono.ttf")
 
+FAMILY = "Gviz S"
+"""How the families of the faces begin that ``system.conf`` alone finds: most pictures need none of them."""
+
 _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 _SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 

@@ -63,10 +63,10 @@ def font_of(face: str) -> Font:
     return Font(os.path.join(FOLDER, FACES[face].file))
 
 
-def width_of(text: str, size: float, face: str = "sans") -> float:
+def type_width(text: str, size: float, face: str = "sans") -> float:
     """Return the width of a text, in points.
 
-    >>> round(width_of("w", 10), 2), width_of("", 10), round(width_of("10", 10, "mono"), 2)
+    >>> round(type_width("w", 10), 2), type_width("", 10), round(type_width("10", 10, "mono"), 2)
     (7.22, 0.0, 12.04)
     """
     font = font_of(face)

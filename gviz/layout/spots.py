@@ -1,0 +1,265 @@
+"""Free places for texts beside lines that are finished: each near its own line, on no box, no text and no line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import hypot
+from typing import NamedTuple
+
+from gviz.layout.ink import Point
+
+ON_BOX, ON_LINE, NEAR_LINE, ASTRAY = 60.0, 40.0, 14.0, 30.0
+"""What a place costs: on a box or a text, on a line, close to one; and nearer to another line than to its own."""
+
+SHARED, APART, UNEVEN = 30.0, 12.0, 14.0
+"""What a stretch costs that lines share; that the two texts of a line stand beside different ones; or not opposite."""
+
+ALONG = (0.46, 0.4, 0.52, 0.34, 0.6, 0.28, 0.68, 0.22, 0.76)
+"""Where along a stretch a text is tried, the best place first."""
+
+FARTHER = ((0.46, 5.0), (0.34, 5.0), (0.58, 5.0))
+"""TextPlaces farther from the line, with the points."""
+
+SHORTEST = 14.0
+"""Points of the shortest stretch that a text stands beside."""
+
+ROUNDS = 4
+"""How often a text looks for a better place, with the others where they are by then."""
+
+BAD = ON_LINE
+"""The cost from which on a place is none."""
+
+
+class Rect(NamedTuple):
+    """A rectangle by its edges."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @classmethod
+    def around(cls, middle: Point, wide: float, high: float) -> Rect:
+        """Return the rectangle of a size around a point."""
+        return cls(middle[0] - wide / 2, middle[1] - high / 2, middle[0] + wide / 2, middle[1] + high / 2)
+
+    def meets(self, other: Rect) -> bool:
+        """Return whether two rectangles have a point in common."""
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+    def grown(self, x: float, y: float) -> Rect:
+        """Return it with so much more on each side."""
+        return Rect(self.left - x, self.top - y, self.right + x, self.bottom + y)
+
+    def is_hit(self, start: Point, end: Point) -> bool:
+        """Return whether a straight line goes through it, by the method of Liang and Barsky."""
+        (x, y), (to_x, to_y) = start, end
+        if (min(to_x, x)) >= self.right or (max(to_x, x)) <= self.left:
+            return False
+        if (min(to_y, y)) >= self.bottom or (max(to_y, y)) <= self.top:
+            return False
+        first, last = 0.0, 1.0
+        for delta, low, high, at in (
+            (end[0] - start[0], self.left, self.right, start[0]),
+            (end[1] - start[1], self.top, self.bottom, start[1]),
+        ):
+            if abs(delta) < 1e-12:
+                if not low < at < high:
+                    return False
+            else:
+                enter, leave = sorted(((low - at) / delta, (high - at) / delta))
+                first, last = max(first, enter), min(last, leave)
+        return first < last
+
+
+class Piece(NamedTuple):
+    """A straight piece of a line, with the number of that line; -1 for one that has no texts."""
+
+    start: Point
+    end: Point
+    line: int
+
+
+class Spot(NamedTuple):
+    """A place of a text: its middle, what it takes, what it costs, and where along its line it is."""
+
+    middle: Point
+    rect: Rect
+    cost: float
+    piece: int = 0
+    share: float = 0.0
+
+
+class Sides(NamedTuple):
+    """The sizes of the two texts of a line, above it and below it; None for none."""
+
+    above: Point | None
+    below: Point | None
+
+
+class TextPlaces:
+    """Where lines and boxes are, and where texts go.
+
+    Args:
+        lines: the points of each line that may have texts.
+        others: further lines.
+        boxes: what no text may stand on; texts are added as they are placed.
+        twins: by line, those that join the same two boxes, itself among them: to be near to one is to be near to all.
+        aside: points that texts keep from their lines besides.
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[Sequence[Point]],
+        others: Iterable[Sequence[Point]],
+        boxes: Iterable[Rect],
+        twins: Sequence[set[int]],
+        aside: float = 0.0,
+    ) -> None:
+        self.lines, self.twins, self.aside = lines, twins, aside
+        self.taken = list(boxes)
+        self.pieces = [Piece(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
+        self.pieces += [Piece(*pair, -1) for line in others for pair in pairwise(line)]
+
+    def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
+        """Return the places of the two texts of each line, above and below, and how many are bad.
+
+        Args:
+            texts: of each line.
+            sources: where each line comes from: what lines of one source share carries no text.
+        """
+        order = sorted(
+            (number for number, sides in enumerate(texts) if any(sides)),
+            key=lambda number: -abs(self.lines[number][0][1] - self.lines[number][-1][1]),
+        )
+        found: dict[int, list[Spot | None]] = {}
+        for turn in range(ROUNDS):
+            for number in order:
+                if turn and worst(found[number]) < BAD:
+                    continue
+                around = [
+                    spot.rect for other, spots in found.items() if other != number for spot in spots if spot is not None
+                ]
+                found[number] = self._pair(number, texts[number], sources, [*self.taken, *around])
+        self.taken += [spot.rect for spots in found.values() for spot in spots if spot is not None]
+        bad = sum(worst(spots) >= BAD for spots in found.values())
+        return [found.get(number, [None, None]) for number in range(len(texts))], bad
+
+    def _pair(self, number: int, sides: Sides, sources: Sequence[int], taken: Sequence[Rect]) -> list[Spot | None]:
+        """Return the best places of the two texts of a line, opposite to each other if that is free."""
+        above, below = (
+            list(self._spots(number, size, side, sources, taken)) if size is not None else [None]
+            for size, side in ((sides.above, -1), (sides.below, 1))
+        )
+        best: list[Spot | None] = [None, None]
+        least = float("inf")
+        for one in above:
+            for other in below:
+                cost = sum(spot.cost for spot in (one, other) if spot is not None)
+                if one is not None and other is not None:
+                    cost += APART if one.piece != other.piece else UNEVEN * abs(one.share - other.share)
+                if cost < least:
+                    least, best = cost, [one, other]
+        return best
+
+    def _spots(
+        self, number: int, size: Point, side: int, sources: Sequence[int], taken: Sequence[Rect]
+    ) -> Iterator[Spot]:
+        """Yield places of a text on one side of a line."""
+        wide, high = size
+        for piece, (start, end) in enumerate(pairwise(self.lines[number])):
+            length = hypot(end[0] - start[0], end[1] - start[1])
+            if length < SHORTEST:
+                continue
+            along = (end[0] - start[0]) / length, (end[1] - start[1]) / length
+            across = along[1] * side, -along[0] * side
+            if across[1] * side < 0 or (abs(across[1]) < 1e-9 and across[0] * side < 0):
+                across = -across[0], -across[1]
+            base = piece + SHARED * self._is_shared(number, (start, end), sources)
+            reach = wide / 2 * abs(across[0]) + high / 2 * abs(across[1]) + 3.2 + self.aside
+            for share, more in [*((share, 0.0) for share in ALONG), *FARTHER]:
+                off = reach + more
+                x = start[0] + along[0] * length * share + across[0] * off
+                y = start[1] + along[1] * length * share + across[1] * off
+                rect = Rect.around((x, y), wide + 3, high + 3)
+                cost = base + 6 * abs(share - ALONG[0]) + 2 * more + self._cost(rect, number, taken)
+                near = Rect.around((x, y), 2 * off, 2 * off)
+                if any(
+                    one.line not in self.twins[number]
+                    and near.is_hit(*one[:2])
+                    and distance_to((x, y), one) < off - 0.5
+                    for one in self.pieces
+                ):
+                    cost += ASTRAY
+                yield Spot((x, y), rect, cost, piece, share)
+
+    def _cost(self, rect: Rect, number: int, taken: Sequence[Rect]) -> float:
+        """Return what it costs a text of a line to stand there."""
+        wide = rect.grown(7, 4)
+        cost = ON_BOX * sum(rect.meets(other) for other in taken)
+        for one in self.pieces:
+            if wide.is_hit(one.start, one.end):
+                cost += ON_LINE * rect.is_hit(one.start, one.end) + NEAR_LINE * (one.line != number)
+        return cost
+
+    def _is_shared(self, number: int, piece: tuple[Point, Point], sources: Sequence[int]) -> bool:
+        """Return whether another line of the same source runs along a piece."""
+        return any(
+            other != number and source == sources[number] and runs_along(piece, self.lines[other])
+            for other, source in enumerate(sources)
+        )
+
+    def near(self, wide: float, high: float, middles: Sequence[Point]) -> Spot:
+        """Return the best of some places for a text of that size, which is taken then; the earlier the better."""
+        spots = []
+        for turn, middle in enumerate(middles):
+            rect = Rect.around(middle, wide + 2, high + 2)
+            cost = turn + ON_BOX * sum(rect.meets(other) for other in self.taken)
+            cost += ON_LINE * sum(rect.is_hit(one.start, one.end) for one in self.pieces)
+            spots.append(Spot(middle, rect, cost))
+        best = min(spots, key=lambda spot: spot.cost)
+        self.taken.append(best.rect)
+        return best
+
+
+def worst(spots: Iterable[Spot | None]) -> float:
+    """Return the highest cost of some places."""
+    return max([spot.cost for spot in spots if spot is not None], default=0.0)
+
+
+def distance_to(point: Point, piece: Piece) -> float:
+    """Return how far a point is from a piece of a line."""
+    (x, y), (left, top) = point, piece.start
+    across, down = piece.end[0] - left, piece.end[1] - top
+    share = ((x - left) * across + (y - top) * down) / (across**2 + down**2 or 1)
+    share = max(0.0, min(1.0, share))
+    return hypot(x - left - share * across, y - top - share * down)
+
+
+def runs_along(piece: tuple[Point, Point], line: Sequence[Point]) -> bool:
+    """Return whether a piece lies on a line for more than some points."""
+    for start, end in pairwise(line):
+        length = hypot(end[0] - start[0], end[1] - start[1]) or 1
+        x, y = (end[0] - start[0]) / length, (end[1] - start[1]) / length
+        off = [abs((point[0] - start[0]) * y - (point[1] - start[1]) * x) for point in piece]
+        along = sorted((point[0] - start[0]) * x + (point[1] - start[1]) * y for point in piece)
+        if max(off) < 0.5 and min(along[1], length) - max(along[0], 0) > 8:
+            return True
+    return False
+
+
+def count_crossings(lines: Sequence[Sequence[Point]]) -> int:
+    """Return how many pairs of lines cross."""
+    pieces = [(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
+
+    def turn(a: Point, b: Point, c: Point) -> float:
+        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+    return sum(
+        number != other and turn(a, b, c) * turn(a, b, d) < -1e-6 and turn(c, d, a) * turn(c, d, b) < -1e-6
+        for at, (a, b, number) in enumerate(pieces)
+        for c, d, other in pieces[at + 1 :]
+    )

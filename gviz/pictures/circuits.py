@@ -1,0 +1,378 @@
+"""Cards and wires as lectures draw them: circles on straight rows, a value above each line and its gradient below it.
+
+What they say comes from a view; here they get their places, and become ink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import copysign, hypot
+from typing import NamedTuple
+
+from gviz.layout.fonts.faces import type_width
+from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
+from gviz.layout.rows import Placed, Room, in_rows
+from gviz.layout.spots import BAD, Rect, Sides, TextPlaces, count_crossings
+from gviz.pictures.theme import Theme
+from gviz.pictures.typesetting import TypeBox
+
+NUMBER, NOTE, NAME = 15.0, 12.6, 15.0
+"""Points: of the numbers on lines, of what stands below a circle, of the name of a result."""
+
+LOW = 5.2
+"""Points from the middle of a leaf down to the base line of its name, so that names stand level."""
+
+RADIUS = 21.0
+"""Points: of a circle."""
+
+HEAD, LINE = 7.5, 1.3
+"""Points: of an arrowhead, and the breadth of a line."""
+
+OUT = 24.0
+"""Points of the line that leads out of a root."""
+
+TALL = 0.74
+"""The height of a number, by the size of its type."""
+
+LEAST_ROOM, STEEP, MOST_ROOM = 24.0, 0.62, 150.0
+"""Points between columns; how many more a line needs by the height that it climbs, so that none is steep; at most."""
+
+MEETING = 4.2
+"""Points between boxes whose lines meet, by the size of the numbers: the four of two lines have their places there."""
+
+AGAIN = (3.0, 2.0)
+"""The dashes of a leaf that stands again beside a further use."""
+
+
+class End(NamedTuple):
+    """What stands at the end of the line out of a root: its name, its value and its gradient."""
+
+    name: TypeBox
+    value: str = ""
+    grad: str = ""
+
+
+class Component(NamedTuple):
+    """A box of a circuit.
+
+    Args:
+        box: what stands in it.
+        kind: of its look: ``operation``, ``output``, or a kind of leaf.
+        name: of the result of an operation.
+        note: what stands below it: the local derivative.
+        brief: the same, shorter.
+        total: its gradient as a sum, if it arrives in several ways.
+        end: what stands at the end of the line out of a root; None if it is none.
+        tip: what is read on it.
+        is_again: whether it is a leaf that stands elsewhere, too.
+        is_wrong: whether it holds nan or inf.
+    """
+
+    box: TypeBox
+    kind: str
+    name: TypeBox = TypeBox()
+    note: TypeBox = TypeBox()
+    brief: TypeBox = TypeBox()
+    total: TypeBox = TypeBox()
+    end: End | None = None
+    tip: str = ""
+    is_again: bool = False
+    is_wrong: bool = False
+
+    @property
+    def is_round(self) -> bool:
+        """Whether it is a circle."""
+        return self.kind in ("operation", "output")
+
+    def size(self, *, is_tight: bool) -> Point:
+        """Return its width and height."""
+        if self.is_round:
+            return (
+                (max(34.0, self.box.width + 10), 34.0)
+                if is_tight
+                else (max(2 * RADIUS, self.box.width + 16), 2 * RADIUS)
+            )
+        return max(34.0, self.box.width + 18), max(30.0, self.box.height + 12)
+
+
+class Wire(NamedTuple):
+    """A line from a card to another: what is known along it, as texts.
+
+    Args:
+        source, target: numbers of cards.
+        slot: which operand it is.
+        value, grad: what stands above and below; "" for nothing.
+        is_dashed: whether no gradient flows along it.
+    """
+
+    source: int
+    target: int
+    slot: int
+    value: str = ""
+    grad: str = ""
+    is_dashed: bool = False
+
+
+class Attempt(NamedTuple):
+    """How dense a circuit is.
+
+    Args:
+        stretch: how much room there is beside numbers.
+        apart: points between cards.
+        is_tight: whether circles are smaller and notes brief.
+        both: whether a second arrow goes back beside each line.
+    """
+
+    stretch: float = 1.0
+    apart: float = 10.0
+    is_tight: bool = False
+    both: bool = False
+
+
+class Circuit:
+    """Cards and wires with their places.
+
+    Args:
+        cards: the boxes.
+        wires: the lines, those of a card in the order of its operands.
+        theme: the colours.
+        attempt: how dense it is.
+
+    Attributes:
+        items: what is drawn, what is behind first, from 0, 0.
+        size: width and height.
+        crossings: how many lines cross.
+        bad: texts that found no good place.
+    """
+
+    def __init__(self, cards: Sequence[Component], wires: Sequence[Wire], theme: Theme, attempt: Attempt) -> None:
+        self.cards, self.wires, self.theme, self.attempt = cards, wires, theme, attempt
+        self.sizes = [card.size(is_tight=attempt.is_tight) for card in cards]
+        self.notes = [card.brief if attempt.is_tight else card.note for card in cards]
+        self.placed = self._in_rows()
+        self.x = self._across()
+        self.lines = [self._line(number) for number in range(len(wires))]
+        self.roots = [number for number, card in enumerate(cards) if card.end is not None]
+        self.ends = [self._end(number) for number in self.roots]
+        self.crossings = count_crossings(self.lines)
+        twins = [{n for n, one in enumerate(wires) if one[:2] == wire[:2]} for wire in wires]
+        boxes = [Rect.around(self.middle(number), *size) for number, size in enumerate(self.sizes)]
+        self.places = TextPlaces(self.lines, self.ends, boxes, twins, 2.8 * attempt.both)
+        self.bad = 0
+        texts = [*self._root_texts(), *self._numbers(), *self._words()]
+        drawn = [*self._drawn_lines(), *self._drawn_cards(), *texts]
+        left, top, right, bottom = extent_of_ink(drawn)
+        self.items = list(shifted(drawn, 2 - left, 2 - top))
+        self.size = right - left + 4, bottom - top + 4
+
+    # ------------------------------------------------------------ places
+    def _in_rows(self) -> Placed:
+        """Return the columns and heights, with room for what stands above and below each card."""
+        above = [
+            high / 2 + (NAME if card.name.width else 0) for card, (_, high) in zip(self.cards, self.sizes, strict=True)
+        ]
+        below = [
+            high / 2 + (NOTE + 10 if note.width else 0) + (NOTE + 4 if card.total.width else 0)
+            for card, note, (_, high) in zip(self.cards, self.notes, self.sizes, strict=True)
+        ]
+        apart = self.attempt.apart
+        room = Room(apart + 8, 2 * NUMBER + 12, MEETING * NUMBER + apart / 2)
+        return in_rows(above, below, [wire[:2] for wire in self.wires], room)
+
+    def _across(self) -> list[float]:
+        """Return the middle of each column: room for the widest number, for lines that climb, for notes."""
+        placed, count = self.placed, len(self.placed.columns)
+        of_cards = [[card for card in column if card < len(self.cards)] for column in placed.columns]
+        wide = [max([0.0, *(self.sizes[card][0] for card in column)]) for column in of_cards]
+        room = [LEAST_ROOM * self.attempt.stretch] * count
+        for wire, chain in zip(self.wires, placed.chains, strict=True):
+            text = max(type_width(text, NUMBER, "bold") for text in (wire.value, wire.grad))
+            first, last = placed.column[wire.source], placed.column[wire.target] - 1
+            room[first] = max(room[first], text + (12 if self.attempt.is_tight else 20 * self.attempt.stretch))
+            climb = abs(placed.y[chain[-2]] - placed.y[wire.target])
+            room[last] = max(room[last], min(MOST_ROOM, climb * STEEP + 26 * (climb > 2)))
+        x = [wide[0] / 2] if wide else []
+        for column in range(1, count):
+            at = x[-1] + wide[column - 1] / 2 + room[column - 1] + wide[column] / 2
+            for one in of_cards[column]:
+                for other in of_cards[column - 1]:
+                    is_level = abs(placed.y[one] - placed.y[other]) < 20
+                    if is_level and self.notes[one].width and self.notes[other].width:
+                        at = max(at, x[-1] + (self.notes[one].width + self.notes[other].width) / 2 + 12)
+            x.append(at)
+        self.wide = wide
+        return x
+
+    def middle(self, number: int) -> Point:
+        """Return the middle of a card, or where a long line crosses a column."""
+        return self.x[self.placed.column[number]], self.placed.y[number]
+
+    def _line(self, number: int) -> list[Point]:
+        """Return the points of a wire: straight, or with bends where it goes around others."""
+        wire, chain = self.wires[number], self.placed.chains[number]
+        start, end = self.middle(wire.source), self.middle(wire.target)
+        lanes = [
+            (x + side * self.wide[self.placed.column[lane]] / 2, y)
+            for lane in chain[1:-1]
+            for x, y in [self.middle(lane)]
+            for side in (-1, 1)
+        ]
+        points = without_bends([start, *lanes, end])
+        same = [n for n, one in enumerate(self.wires) if one[:2] == wire[:2]]
+        if len(same) > 1 and len(points) == 2:
+            points = self._bowed(points, wire, same.index(number) - (len(same) - 1) / 2, same)
+        points[0], points[-1] = self._touch(wire.source, points[1]), self._touch(wire.target, points[-2])
+        return points
+
+    def _bowed(self, points: list[Point], wire: Wire, place: float, same: Sequence[int]) -> list[Point]:
+        """Return a line beside others that join the same two cards."""
+        are_alike = len(same) == 2 and len({self.wires[n].grad for n in same}) == 1
+        y = (points[0][1] + points[-1][1]) / 2 + place * (30 if are_alike else 74)
+        if abs(y - points[0][1]) <= 1:
+            return points
+        (left, _), (right, _) = points[0], points[-1]
+        left, right = left + self.sizes[wire.source][0] / 2 + 7, right - self.sizes[wire.target][0] / 2 - 7
+        return [points[0], (left, y), (right, y), points[-1]]
+
+    def _end(self, number: int) -> list[Point]:
+        """Return the line that leads out of a root."""
+        x, y = self.middle(number)
+        start = x + self.sizes[number][0] / 2
+        return [(start, y), (start + OUT, y)]
+
+    def _touch(self, number: int, towards: Point) -> Point:
+        """Return where the line between a card and a point meets the card's outline."""
+        (x, y), (wide, high) = self.middle(number), self.sizes[number]
+        across, down = towards[0] - x, towards[1] - y
+        if self.cards[number].is_round:  # two half circles with a piece between
+            x += copysign((wide - high) / 2, across) if wide - high > 1 else 0.0
+            length = hypot(towards[0] - x, towards[1] - y) or 1
+            reach = (high / 2 + 0.6) / length
+            return x + (towards[0] - x) * reach, y + (towards[1] - y) * reach
+        if abs(across) < 1e-9:
+            return x, y + copysign(high / 2, down)
+        reach = (wide / 2 + 0.6) / abs(across)
+        if abs(down) * reach <= high / 2 - 4:
+            return x + across * reach, y + down * reach
+        return x + copysign(wide / 2, across), y + copysign(high / 2 - 6, down)
+
+    # ------------------------------------------------------------ texts
+    def _root_texts(self) -> Iterator[Item]:
+        """Yield the name, value and gradient at the end of the line out of each root."""
+        for number, line in zip(self.roots, self.ends, strict=True):
+            name, value, grad = self.cards[number].end or End(TypeBox())
+            wide = max(name.width, *(type_width(text, NUMBER, "bold") for text in (value, grad)))
+            x, y = line[-1][0] + 6 + wide / 2, line[-1][1]
+            yield from name.centred(x, y - NUMBER * 1.28 - name.below, self.theme.ink)
+            yield number_at((x, y - 3), value, self.theme.value)
+            yield number_at((x, y + NUMBER * 0.92), grad, self.theme.gradient)
+            high = NUMBER * 1.28 + name.height
+            self.places.taken.append(Rect(x - wide / 2, y - high, x + wide / 2, y + NUMBER))
+
+    def _numbers(self) -> Iterator[Item]:
+        """Yield the texts on the lines; two lines between the same cards have what is alike once."""
+        shown = [(wire.value, wire.grad) for wire in self.wires]
+        for number, wire in enumerate(self.wires):
+            same = [n for n, one in enumerate(self.wires) if one[:2] == wire[:2]]
+            if len(same) == 2 and shown[same[0]][1] == shown[same[1]][1] and len(self.placed.chains[number]) == 2:
+                shown[number] = (wire.value, "") if number == same[0] else ("", wire.grad)
+        high = NUMBER * TALL
+        sides = [
+            Sides(*((type_width(text, NUMBER, "bold"), high) if text else None for text in texts)) for texts in shown
+        ]
+        spots, self.bad = self.places.beside(sides, [wire.source for wire in self.wires])
+        for texts, pair in zip(shown, spots, strict=True):
+            for text, spot, ink in zip(texts, pair, (self.theme.value, self.theme.gradient), strict=True):
+                if spot is not None:
+                    yield number_at((spot.middle[0], spot.middle[1] + high / 2 - 0.2), text, ink)
+
+    def _words(self) -> Iterator[Item]:
+        """Yield names, notes and sums, each at one of a few places around its card."""
+        for turn in ("name", "note", "total"):
+            for number, card in enumerate(self.cards):
+                box = self.notes[number] if turn == "note" else getattr(card, turn)
+                if not box.width or (turn == "name" and card.end is not None):
+                    continue
+                spots = [(x, y - (box.above - box.below) / 2) for x, y in self._places_of(turn, number, box)]
+                spot = self.places.near(box.width, box.height, spots)
+                self.bad += spot.cost >= BAD
+                x, y = spot.middle
+                ink = {"name": self.theme.ink, "note": self.theme.muted, "total": self.theme.gradient}[turn]
+                yield from box.centred(x, y + (box.above - box.below) / 2, ink)
+
+    def _places_of(self, kind: str, number: int, box: TypeBox) -> list[Point]:
+        """Return where the base line of a text may have its middle, the best place first."""
+        (x, y), (wide, high) = self.middle(number), self.sizes[number]
+        up, down = y - high / 2 - 6 - box.below, y + high / 2 + 6 + max(box.above, 9)
+        if kind == "name":
+            left = x - wide / 2 - box.width / 2 + 4
+            return [(x, up), (x, down), (left, y - high / 2), (left, y + high / 2 + box.above - 2)]
+        if kind == "note":
+            aside = x - wide / 4 - box.width / 4, x + box.width / 4
+            return [(x, down), (x, up), (aside[0], down), (aside[1], down), (x, down + 16), (x, up - 16)]
+        start = x - wide / 2 + max(box.width, wide) / 2
+        left = x - wide / 2 - 6 - box.width / 2
+        return [(start, down), (start, up), (x, down), (x, up), (x, down + 18), (x, up - 18), (left, y + 4)]
+
+    # ------------------------------------------------------------ ink
+    def _drawn_lines(self) -> Iterator[Item]:
+        """Yield the lines, with their heads."""
+        pen = Pen(self.theme.line, LINE)
+        for wire, line in zip(self.wires, self.lines, strict=True):
+            if wire.is_dashed:
+                yield Stretch(line, Pen(self.theme.boxes["dashed"].pen, LINE, (5.0, 2.0)))
+            elif self.attempt.both and wire.grad:
+                yield arrow(line_beside(line, -2.6), pen)
+                yield arrow(line_beside(line, 2.6)[::-1], Pen(self.theme.gradient, 1.5))
+            else:
+                yield arrow(line, pen)
+        for line in self.ends:
+            yield arrow(line, pen)
+
+    def _drawn_cards(self) -> Iterator[Item]:
+        """Yield the boxes, with what stands in them."""
+        for number, card in enumerate(self.cards):
+            (x, y), size = self.middle(number), self.sizes[number]
+            fill, colour = self.theme.boxes["error" if card.is_wrong else card.kind]
+            breadth = {"output": 2.2, "leaf": 1.9}.get(card.kind, 1.3)
+            dash = AGAIN if card.is_again else (4.0, 3.0) if card.kind in ("frozen", "constant") else ()
+            pen = Pen(colour, 1.1 if card.is_again else 3.0 if card.is_wrong else breadth, dash)
+            yield Outline((x, y), size, size[1] / 2 if card.is_round else 8.0, fill, pen, card.tip)
+            low = (card.box.above - card.box.below) / 2 if card.is_round or card.box.height > NUMBER * 1.3 else LOW
+            yield from card.box.centred(x, y + low, self.theme.ink)
+
+
+def number_at(place: Point, text: str, colour: str) -> TextLine:
+    """Return a number by the middle of its base line."""
+    return TextLine(place, NUMBER, colour, (Inked(text, face="bold"),))
+
+
+def arrow(line: Sequence[Point], pen: Pen) -> Stretch:
+    """Return a line with a head at its end."""
+    (x, y), tip = line[-2], line[-1]
+    length = hypot(tip[0] - x, tip[1] - y) or 1
+    back = HEAD * 0.8 / length
+    end = tip[0] - (tip[0] - x) * back, tip[1] - (tip[1] - y) * back
+    return Stretch([*line[:-1], end], pen, [(tip, (x, y))], HEAD)
+
+
+def without_bends(points: Sequence[Point]) -> list[Point]:
+    """Return a line without points at which it goes straight on."""
+    kept = [points[0]]
+    for (x, y), (to_x, to_y) in pairwise(points[1:]):
+        left, top = kept[-1]
+        area = abs((x - left) * (to_y - top) - (y - top) * (to_x - left))
+        if area > 0.6 * hypot(to_x - left, to_y - top):
+            kept.append((x, y))
+    return [*kept, points[-1]]
+
+
+def line_beside(points: Sequence[Point], off: float) -> list[Point]:
+    """Return a line shifted aside, to its right for a positive number of points."""
+    found = []
+    for number, (x, y) in enumerate(points):
+        before, after = points[max(number - 1, 0)], points[min(number + 1, len(points) - 1)]
+        length = hypot(after[0] - before[0], after[1] - before[1]) or 1
+        found.append((x - (after[1] - before[1]) / length * off, y + (after[0] - before[0]) / length * off))
+    return found

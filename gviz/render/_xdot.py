@@ -1,0 +1,97 @@
+"""A page of gviz's own as a drawing in Graphviz's words, for formats that gviz does not write itself.
+
+Graphviz draws what a graph has in its background, by the operations of its format xdot; the graph itself is empty.
+Source: https://graphviz.org/docs/outputs/canon/#xdot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gviz.layout.fonts.faces import FACES
+from gviz.layout.ink import Outline, Point, Sheet, TextLine, head_of, shifted, text_width, word_width
+from gviz.pictures.look import LONGEST_PIECE
+from gviz.text import visible
+
+CORNERS = 6
+"""Points of which each quarter of a round corner is made, besides its ends."""
+
+ZOOM = 8
+"""How many times as large all is drawn, in as many times fewer dots: Graphviz sets letters at whole points."""
+
+
+def background(sheet: Sheet, dpi: float) -> str:
+    """Return DOT whose picture is the page, to be drawn by the layout ``nop2``."""
+    wide, high = (side * ZOOM for side in sheet.size)
+    corner = 'shape=point width=0.001 height=0.001 style=invis label=""'
+    return "\n".join([
+        "digraph {",
+        f"graph [dpi={dpi / ZOOM:g} pad=0 margin=0 bgcolor=\"{sheet.page or 'transparent'}\"",
+        f"  _background={_quoted(' '.join(_operations(sheet)))}]",
+        f'a [{corner} pos="0,0"]',
+        f'b [{corner} pos="{wide:.2f},{high:.2f}"]',
+        "}",
+    ])  # fmt: skip
+
+
+def _operations(sheet: Sheet) -> Iterator[str]:
+    """Yield the operations; y grows upwards."""
+    high = sheet.size[1] * ZOOM
+
+    def points(places: Iterable[Point]) -> str:
+        listed = list(places)
+        return f"{len(listed)} " + " ".join(f"{x:.2f} {high - y:.2f}" for x, y in listed)
+
+    for item in shifted(sheet.items(), 0, 0, ZOOM):
+        if isinstance(item, TextLine):
+            yield from _texts(item, high)
+            continue
+        dash = _word("S", "dashed" if item.pen.dash else "solid")
+        yield f"{dash} {_word('S', f'setlinewidth({item.pen.width:.2f})')} {_word('c', item.pen.colour or '#00000000')}"
+        if isinstance(item, Outline):
+            yield f"{_word('C', item.fill or '#00000000')} P {points(_rounded(item))}"
+        else:
+            yield f"L {points((stroke[-2], stroke[-1]) for stroke in item.strokes)}"
+            for tip, base in item.heads:
+                yield f"{_word('S', 'solid')} {_word('C', item.pen.colour)} P {points(head_of(tip, base, item.size))}"
+
+
+def _texts(item: TextLine, high: float) -> Iterator[str]:
+    """Yield the operations of a line of text."""
+    x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred
+    for word in item.words:
+        width = word_width(word, item.size)
+        face = f"F {item.size:.3f} {_counted(FACES[word.face].family)}"
+        place = f"{x:.2f} {high - item.place[1]:.2f} -1 {width:.2f}"
+        yield f"{_word('c', word.colour or item.colour)} {face} T {place} {_counted(word.text)}"
+        x += width
+
+
+def _rounded(item: Outline) -> Iterator[Point]:
+    """Yield the corners of a rectangle, a round one as many."""
+    from math import cos, pi, sin
+
+    (x, y), (wide, high) = item.middle, item.size
+    radius = min(item.radius, wide / 2, high / 2)
+    for quarter, (right, down) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+        middle = x + right * (wide / 2 - radius), y + down * (high / 2 - radius)
+        for step in range(CORNERS + 2 if radius else 1):
+            angle = (quarter + step / (CORNERS + 1)) * pi / 2
+            yield middle[0] + radius * cos(angle), middle[1] + radius * sin(angle)
+
+
+def _word(operation: str, text: str) -> str:
+    """Return an operation with a text."""
+    return f"{operation} {_counted(text)}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as Graphviz reads it: nothing but a quote stands for something else; a long one in pieces."""
+    pieces = (text[start : start + LONGEST_PIECE] for start in range(0, len(text), LONGEST_PIECE))
+    return " + ".join('"' + piece.replace('"', '\\"') + '"' for piece in pieces)
+
+
+def _counted(text: str) -> str:
+    """Return a text with the number of its bytes, as xdot has it."""
+    shown = text if text.isprintable() else visible(text)
+    return f"{len(shown.encode())} -{shown}"
