@@ -1,19 +1,22 @@
 """How a gradient flows back: what arrives at each operation, the factor of each input, and what is handed on.
 
 A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward
-does, without touching any ``.grad``, as long as the graph has not been freed.
+does, without touching any ``.grad``, as long as the graph has not been freed. Where a program has hooks, which may change
+what arrives, it listens to the pass itself.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from importlib import import_module
 from itertools import zip_longest
 from typing import Any
 
-from gviz.graphs import Flow
+from gviz.graphs import NO_FLOW, Change, Flow
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, numbers, saved_constants
 
@@ -34,8 +37,9 @@ def flow(
     most: int = MOST_FLOWING,
     elements: int = ALL_ELEMENTS,
     all_factors: bool = True,
+    inputs: Collection[NodeLike] | None = None,
 ) -> dict[NodeLike, NodeFlow]:
-    """Return the flow of gradients from the roots.
+    """Return the flow of gradients from the roots, as it is going to be if no hook changes it.
 
     Args:
         engine: the module that the tensors are of: gviz's engine, or torch.
@@ -46,50 +50,139 @@ def flow(
         most: operations; of a larger graph nothing is found.
         elements: of a tensor that are listed.
         all_factors: False for the factors alone of operations that hand on nan or inf: they cost a second backward.
+        inputs: the nodes that backward is asked to go to, as ``inputs=`` says; None for all.
 
     Returns:
         An entry for each operation; nothing for one that has been freed, that refuses, or that is the user's own
         Function, whose code is not run a second time, and for those below it.
     """
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
-    waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
-    result: dict[NodeLike, NodeFlow] = {}
-    held = {node: saved_constants(node) for node in order}
-    unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
+    one = Follower(engine, order, has_gradient, jacobians, elements, all_factors, inputs)
     with engine.no_grad():
         for root, gradient in zip_longest(roots, gradients[: len(roots)]):
-            if root.grad_fn in waiting:
+            if root.grad_fn in one.waiting:
                 start = engine.ones_like(root) if gradient is None else gradient
-                add(waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
+                add(one.waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
         for node in order:
-            arrived = waiting.pop(node)
-            if node in unknown or (arrived and hasattr(type(node), "saved_tensors")):
-                unknown.update(following for following, _ in node.next_functions if following is not None)
-                continue
-            if not arrived or type(node).__name__ == "AccumulateGrad":
-                continue
-            count = len(getattr(node, "_input_metadata", ())) or 1
-            grads: list[Any] = [arrived.get(number) for number in range(count)]
-            try:
-                handed = summed(node, _as_tuple(node(*grads)))  # type: ignore[operator]
-                passed = [None if grad is None else numbers(grad, elements) for grad in handed]
-                is_wanted = count == 1 and (all_factors or not all(one is None or one.is_finite for one in passed))
-                of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(handed)  # type: ignore[operator]
-                factors = _as_tuple(of_ones)
-            except RuntimeError:
-                unknown.update(following for following, _ in node.next_functions if following is not None)
-                continue
-            matrices = jacobians_of(engine, node, grads[0], handed) if jacobians and count == 1 else ()
-            inputs = [
-                Flow("", None if factor is None else numbers(factor, elements), one if has_gradient else None, matrix)
-                for factor, one, matrix in zip_longest(factors, passed, matrices)
-            ]
-            arrives = numbers(grads[0], elements) if count == 1 and has_gradient else None
-            result[node] = NodeFlow(arrives, inputs, held[node])
-            for (following, number), grad in zip(node.next_functions, handed, strict=False):
-                if following is not None and grad is not None:
-                    add(waiting[following], number, grad)
-    return result
+            one.visit(node, one.waiting.pop(node))
+    return one.result
+
+
+class Follower:
+    """Follows a gradient through operations: as it is going to be, or (:meth:`heard`) as a pass has it, hooks included.
+
+    Args:
+        engine: the module that the tensors are of.
+        order: the operations, each after all of its users.
+        has_gradient, jacobians, elements, all_factors, inputs: as for :func:`flow`.
+    """
+
+    def __init__(
+        self,
+        engine: Any,
+        order: Sequence[NodeLike],
+        has_gradient: bool,
+        jacobians: bool,
+        elements: int,
+        all_factors: bool,
+        inputs: Collection[NodeLike] | None,
+    ) -> None:
+        self.engine, self.order, self.has_gradient, self.jacobians = engine, order, has_gradient, jacobians
+        self.elements, self.all_factors = elements, all_factors
+        self.waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
+        self.held = {node: saved_constants(node) for node in order}
+        self.unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
+        self.goals = None if inputs is None else {*inputs}
+        self.changes: list[Change] = []  # what hooks have done since an operation was visited last
+        self.result: dict[NodeLike, NodeFlow] = {}
+        for node in reversed(order) if self.goals is not None else ():
+            if any(following in self.goals for following, _ in node.next_functions):
+                self.goals.add(node)
+
+    def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Change, ...] = ()) -> None:
+        """Note what arrives at an operation, by the number of the output, and what it hands on."""
+        engine, elements = self.engine, self.elements
+        if node in self.unknown or (arrived and hasattr(type(node), "saved_tensors")):
+            self.unknown.update(following for following, _ in node.next_functions if following is not None)
+            return
+        if not arrived or type(node).__name__ == "AccumulateGrad":
+            return
+        count = len(getattr(node, "_input_metadata", ())) or 1
+        grads: list[Any] = [arrived.get(number) for number in range(count)]
+        try:
+            handed = self.wanted(node, summed(node, _as_tuple(node(*grads))))  # type: ignore[operator]
+            passed = [None if grad is None else numbers(grad, elements) for grad in handed]
+            is_finite = all(one is None or one.is_finite for one in passed)
+            is_wanted = count == 1 and (self.all_factors or not is_finite)
+            of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(handed)  # type: ignore[operator]
+            factors = _as_tuple(of_ones)
+        except RuntimeError:
+            self.unknown.update(following for following, _ in node.next_functions if following is not None)
+            return
+        matrices = jacobians_of(engine, node, grads[0], handed) if self.jacobians and count == 1 else ()
+        inputs = [
+            Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
+            for factor, one, matrix in zip_longest(factors, passed, matrices)
+        ]
+        arrives = numbers(grads[0], elements) if count == 1 and self.has_gradient else None
+        self.result[node] = NodeFlow(arrives, inputs, self.held[node], hooks)
+        for (following, number), grad in zip(node.next_functions, handed, strict=False):
+            if following is not None and grad is not None and following in self.waiting:
+                add(self.waiting[following], number, grad)
+
+    def wanted(self, node: NodeLike, handed: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what an operation hands on, without what goes to no input that backward is asked for."""
+        goals = self.goals
+        if goals is None:
+            return tuple(handed)
+        pairs = zip_longest(handed, node.next_functions[: len(handed)], fillvalue=(None, 0))
+        return tuple(grad if following in goals else None for grad, (following, _) in pairs)
+
+    @contextmanager
+    def heard(self, quiet: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+        """Follow the gradient of the pass that runs in the block: what comes to each operation after all hooks.
+
+        Args:
+            quiet: gives a block in which nobody hears of calls.
+        """
+
+        def before(node: NodeLike, grads: tuple[Any, ...]) -> None:
+            with quiet(), self.engine.no_grad():
+                hooks, arrived = self.taken(), {at: grad for at, grad in enumerate(grads) if grad is not None}
+                self.unknown.discard(node)  # what arrives is known now, whatever is above
+                if hasattr(type(node), "saved_tensors"):
+                    own = numbers(grads[0], self.elements) if len(grads) == 1 and arrived else None
+                    self.result[node] = NodeFlow(own, [NO_FLOW] * len(node.next_functions), self.held[node], hooks)
+                else:
+                    self.visit(node, arrived, hooks)
+
+        def after(node: NodeLike, handed: Sequence[Any]) -> None:
+            own, hooks = self.result.get(node), self.taken()
+            if own is None or not (hooks or hasattr(type(node), "saved_tensors")):
+                return
+            with quiet():
+                pairs = zip_longest(own.inputs, self.wanted(node, handed)[: len(own.inputs)])
+                inputs = [
+                    one._replace(handed=None if grad is None else numbers(grad, self.elements)) for one, grad in pairs
+                ]
+            self.result[node] = own._replace(inputs=inputs, hooks=(*own.hooks, *hooks))
+
+        handles = []
+        for node in self.order:
+            place: Any = node
+            handles.append(place.register_prehook(partial(before, node)))
+            handles.append(place.register_hook(lambda handed, _, node=node: after(node, handed)))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def taken(self) -> tuple[Change, ...]:
+        """Return what hooks have done since this was asked last."""
+        changes = tuple(self.changes)
+        self.changes.clear()
+        return changes
 
 
 def jacobians_of(engine: Any, node: NodeLike, arrived: Any, handed: Sequence[Any]) -> tuple[Numbers | None, ...]:

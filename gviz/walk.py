@@ -21,6 +21,7 @@ from gviz.graphs import (
     FREED,
     NO_FLOW,
     NO_GRADIENT,
+    Change,
     Edge,
     Flow,
     Gradient,
@@ -123,11 +124,13 @@ class NodeFlow(NamedTuple):
         arrived: the gradient that arrives, the sum of what its users hand on; None if it has several outputs.
         inputs: for each input what goes along its edge.
         held: the tensors without gradient that it has saved, which backward frees, each with its attribute.
+        hooks: what hooks have made of what came to it, or of what it handed on.
     """
 
     arrived: Numbers | None
     inputs: Sequence[Flow]
     held: Sequence[tuple[str, TensorLike]] = ()
+    hooks: tuple[Change, ...] = ()
 
 
 class Origin(NamedTuple):
@@ -244,7 +247,9 @@ def tensor_row(
     grad = gradient(tensor) if most is not None else None
     left = None if grad is None else numbers(grad, most)
     before, arrived = (moment.grad.before, moment.grad.arrived) if moment is not None else (None, None)
-    is_same = moment is None or (moment.grad.value == left and moment.numbers in (None, own))
+    then = None if moment is None else (moment.grad.value, moment.numbers or own, moment.requires_grad, moment.remark)
+    hooks = () if moment is None else moment.grad.hooks
+    is_same = moment is None or then == (left, own, bool(tensor.requires_grad), "")
     return TensorRow(
         name=name,
         numbers=own,
@@ -252,7 +257,7 @@ def tensor_row(
         is_leaf=bool(tensor.is_leaf),
         retains_grad=bool(tensor.retains_grad),
         grad_fn=None if node is None else type(node).__name__,
-        grad=NO_GRADIENT if left is before is arrived is None else Gradient(left, before, arrived),
+        grad=NO_GRADIENT if left is before is arrived is None and not hooks else Gradient(left, before, arrived, hooks),
         expression=expression,
         moment=None if is_same else moment,
     )
@@ -546,7 +551,7 @@ class Walker:
         flows = {self.ids[id(node)]: one for node, one in flow.items() if id(node) in self.ids}
         for position, node in enumerate(self.nodes):
             if node.id in flows:
-                grad = node.grad._replace(arrived=flows[node.id].arrived)
+                grad = node.grad._replace(arrived=flows[node.id].arrived, hooks=flows[node.id].hooks)
                 result = self.results.get(node.id)
                 own = node.numbers if result is None else numbers(result, self.most)
                 recorded = node.recorded._replace(held=self.held(flows[node.id].held) or node.recorded.held)
@@ -686,9 +691,11 @@ def result_sizes(node: NodeLike) -> Numbers | None:
 
 def state_of(row: TensorRow, grad: Gradient) -> str:
     """Return the honest remark on a tensor's gradient when backward ran."""
+    if row.moment is not None and row.moment.remark:
+        return row.moment.remark
     if grad.value is not None:
         return "retained" if not row.is_leaf else ""
-    if not row.requires_grad:
+    if not row.required_grad:
         return "frozen" if row.is_leaf and row.grad_fn is None else ""
     return "no gradient yet" if row.is_leaf or row.retains_grad else "not retained"
 

@@ -58,6 +58,9 @@ NOW = "its numbers are those of now"
 GRAD_OF = "grad is that of "
 """How the state of a leaf begins whose gradient is of something else than its name lets people think."""
 
+LEFT_OUT, RETURNED = "left out by ", "its gradient was returned by "
+"""How the state of a leaf begins that backward did not add to, though it could: who has called says for what."""
+
 PARTS = ("roots", "nodes", "edges", "tensors")
 """The lists of a graph, which its JSON always has."""
 
@@ -97,18 +100,48 @@ class Place(NamedTuple):
         return self._replace(run=0, column=0, call=-1)
 
 
+class Change(NamedTuple):
+    """What a hook of the program has made of a gradient.
+
+    Args:
+        given: the gradient that it was given; None for None.
+        made: what there was after it; None for None.
+        place: where it was registered; None where that is not known.
+        kind: ``arrived``, where it stands between what comes to a tensor and what the tensor gets; ``handed``, where it
+            changed what an operation hands on; ``grad``, where it changed what ``.grad`` holds.
+    """
+
+    given: Numbers | None = None
+    made: Numbers | None = None
+    place: Place | None = None
+    kind: str = "arrived"
+
+    @property
+    def where(self) -> str:
+        """The hook in words: ``a hook, line 4``."""
+        return "a hook" if self.place is None else f"a hook, {self.place.without_run}"
+
+
 class Gradient(NamedTuple):
     """The gradient of a tensor, or of what an operation makes.
 
     Args:
         value: what ``.grad`` holds; None for None.
         before: what it held when backward was called; None for None, or where that was not asked for.
-        arrived: what came to it when backward ran; None where that was not asked for, or did not happen.
+        arrived: what came to it when backward ran, after all hooks; None where that was not asked for, or did not happen.
+        hooks: what hooks have made of it when backward ran, in their order.
     """
 
     value: Numbers | None = None
     before: Numbers | None = None
     arrived: Numbers | None = None
+    hooks: tuple[Change, ...] = ()
+
+    @property
+    def sent(self) -> Change | None:
+        """What hooks have made, together, of what came to it; None where none has changed that."""
+        own = [one for one in self.hooks if one.kind == "arrived"]
+        return own[-1]._replace(given=own[0].given) if own else None
 
 
 class Module(NamedTuple):
@@ -223,10 +256,14 @@ class Moment(NamedTuple):
     Args:
         numbers: its numbers then; None where they are not known.
         grad: its gradient then.
+        requires_grad: whether it required a gradient.
+        remark: why backward did not come to it, though there is a path; "" where it did, or there is none.
     """
 
     numbers: Numbers | None = None
     grad: Gradient = Gradient()
+    requires_grad: bool = True
+    remark: str = ""
 
 
 class Later(NamedTuple):
@@ -237,12 +274,16 @@ class Later(NamedTuple):
         grad: what ``.grad`` holds now, if that is another gradient than backward has left.
         is_cleared: whether ``.grad`` was set to None, or to zeros.
         cleared_at: where that was done, or where it was set to zeros; None where that is not known.
+        is_frozen: whether it was made to require no gradient.
+        frozen_at: where; None where that is not known.
     """
 
     numbers: Numbers | None = None
     grad: Numbers | None = None
     is_cleared: bool = False
     cleared_at: Place | None = None
+    is_frozen: bool = False
+    frozen_at: Place | None = None
 
 
 class History(NamedTuple):
@@ -477,8 +518,15 @@ class TensorRow(NamedTuple):
             None if grad.value == now else now,
             is_cleared,
             self.history.grad_cleared,
+            self.required_grad and not self.requires_grad,
+            self.broken.place if self.broken is not None else None,
         )
         return then, grad, later
+
+    @property
+    def required_grad(self) -> bool:
+        """Whether it required a gradient when backward ran."""
+        return self.requires_grad if self.moment is None else self.moment.requires_grad
 
 
 @record

@@ -135,9 +135,9 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             held = unlisted(run.modules, listed, lines.trace.is_ours)
             known_place = {name: one._replace(place=one.place and lines.place(one.place)) for name, one in held.items()}
             placed = tuple(row._replace(unlisted=known_place.get(row.name)) for row in placed)
-        cleared = {row.name: row.history.grad_cleared for row in placed}
+        later = {row.name: row.at_backward()[2] for row in placed}
         nodes = (
-            node._replace(later=node.later._replace(cleared_at=cleared.get(node.name or ""))) if node.later else node
+            node._replace(later=later.get(node.name or "") or node.later) if node.later else node
             for node in graph.nodes
         )
         return graph.changed(

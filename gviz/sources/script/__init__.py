@@ -129,7 +129,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     code, has_layers = stop.compiled(parsed.code), torch_names.uses_layers(parsed.tree, script.folder)
     with (
         _kept(engine, script.code_file, parsed.text),
-        calls.noted(finder),
+        calls.noted(finder, has_layers=has_layers),
         process as threads,
         ModuleCalls(engine).noted() if has_layers else nullcontext(),
         trace or nullcontext(),

@@ -12,11 +12,12 @@ from itertools import zip_longest
 from types import FrameType
 from typing import Any
 
-from gviz.graphs import Gradient, Moment, Place
+from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.sources.run import Pass
+from gviz.sources.script.hooks import Hooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
@@ -28,9 +29,23 @@ NOT_RETAINED = (
     "where backward() is called, no tensor that requires a gradient has that name; "
     "call its retain_grad() where it is made"
 )
+FEW_INPUTS = 3
+"""Inputs of a call that a remark names."""
+
 MEASURED = 100
 """Calls of backward, the first ones, at which what the operations keep is measured, unless costs are what is asked
 for."""
+
+ARGUMENTS = {
+    "Tensor.backward": ("tensors", "gradients", "retain_graph", "create_graph", "inputs"),
+    "backward": ("tensors", "gradients", "retain_graph", "create_graph", "grad_variables", "inputs"),
+    "grad": ("tensors", "inputs", "gradients"),
+    "make_dot": ("tensors",),
+}
+"""What the arguments of the calls are called here, in their order."""
+
+WORDS = {"gradient": "gradients", "grad_tensors": "gradients", "grad_outputs": "gradients", "outputs": "tensors", "var": "tensors"}
+"""What PyTorch calls them."""
 
 
 @record
@@ -83,6 +98,7 @@ class Calls:
         self.moments: dict[int, Moment] = {}  # of the last call
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
         self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
+        self.hooks = Hooks(script, self.numbers_of, self.quiet)
 
     @property
     def chosen(self) -> Call | None:
@@ -97,54 +113,56 @@ class Calls:
         return next(filter(None, (recall(self.passes, root) for root in roots)), None)
 
     @contextmanager
-    def noted(self, finder: EngineFinder) -> Iterator[None]:
-        """Note the calls of the engine's ``backward`` and the finder's ``make_dot`` in the block: they need to know nothing of it."""
+    def noted(self, finder: EngineFinder, *, has_layers: bool) -> Iterator[None]:
+        """Note the calls of the engine's ``backward`` and ``grad``, and the finder's ``make_dot``, in the block.
+
+        They need to know nothing of it.
+        """
         tensor, module = self.engine.Tensor, self.engine.autograd
         method, of_several, asked = tensor.backward, module.backward, module.grad
         tensor.backward, module.backward = self.watched(method), self.watched(of_several)
-        module.grad = self.with_leaves_noted(asked)
-        finder.watch = lambda make_dot: self.watched(make_dot, "var")
+        module.grad = self.watched(asked)
+        finder.watch = self.watched
         try:
-            yield
+            with self.hooks.noted(self.engine, has_layers=has_layers):
+                yield
         finally:
             tensor.backward, module.backward, module.grad = method, of_several, asked
 
-    def with_leaves_noted(self, asked: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``autograd.grad`` that remembers what its caller calls the leaves that it has."""
+    def note_leaves(self) -> None:
+        """Remember what the caller of ``autograd.grad`` calls the leaves that it has."""
+        named = {name: one for name, one in _caller_names().items() if type(one) is self.engine.Tensor}
+        leaves = {name: one for name, one in named.items() if one.requires_grad and one.is_leaf}
+        self.gone = leaves or self.gone
 
-        @functools.wraps(asked)
-        def grad(*args: Any, **kwargs: Any) -> Any:
-            named = {name: one for name, one in _caller_names().items() if type(one) is self.engine.Tensor}
-            leaves = {name: one for name, one in named.items() if one.requires_grad and one.is_leaf}
-            self.gone = leaves or self.gone
-            return asked(*args, **kwargs)
-
-        return grad
-
-    def watched(self, original: Callable[..., Any], argument: str = "tensors") -> Callable[..., Any]:
+    def watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that is noted before it is called."""
+        name, words = original.__name__, ARGUMENTS.get(original.__qualname__) or ARGUMENTS[original.__name__]
 
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
+            if name == "grad":
+                self.note_leaves()
             if self.is_running:  # called by another backward
                 return original(*args, **kwargs)
-            roots = args[0] if args else kwargs.get(argument)
-            tensors = tuple(roots) if isinstance(roots, list | tuple) else (roots,)
+            given = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
+            tensors = listed(given.get("tensors"))
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
-            watched, leaves = list[Any](), list[Any]()
+            watched, leaves, hearing = list[Any](), list[Any](), nullcontext()
             if tensors and is_right:  # else the engine says what is wrong
-                self.count += 1
+                self.count += name != "grad"
                 with self.quiet():
-                    watched, leaves = self.note(original.__name__, tensors, args[1:], kwargs)
+                    watched, leaves, hearing = self.note(name, tensors, given)
             run = self.trace.run if self.trace is not None else 0
             self.is_running = True
             try:
-                result = original(*args, **kwargs)
+                with hearing:
+                    result = original(*args, **kwargs)
             finally:
                 self.is_running = False
                 with self.quiet():
                     self.left(watched)
-            if original.__name__ == "backward":
+            if name == "backward":
                 self.earlier = run
                 with self.quiet():
                     self.passed(leaves)
@@ -158,26 +176,53 @@ class Calls:
         return self.trace.quiet() if self.trace is not None else nullcontext()
 
     def note(
-        self, function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], list[Any]]:
+        self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any]
+    ) -> tuple[list[Any], list[Any], AbstractContextManager[None]]:
         """Note a call that is about to be made.
 
-        Return the tensors whose numbers are of that moment, and the leaves among them.
+        Return the tensors whose numbers are of that moment, the leaves among them, and a block to make the call in.
         """
         nodes = graph_nodes(tensors)
         leaves = [leaf for leaf in nodes.values() if leaf is not None]
         place, names = self.caller()
         named = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
         watched = list({id(one): one for one in (*leaves, *named, *self.retain(names), *tensors)}.values())
-        moments = {id(one): Moment(self.numbers_of(one), Gradient(None, self.grad_of(one))) for one in watched}
-        flow = self.flowing(function, tensors, args, kwargs) if self.options.flow else {}
+        moments = {id(one): self.moment_of(one) for one in watched}
+        if (given.get("inputs") is not None and function == "backward") or function == "grad":
+            self.remark(function, place, {id(one): name for name, one in names.items()}, given, leaves, moments)
+        flow, hearing = self.flowing(function, tensors, given)
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         about = Pass(function, place, flow, kept, moments, self.earlier, self.count)
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             remember(self.passes, tensor, about)
         self.moments = moments
-        return watched, leaves
+        return watched, leaves, hearing
+
+    def moment_of(self, tensor: Any) -> Moment:
+        """Return a tensor as it is before a call."""
+        return Moment(self.numbers_of(tensor), Gradient(None, self.grad_of(tensor)), bool(tensor.requires_grad))
+
+    def remark(
+        self,
+        function: str,
+        place: Place | None,
+        names: Mapping[int, str],
+        given: Mapping[str, Any],
+        leaves: list[Any],
+        moments: dict[int, Moment],
+    ) -> None:
+        """Note for leaves that a call does not add to what it leaves out, or returns."""
+        inputs = listed(given.get("inputs"))
+        asked = ", ".join(names.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + ", …" * (len(inputs) > FEW_INPUTS)
+        call = f"backward(inputs=[{asked}])" if function == "backward" else f"autograd.grad(…, [{asked}])"
+        where = f", {place}" if place is not None else ""
+        known = {id(one) for one in inputs}
+        for leaf in leaves:
+            is_asked = id(leaf) in known
+            if not (is_asked and function == "backward"):
+                text = f"{RETURNED}autograd.grad{where}" if is_asked else f"{LEFT_OUT}{call}{where}"
+                moments[id(leaf)] = moments[id(leaf)]._replace(remark=text)
 
     def retain(self, names: Mapping[str, Any]) -> list[Any]:
         """Return the tensors that are to keep their gradients, by the names that they have now, once they are told so."""
@@ -196,8 +241,10 @@ class Calls:
     def left(self, watched: list[Any]) -> None:
         """Note the gradients that a call has left, be it that it raised."""
         for tensor in watched:
-            moment = self.moments[id(tensor)]
-            self.moments[id(tensor)] = moment._replace(grad=moment.grad._replace(value=self.grad_of(tensor)))
+            moment, hooks = self.moments[id(tensor)], tuple(self.hooks.of_leaves.pop(id(tensor), ()))
+            grad = moment.grad._replace(value=self.grad_of(tensor), hooks=hooks)
+            self.moments[id(tensor)] = moment._replace(grad=grad)
+        self.hooks.of_leaves.clear()
 
     def passed(self, leaves: list[Any]) -> None:
         """Note that a backward has come to its end, and to these leaves."""
@@ -223,14 +270,42 @@ class Calls:
         return known[1]
 
     def flowing(
-        self, function: str, tensors: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Mapping[NodeLike, NodeFlow]:
-        """Return how the gradient is going to flow; through a graph that is freed already, as it did the last time."""
-        flow = _flow(self.engine, tensors, args, kwargs, self.options, is_backward=function == "backward")
+        self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any]
+    ) -> tuple[Mapping[NodeLike, NodeFlow], AbstractContextManager[None]]:
+        """Return how the gradient flows, and a block for the call.
+
+        As it is going to flow; where the program has hooks it is filled in as the call runs. Through a graph that is
+        freed already it is as it was the last time.
+        """
+        from gviz.flow import MOST_TO_DIAGNOSE, Follower, flow, users_first
+
+        options, gradients = self.options, listed(given.get("gradients"))
+        pairs = zip_longest(tensors, gradients[: len(tensors)])
+        runs = function != "make_dot" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
+        most = MOST_TO_DIAGNOSE if options.diagnose else MOST_FLOWING
+        inputs = _nodes_of(self.engine, listed(given.get("inputs"))) if given.get("inputs") is not None else None
+        if self.hooks.are_there and runs:
+            order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
+            facts = True, options.jacobians, options.most, not options.diagnose, inputs
+            one = Follower(self.engine, order, *facts)
+            return one.result, self.hooks.heard(one)
+        if not options.flow:
+            return {}, nullcontext()
+        found = flow(
+            self.engine,
+            tensors,
+            gradients if runs else (),
+            has_gradient=runs,
+            jacobians=options.jacobians,
+            most=most,
+            elements=options.most,
+            all_factors=not options.diagnose,
+            inputs=inputs,
+        )
         last = self.last.get(function)
         is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
-        is_freed = last is not None and self.options.jacobians and is_again and len(flow) < len(last.about.flow)
-        return last.about.flow if last is not None and is_freed else flow
+        is_freed = last is not None and options.jacobians and is_again and len(found) < len(last.about.flow)
+        return (last.about.flow if last is not None and is_freed else found), nullcontext()
 
     def caller(self) -> tuple[Place | None, Mapping[str, Any]]:
         """Return the line of the script that a call comes from, and the names there."""
@@ -238,32 +313,19 @@ class Calls:
         return place, {**shallow(self.namespace), **_caller_names()}
 
 
-def _flow(
-    engine: Any,
-    tensors: tuple[Any, ...],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    options: SourceOptions,
-    *,
-    is_backward: bool,
-) -> Mapping[NodeLike, NodeFlow]:
-    """Return how the gradient is going to flow; the factors alone if backward is not called, or is going to refuse."""
-    from gviz.flow import MOST_TO_DIAGNOSE, flow
+def listed(given: Any) -> tuple[Any, ...]:
+    """Return one tensor, several, or those of a dictionary, as several."""
+    return tuple(given.values() if isinstance(given, dict) else given if type(given) in (list, tuple) else (given,))
 
-    given = args[0] if args else kwargs.get("gradient", kwargs.get("grad_tensors"))
-    gradients = tuple(given) if isinstance(given, list | tuple) else (given,)
-    pairs = zip_longest(tensors, gradients[: len(tensors)])
-    runs = is_backward and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
-    return flow(
-        engine,
-        tensors,
-        gradients if runs else (),
-        has_gradient=runs,
-        jacobians=options.jacobians,
-        most=MOST_TO_DIAGNOSE if options.diagnose else MOST_FLOWING,
-        elements=options.most,
-        all_factors=not options.diagnose,
-    )
+
+def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
+    """Return the nodes that the gradients of tensors come to; nothing for one that gets none."""
+    edges = [
+        engine.autograd.graph.get_gradient_edge(one) if issubclass(type(one), engine.Tensor) else one
+        for one in tensors
+        if getattr(one, "requires_grad", True)
+    ]
+    return [edge.node for edge in edges if hasattr(edge, "node")]
 
 
 def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> None:

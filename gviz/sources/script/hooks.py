@@ -1,0 +1,146 @@
+"""Notice what the hooks of a script make of gradients, and where they were registered."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from gviz.graphs import Change, Place
+from gviz.graphs.numbers import Numbers
+from gviz.sources.script.program import Script
+
+if TYPE_CHECKING:
+    from gviz.flow import Follower
+
+TENSOR, NODE, LAYER = "register_hook", "autograd.graph.Node", "nn.Module"
+
+REGISTERED = (
+    ("Tensor", "register_hook", "arrived"),
+    ("Tensor", "register_post_accumulate_grad_hook", "grad"),
+    ("Node", "register_prehook", "arrived"),
+    ("Node", "register_hook", "handed"),
+    ("Module", "register_full_backward_pre_hook", "handed"),
+    ("Module", "register_full_backward_hook", "handed"),
+)
+"""The methods that register hooks of backward, and what such a hook changes."""
+
+
+class Hooks:
+    """The hooks of a script on its gradients: each is called as ever, and what it changes while backward runs is noted.
+
+    Args:
+        script: whose lines register them.
+        numbers_of: gives the numbers of a tensor.
+        quiet: gives a block in which nobody hears of calls.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        numbers_of: Callable[[Any], Numbers],
+        quiet: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self.script, self.numbers_of, self.quiet = script, numbers_of, quiet
+        self.are_there = False
+        self.follower: Follower | None = None  # of the pass that runs
+        self.of_leaves: dict[int, list[Change]] = {}  # by the identity of the leaf, in this pass
+
+    @contextmanager
+    def noted(self, engine: Any, *, has_layers: bool) -> Iterator[None]:
+        """Note the hooks that are registered in the block."""
+        homes = {"Tensor": engine.Tensor, "Node": engine.autograd.graph.Node}
+        homes |= {"Module": engine.nn.Module} if has_layers else {}
+        before = []
+        for home, name, kind in REGISTERED:
+            owner: Any = next((one for one in homes[home].__mro__ if name in vars(one)), None) if home in homes else None
+            if owner is not None:
+                before.append((owner, name, vars(owner)[name]))
+                setattr(owner, name, self.registering(vars(owner)[name], kind))
+        try:
+            yield
+        finally:
+            for owner, name, original in before:
+                setattr(owner, name, original)
+
+    def registering(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        """Return the method that registers a hook, for one that is noted."""
+
+        @functools.wraps(original)
+        def register(own: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+            if not callable(hook):
+                return original(own, hook, *args, **kwargs)
+            self.are_there = True
+            leaf = ref(own) if getattr(own, "is_leaf", False) else None
+            return original(own, Heard(hook, self, self.script.running()[1], kind, leaf), *args, **kwargs)
+
+        return register
+
+    @contextmanager
+    def heard(self, follower: Follower) -> Iterator[None]:
+        """Note what hooks change in the block, in which a pass runs."""
+        self.follower = follower
+        try:
+            with follower.heard(self.quiet):
+                yield
+        finally:
+            self.follower = None
+
+
+class Heard:
+    """A hook of the script. It is the script's own function, for who prints or copies it.
+
+    Args:
+        hook: the function.
+        hooks: takes what it changes.
+        place: where it was registered.
+        kind: what it changes, as a :class:`gviz.graphs.Change` has it.
+        leaf: the leaf that it is of, weakly; None for that of something else.
+    """
+
+    def __init__(self, hook: Any, hooks: Hooks, place: Place | None, kind: str, leaf: Any) -> None:
+        functools.update_wrapper(self, hook, updated=())
+        self.hook, self.hooks, self.place, self.kind, self.leaf = hook, hooks, place, kind, leaf
+
+    def __repr__(self) -> str:
+        """Return what stands for the script's function."""
+        return repr(self.hook)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be saved as the script's function."""
+        return _itself, (self.hook,)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function; note the first of the gradients that it changes."""
+        hooks = self.hooks
+        if hooks.follower is None:
+            return self.hook(*args)
+        given = args[self.kind == "handed" and hasattr(args[0], "register_full_backward_hook")]
+        before = self.numbers(given)
+        made = self.hook(*args)
+        for own, new in zip(before, self.numbers(given if made is None else made), strict=False):
+            if own != new:
+                self.note(Change(own, new, self.place, self.kind))
+                break
+        return made
+
+    def numbers(self, given: Any) -> list[Numbers | None]:
+        """Return the numbers of gradients: of the tensors given, or of what the leaf has."""
+        with self.hooks.quiet():
+            grads = [given.grad] if self.kind == "grad" else given if isinstance(given, tuple | list) else [given]
+            return [None if one is None else self.hooks.numbers_of(one) for one in grads]
+
+    def note(self, change: Change) -> None:
+        """Give a change to the leaf that it is of, else to the operation that comes next."""
+        leaf, follower = self.leaf() if self.leaf is not None else None, self.hooks.follower
+        if leaf is not None:
+            self.hooks.of_leaves.setdefault(id(leaf), []).append(change)
+        elif follower is not None:
+            follower.changes.append(change)
+
+
+def _itself(hook: Any) -> Any:
+    """Return a hook as it is."""
+    return hook
