@@ -12,10 +12,10 @@ from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
 from gviz.formulas.lectures import BY_ROWS
-from gviz.graphs import Edge, Node
+from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
-from gviz.pictures.labels import decimal, shape_text, value_text
+from gviz.pictures.labels import change_text, decimal, shape_text, value_text
 from gviz.pictures.trails import NUMBERS
 from gviz.text import quotient_of
 
@@ -148,8 +148,8 @@ def counted(chain: Chain) -> str:
 
 
 def target(chain: Chain) -> tuple[str, str]:
-    """Return what the sum is: (the root, the tensor); ("", words) if backward began with another than 1."""
-    if begins_with_one(chain):
+    """Return what the sum is: (the root, the tensor); ("", words) if backward began with another than 1, or the numbers are those of hooks."""
+    if begins_with_one(chain) and not (chain.hooks and chain.found is None):
         return " + ".join(chain.of), chain.wrt
     return "", f"the gradient of {chain.wrt}"
 
@@ -178,6 +178,10 @@ def remark(chain: Chain) -> str:
         return afterwards(chain.node, name)
     if not is_retained(chain.node):
         return f"equals {name}"
+    if chain.node.grad.value is None and chain.node.state.startswith(RETURNED):
+        return f"equals what {chain.node.state.removeprefix(RETURNED)} returned; {name} itself is None"
+    if chain.node.grad.value is None and chain.node.grad.hooks:
+        return f"equals what the steps of backward give; {name} is None: {hooks_text(chain)}"
     if chain.node.grad.value is None:
         return f"equals the engine's gradient; {name} itself is None: backward() has not run, or it was cleared"
     return f"equals what the steps of backward give; {name} is {numbers(chain.node.grad.value)}: {since(chain)}"
@@ -201,8 +205,16 @@ def since(chain: Chain) -> str:
     was = f"it was {numbers(chain.before)} before"
     if agree(plus(chain.before, chain.grad), chain.node.grad.value):
         return f"{was}, and backward adds to it"
+    if chain.hooks or chain.node.grad.hooks:
+        return hooks_text(chain)
     changed = "a hook changed the gradient on its way, or the program changed it later"
     return f"{changed}; {was}" if chain.before is not None else changed
+
+
+def hooks_text(chain: Chain) -> str:
+    """Return what hooks have made of the gradient on its way to a tensor, and of what came there."""
+    own = [(chain.wrt, change) for change in chain.node.grad.hooks if chain.node.kind == "leaf"]
+    return "; ".join(f"at {name} {change_text(change, PRECISION)}" for name, change in (*chain.hooks, *own))
 
 
 def unchecked(chain: Chain, name: str) -> str:
@@ -211,9 +223,13 @@ def unchecked(chain: Chain, name: str) -> str:
         value = (
             f"; {name} is {numbers(chain.node.grad.value, LONGEST_VALUE)}" if chain.node.grad.value is not None else ""
         )
+        if chain.absent == chain.node.state:
+            return f"not checked: {name} has nothing of it, {chain.absent}{value}"
         return f"not checked: the steps of backward are not in this graph: {chain.absent}{value}"
     if chain.grad is None:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
+    if chain.hooks:
+        return f"what comes to {chain.wrt} is {numbers(chain.grad)}, for hooks have changed it: {hooks_text(chain)}"
     if chain.found is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers(chain.grad, LONGEST_VALUE)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
+from gviz.causes.hooks import of_hooks, sound
 from gviz.causes.outside import false_cure, made_parameter, no_parameter
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
@@ -56,8 +57,7 @@ PUT_IN = ("MaskedFill", "Where")
 
 def of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause of a gradient that is there."""
-    fine = Cause(row.name, "ok", f"{row.name} has a gradient, and nothing is wrong with it", case.line_of_backward)
-    return next(filter(None, of_number(case, row)), fine)
+    return next(filter(None, of_number(case, row)), None) or sound(case, row)
 
 
 def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
@@ -67,9 +67,11 @@ def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:
         yield not_finite(case, row)
     if not is_finite(row.grad.value):
         yield from elsewhere(case, row)
+        yield from of_hooks(case, row)
         yield of_not_finite(case, row)._replace(verdict="nan" if has_nan(row.grad.value) else "inf")
     if root is not None and root.is_leaf and (root is row or root.broken is not None):
         yield false_cure(case, root)._replace(name=row.name)
+    yield from of_hooks(case, row)
     if has_only(row.grad.value, 0.0):
         yield zero(case, row)
     if row.unlisted is not None and (row.moment is None or row.moment.numbers in (None, row.numbers)):

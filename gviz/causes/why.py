@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
 from gviz.causes.gradients import not_finite, of_gradient
+from gviz.causes.hooks import change_text
 from gviz.causes.outside import cut_clause, false_cure, never_required, outside, with_root
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
-from gviz.graphs import Graph, GraphBreak, Node, TensorRow
+from gviz.graphs import LEFT_OUT, RETURNED, Graph, GraphBreak, Node, TensorRow
 from gviz.text import did_you_mean, excerpt, joined
 from gviz.walk import without_collecting
 
@@ -143,6 +144,8 @@ def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
 def below(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
+    if (told := left_out(case, row)) is not None:
+        return told
     if case.has_run and node is not None and node.kind == "leaf":
         return without_trace(case, row, node)
     if case.has_run and row.history.grad_cleared:  # of another backward
@@ -240,6 +243,21 @@ def taken(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "taken away", what, lines, mend)
 
 
+def left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
+    """Return the cause for a leaf that a pass came to, or could have come to, and did not add to; None for any other."""
+    node, lines, root = case.named.get(row.name), case.line_of_backward, case.root or "loss"
+    if node is None or not node.state.startswith((LEFT_OUT, RETURNED)):
+        return None
+    if node.state.startswith(RETURNED):
+        what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"
+        return Cause(row.name, "backward not run", what, lines, f"{root}.backward()")
+    call = node.state.removeprefix(LEFT_OUT).rpartition(", line")[0]
+    what = f"{call} was asked for the gradients of other tensors: {row.name} is not among its inputs"
+    is_grad = call.startswith("autograd.grad")
+    mend = f"add {row.name} to its inputs, or {root}.backward()" if is_grad else f"add {row.name} to inputs="
+    return Cause(row.name, "no gradient", what, lines, mend)
+
+
 def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
     """Return the cause for a leaf in the graph that has no gradient after backward: it was taken away, or never came."""
     users = (case.nodes[edge.target] for edge in case.uses[node.id])
@@ -252,8 +270,9 @@ def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
             row.name, "no gradient", what, case.line_of_node(own), "return a gradient for each input in its backward"
         )
     lines = case.line_of_backward
-    if lines and "inputs" in lines[0][1]:
-        what = f"backward was asked for the gradients of other tensors: {row.name} is not among its inputs"
-        return Cause(row.name, "no gradient", what, lines, f"add {row.name} to inputs=")
+    if node.grad.hooks:
+        change = node.grad.hooks[-1]
+        what = f"{row.name} had its gradient until {change.where}, set .grad to None: {change_text(change)}"
+        return Cause(row.name, "cleared", what, case.line_of(change.place))
     what = f"backward has left no gradient in {row.name}, though there is a path to it"
     return Cause(row.name, "no gradient", what, lines, "look at hooks, and at what changes .grad")

@@ -77,9 +77,9 @@ def _chosen(rows: tuple[TensorRow, ...], only: str | None, sort: str | None) -> 
     """Return the rows that are asked for, in the order that is asked for; the program's where that says nothing."""
     fits: dict[str | None, Callable[[TensorRow], bool]] = {
         None: lambda _: True,
-        "leaf": lambda row: row.is_leaf and row.requires_grad,
+        "leaf": lambda row: row.is_leaf and row.required_grad,
         "nonleaf": lambda row: not row.is_leaf,
-        "frozen": lambda row: not row.requires_grad,
+        "frozen": lambda row: not row.required_grad,
         "none": lambda row: row.grad.value is None,
     }
     keys: dict[str | None, Callable[[TensorRow], Any]] = {
@@ -164,6 +164,8 @@ def _record(row: TensorRow) -> dict[str, Any]:
     }
     if row.moment is not None:
         more["at_backward"] = {"value": _numbers(row.moment.numbers), "grad": _numbers(row.moment.grad.value)}
+        more["at_backward"] |= {} if row.required_grad == row.requires_grad else {"requires_grad": row.required_grad}
+        more["remark"] = row.moment.remark
     return {
         "name": row.name,
         "shape": list(row.shape),

@@ -14,7 +14,7 @@ from gviz.formulas.formula import GRAD, UNKNOWN
 from gviz.formulas.lectures import is_by_rows
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
-from gviz.graphs import FREED, Edge, Flow, Graph, Node
+from gviz.graphs import FREED, LEFT_OUT, RETURNED, Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, summed_dims
@@ -110,12 +110,13 @@ def derive(graph: Graph, wrt: Sequence[str] = (), most: int = MOST_PATHS) -> Der
     has_tensors = any(node.shape for node in shown.nodes if node.id in roots)
     before = {row.name: row.grad.before for row in graph.tensors}
     has_gradient = any(node.grad.value is not None for node in shown.nodes)
+    has_run = any(node.grad.arrived is not None for node in shown.nodes)
     too_large = absence_in_large(shown)
     chains = tuple(
         replace(
             completed(chain, has_tensors=has_tensors),
             before=before.get(chain.wrt),
-            absent=too_large or absence(chain, shown) if chain.grad is None and has_gradient else "",
+            absent=too_large or absence(chain, shown) if chain.grad is None and (has_gradient or has_run) else "",
         )
         for chain in find_chains(shown, names, most)
     )
@@ -207,6 +208,8 @@ def absence_in_large(shown: Graph) -> str:
 
 def absence(chain: Chain, shown: Graph) -> str:
     """Return why a graph that is not too large has no gradients of backward's steps, though backward ran."""
+    if chain.node.state.startswith((LEFT_OUT, RETURNED)):
+        return chain.node.state
     on_paths = above(shown, [chain.node.id]) - {chain.node.id}
     operations = [node for node in shown.nodes if node.id in on_paths]
     size = max(math.prod(size_of(node.numbers)) for node in (*operations, chain.node))

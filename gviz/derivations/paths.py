@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gviz.errors import SourceError
 from gviz.formulas.expressions import operator_of
-from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Node, TensorRow
+from gviz.graphs import NO_FLOW, Change, Edge, Flow, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, through, times
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
@@ -137,6 +137,7 @@ class Chain:
             not the engine's gradient.
         before: what the tensor's ``.grad`` was when backward was called; None where it was none, or that is not known.
         absent: why the graph has no gradients of the engine's; "" if it has.
+        hooks: what hooks have made of the gradient on its way, each with the name of the tensor.
     """
 
     of: tuple[str, ...]
@@ -151,6 +152,7 @@ class Chain:
     odd: BackwardStep | None = None
     before: Numbers | None = None
     absent: str = ""
+    hooks: tuple[tuple[str, Change], ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -200,7 +202,10 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
         odd_edge = odd.get(node.id) if name in unlike else None
         step = backward_step(graph, odd_edge[1]) if odd_edge is not None else None
         checked = total.sum if is_checked else None
-        chains.append(Chain(roots, name, node, total.paths, paths, start, checked, grad, total.sum, step))
+        on_way = above(graph, [node.id]) if graph.has_hooks else ()
+        hooks = tuple((tensor_name(one), hook) for one in order if one.id in on_way and one.kind == "operation" for hook in one.grad.hooks)
+        facts = roots, name, node, total.paths, paths, start, checked, grad, total.sum, step
+        chains.append(Chain(*facts, hooks=hooks))
     return tuple(chains)
 
 

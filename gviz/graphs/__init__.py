@@ -274,16 +274,16 @@ class Later(NamedTuple):
         grad: what ``.grad`` holds now, if that is another gradient than backward has left.
         is_cleared: whether ``.grad`` was set to None, or to zeros.
         cleared_at: where that was done, or where it was set to zeros; None where that is not known.
-        is_frozen: whether it was made to require no gradient.
-        frozen_at: where; None where that is not known.
+        requires_grad: whether it requires a gradient now; None if that is as it was.
+        set_at: where that was set; None where that is not known.
     """
 
     numbers: Numbers | None = None
     grad: Numbers | None = None
     is_cleared: bool = False
     cleared_at: Place | None = None
-    is_frozen: bool = False
-    frozen_at: Place | None = None
+    requires_grad: bool | None = None
+    set_at: Place | None = None
 
 
 class History(NamedTuple):
@@ -518,10 +518,14 @@ class TensorRow(NamedTuple):
             None if grad.value == now else now,
             is_cleared,
             self.history.grad_cleared,
-            self.required_grad and not self.requires_grad,
-            self.broken.place if self.broken is not None else None,
+            *((self.requires_grad, self.set_at) if self.required_grad != self.requires_grad else ()),
         )
         return then, grad, later
+
+    @property
+    def set_at(self) -> Place | None:
+        """Where it was made to require a gradient, or to require none; None where that is not known."""
+        return self.history.requires_grad_set if self.requires_grad else self.broken.place if self.broken else None
 
     @property
     def required_grad(self) -> bool:
@@ -637,6 +641,11 @@ class Graph:
         for edge in self.edges:
             uses[edge.source].append(edge)
         return uses
+
+    @cached_property
+    def has_hooks(self) -> bool:
+        """Whether a hook has changed a gradient on its way, so that what arrives below is no derivative of the root."""
+        return any(node.grad.hooks and node.kind == "operation" for node in self.nodes)
 
     def changed(self, **fields: Any) -> Self:
         """Return the graph with other fields, which are not checked: what a pass of gviz makes is right."""

@@ -58,7 +58,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
         told, result = words.get(node.id), results.get(node.id, node)
         tensor = node
         if result is not node:
-            grad = result.grad._replace(arrived=node.grad.arrived)
+            grad = result.grad._replace(arrived=node.grad.arrived, hooks=node.grad.hooks)
             tensor = node._replace(name=result.name, numbers=result.numbers, grad=grad, later=result.later)
         if told is None:
             made.append(tensor)

@@ -13,7 +13,7 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import GRAD_OF, NOW, Card, Edge, Gradient, Graph, Later, Node
+from gviz.graphs import GRAD_OF, LEFT_OUT, NOW, RETURNED, Card, Change, Edge, Gradient, Graph, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
@@ -43,6 +43,9 @@ BEFORE = " (before)"
 """What follows a gradient that was there when backward was called."""
 
 MINUS_ONE = Numbers((), "float32", (-1.0,))
+
+TOLD = (NOW, GRAD_OF, LEFT_OUT, RETURNED)
+"""How the states begin that every view tells."""
 
 _FIRST = ("self", "input")
 """What an operation keeps under these names comes first."""
@@ -227,6 +230,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
                 node.state,
                 own in with_boxes,
                 has_attrs and node.recorded.attrs,
+                node.grad.hooks,
                 place,
             )
             box = known.get(key)
@@ -312,10 +316,10 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     else:
         rows += value_lines(node, options)
         rows += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
+    rows += hook_lines(node, options)
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
     is_reason = node.kind == "frozen" and node.state != node.kind
-    is_told = node.state == NOW or node.state.startswith(GRAD_OF)
-    if node.state and not is_told and (is_reason or ("state" in show and not is_root)):
+    if node.state and not node.state.startswith(TOLD) and (is_reason or ("state" in show and not is_root)):
         rows.append((Span(node.state, "muted"),))
     rows += [*later_lines(node, options), *place_lines(node, options)]
     if "attrs" in show and is_operation:
@@ -354,9 +358,33 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
     >>> [text_of(line) for line in later_lines(Node("n0", "leaf", later=later), RenderOptions())]
     ['now 2.8; grad cleared, line 9']
     """
-    is_about = node.state == NOW or node.state.startswith(GRAD_OF)
-    text = node.state if is_about else later_text(node.later, options.show, options.precision)
-    return [(Span(text, "muted"),)] if text else []
+    text = "" if node.state.startswith(NOW) else later_text(node.later, options.show, options.precision)
+    told = [node.state] * node.state.startswith(TOLD)
+    return [(Span(line, "muted"),) for line in (*told, text) if line]
+
+
+def hook_lines(node: Node, options: RenderOptions) -> list[Line]:
+    """Return what hooks of the program have made of a gradient, each with both numbers.
+
+    >>> from gviz.graphs import Change, Gradient, Place
+    >>> change = Change(Numbers.of(10.0), Numbers.of(20.0), Place(4))
+    >>> [text_of(line) for line in hook_lines(Node("n0", "leaf", grad=Gradient(hooks=(change,))), RenderOptions())]
+    ['10 → 20: a hook, line 4']
+    """
+    hooks = node.grad.hooks if "grad" in options.show else ()
+    return [(Span(change_text(change, options.precision), "muted"),) for change in hooks]
+
+
+def change_text(change: Change, precision: int = 4) -> str:
+    """Return what a hook has made of a gradient: ``10 → 20: a hook, line 4``."""
+    texts = ["None" if one is None else short_value(one, precision) for one in (change.given, change.made)]
+    words = {"arrived": "", "handed": "hands on ", "grad": "grad "}
+    return f"{words.get(change.kind, '')}{' → '.join(texts)}: {change.where}"
+
+
+def is_added(node: Node) -> bool:
+    """Return whether backward adds to the gradient of a leaf: it need not be asked to."""
+    return not node.state.startswith((LEFT_OUT, RETURNED))
 
 
 def later_text(later: Later | None, show: Container[str], precision: int = 4) -> str:
@@ -368,6 +396,9 @@ def later_text(later: Later | None, show: Container[str], precision: int = 4) ->
         parts.append("grad cleared" + (f", {later.cleared_at}" if later.cleared_at is not None else ""))
     elif later is not None and "grad" in show and later.grad is not None:
         parts.append(f"grad now {short_value(later.grad, precision)}")
+    if later is not None and later.requires_grad is not None:
+        word = "now requires grad" if later.requires_grad else "now frozen"
+        parts.append(word + (f", {later.set_at}" if later.set_at is not None else ""))
     return "; ".join(parts)
 
 
@@ -473,7 +504,7 @@ def before_line(node: Node, options: RenderOptions) -> list[Line]:
     """
     before, value = node.grad.before, node.grad.value
     is_known = node.kind == "leaf" and norm(before) > 0 and is_brief(value, options.precision, options.max_chars)
-    added = of_one_pass(node.grad) if is_known else None
+    added = of_one_pass(node.grad) if is_known and not node.grad.hooks else None
     if added is None or not is_small(size_of(added)) or not is_finite(added) or added.has_only(0):
         return []
     first, second = (value_text(part, options.precision) for part in (before, added))

@@ -25,7 +25,9 @@ from gviz.pictures.labels import (
     MINUS_ONE,
     decimal,
     equation,
+    change_text,
     gradient_line,
+    hook_lines,
     in_brackets,
     is_brief,
     is_small,
@@ -140,7 +142,7 @@ class StepBuilder:
         for place, numbers in sorted(self.uses.items()):
             gradient = self.sums[place] = sum_at(self.nodes[place[0]], self.arrived(place, numbers))
             missing = 0 if gradient.is_whole else ways[place] - len(numbers)
-            self.counts[place] = len(gradient.parts) + missing
+            self.counts[place] = len(self.arrived(place, numbers)) + missing
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps."""
@@ -311,7 +313,7 @@ class StepBuilder:
         user, flow = self.nodes[edge.target], edge.flow
         source, target = short(self.name_of(edge), 20), short(user.name or "·", 20)
         is_start = edge.target in self.starts and not any(place[0] == edge.target for place in self.sums)
-        incoming = Span(quotient_of(target if is_start else self.root, target), "gradient")
+        incoming = Span(self.gradient_name(target if is_start else self.root, target), "gradient")
         words, product = [incoming, Span(f" · {quotient_of(target, source)} = ")], product_of(edge, user)
         if flow.local is not None and is_small(size_of(flow.local)):
             if not product.is_equation:
@@ -325,14 +327,20 @@ class StepBuilder:
             return [pieces[0], *(span for piece in pieces[1:] for span in (incoming, piece)), Span(" = ")], []
         return [Span(f"from {user.label}: ")], []
 
+    def gradient_name(self, root: str, name: str) -> str:
+        """Return what arrives at a tensor is called: a derivative, unless a hook has changed it on its way."""
+        return f"gradient at {name}" if self.graph.has_hooks and root != name else quotient_of(root, name)
+
     def sum_so_far(self, edge: Edge, so_far: Sequence[int]) -> tuple[str, str]:
         """Return what is said where gradients meet: how many are here, or their sum, with and without parts."""
         place = _place_of(edge)
-        count, arrived = self.counts[place], self.arrived(place, so_far)
-        if count < 2:
-            return "", ""
+        count, arrived, node = self.counts[place], self.arrived(place, so_far), self.nodes[edge.source]
         if len(arrived) < count:
             return (f"part {len(arrived)} of {count}",) * 2
+        if node.grad.sent is not None:  # the parts are those of what it was given
+            return (change_text(node.grad.sent, self.options.precision),) * 2
+        if count < 2:
+            return "", ""
         total, texts = self.text(self.sums[place].arrived), self.added(Sum(arrived))
         head = f"{short(self.name_of(edge), 20)}.grad += " if self.nodes[edge.source].kind == "leaf" else "summed: "
         return f"{head}{texts} = {total}" if texts else f"{head}{total}", f"{head}{total} ({count} parts)"
@@ -366,7 +374,7 @@ class StepBuilder:
             return head, *((Span(line, "error"),) for line in lines)
         leaves = [node for node in self.graph.nodes if node.kind == "leaf"]
         is_whole = all((node.id, 0) in self.sums for node in leaves if node.grad.value is not None)
-        is_whole &= all(len(self.sums[place].parts) == count for place, count in self.counts.items())
+        is_whole &= all(len(self.arrived(place, self.uses[place])) == count for place, count in self.counts.items())
         rank = {name: number for number, name in enumerate(self.rows)}
         leaves.sort(key=lambda node: rank.get(node.name or "", len(rank)))
         grads = {node: self.sums[node.id, 0].arrived for node in leaves if is_whole and (node.id, 0) in self.sums}
@@ -377,7 +385,9 @@ class StepBuilder:
         elif not all(is_close(node.grad.value, grad) for node, grad in grads.items()):
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
             is_known = all(self.sums[node.id, 0].is_whole for node in grads)
-            rest = "they are added to what was there before" if is_known else "the program changed a .grad besides"
+            hooks = [one.where for node in grads for one in node.grad.hooks if one.kind == "grad"]
+            other = f"{hooks[0]} changed a .grad then" if hooks else "the program changed a .grad besides"
+            rest = "they are added to what was there before" if is_known else other
             remark = f"These are of this backward alone: {rest}."
         else:
             remark = "What lies between leaf and root keeps no .grad: it is not a leaf."
@@ -415,9 +425,9 @@ class StepBuilder:
             return
         is_short = self.options.max_chars == SHORT
         name = name_along(self.graph.edges[self.uses[place][0]], node)
-        quotient = f"∂{name if node.recorded.outputs else ''}" if is_short else quotient_of(self.root, name)
+        quotient = f"∂{name if node.recorded.outputs else ''}" if is_short and not self.graph.has_hooks else self.gradient_name(self.root, name)
         head = "grad" if node.kind == "leaf" else quotient
-        parts = self.added(total._replace(parts=arrived))
+        parts = "" if node.grad.sent is not None else self.added(total._replace(parts=arrived))
         parts = "" if is_short and len(parts) > SHORT else parts
         parts = parts.replace(f"{BEFORE} + ", f"{BEFORE}\n+ ") if len(parts) > SPLIT else parts
         is_here, has_several = len(arrived) == count, count + (total.before is not None) > 1
@@ -429,6 +439,8 @@ class StepBuilder:
         else:
             text = f"{head} = {parts} + …" if parts else f"{head}: part {len(arrived)} of {count}"
             yield from [(Span(line, "gradient"),) for line in text.split("\n")]
+        if is_here:
+            yield from hook_lines(node, options)
         if parts and is_here and has_several and is_brief(total.total, options.precision, options.max_chars):
             yield from [(Span(line, "gradient"),) for line in f"= {parts}".split("\n")]
 

@@ -25,10 +25,10 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         before: whether backward ran, so that there is a gradient before it.
     """
     then = [row.at_backward() for row in rows]
-    keys = ("is_leaf", "requires_grad", "grad_fn", "retains_grad")
+    keys = ("is_leaf", "required_grad", "grad_fn", "retains_grad")
     columns = {
         "name": [row.name if row.expression is None else f"{row.name} = {row.expression}" for row in rows],
-        **{key: [str(getattr(row, key)) for row in rows] for key in keys},
+        **{key.replace("required", "requires"): [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
         "value": [cell_text(value if value.is_known else None) for value, _, _ in then],
@@ -56,6 +56,10 @@ def cell_text(value: Numbers | None) -> str:
 
 def note_of(row: TensorRow) -> str:
     """Return why a tensor is outside the graph; "" for one that is inside, unless it was written in place."""
+    if row.moment is not None and row.moment.remark:
+        return row.moment.remark
+    if row.required_grad and not row.requires_grad:  # which is so since later
+        return ""
     if row.broken is not None:
         is_here = row.broken.place is None or row.broken.place == row.place
         return row.broken.reason if is_here else f"{row.broken.reason}, {row.broken.place}"

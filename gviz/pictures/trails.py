@@ -220,8 +220,9 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
     if chain.sum is None:
+        why = "hooks have changed it on its way" if chain.hooks else "not all steps are factors"
         yield Span(
-            f"not all steps are factors: no numbers are claimed; {equation(grad, chain.grad, options.precision)}",
+            f"{why}: no numbers are claimed; {equation(grad, chain.grad, options.precision)}",
             "muted",
         )
         return
@@ -244,7 +245,8 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
     elif agree(of_one_pass(chain.node.grad), chain.grad):
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:
-        why = "a hook, or another backward, has changed it"
+        hooks = chain.node.grad.hooks
+        why = f"{hooks[0].where} has changed it" if hooks else "a hook, or another backward, has changed it"
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 

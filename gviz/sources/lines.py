@@ -118,8 +118,9 @@ class Lines:
         noted = self.trace.record_of(node) if node is not None else None
         call = noted.call if noted else recall(self.trace.records, tensor)
         is_of_a_layer = row.is_leaf and row.requires_grad and "." in row.name and type(tensor).__name__ == "Parameter"
+        made_at = self.named(assigned.get(row.name.partition("[")[0].partition(".")[0]))
         if call is None or is_of_a_layer:  # a layer makes its parameters itself
-            return row._replace(place=self.named(assigned.get(row.name.partition("[")[0].partition(".")[0])))
+            return row._replace(place=made_at)
         source = names.get(id(call.source()), "") if call.source is not None else ""
         broken = (
             GraphBreak(
@@ -133,7 +134,8 @@ class Lines:
             else None
         )
         is_written = call.writes and noted is not None
-        return row._replace(place=self.place(call.place), is_written=is_written, broken=broken)
+        place = made_at if row.required_grad and not row.requires_grad else None
+        return row._replace(place=place or self.place(call.place), is_written=is_written, broken=broken)
 
     def with_history(self, row: TensorRow, tensor: Any) -> TensorRow:
         """Return the row with what has become of the tensor's gradient, and where the program asked for one."""

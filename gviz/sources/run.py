@@ -125,7 +125,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         if run.lines is None:
             return graph.changed(tensors=tuple(rows), code=run.code if options.watch else "")
         lines, every = run.lines, {**names, **listed}
-        backward = lines.named(about.place) if about.function == "backward" else None
+        backward = lines.named(about.place) if about.function in ("backward", "grad") else None
         from gviz.sources.lines import leaves_below
 
         placed = tuple(lines.rows(rows, listed, leaves_below(listed, leaves_of_nodes), run.assigned, row_of))

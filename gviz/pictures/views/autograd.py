@@ -12,6 +12,8 @@ from gviz.passes.elements import is_finite, sum_of
 from gviz.pictures import html
 from gviz.pictures.labels import (
     LONGEST_NAME,
+    hook_lines,
+    is_added,
     is_brief,
     later_lines,
     place_lines,
@@ -133,18 +135,23 @@ def _circle(node: Node, theme: Theme) -> Shape:
 def _grad_fn(node: Node, saved: str, options: RenderOptions, theme: Theme) -> Shape:
     """Return an operation of backward, with what it has saved."""
     lines: list[Line] = [(Span(node.label),), *([(Span(f"saved: {saved}", "muted"),)] if saved else [])]
-    lines += place_lines(node, options)
+    lines += [*hook_lines(node, options), *place_lines(node, options)]
     look = {**box_attributes("operation", theme), "color": theme.gradient}
     return Shape(BACK.format(node.id), {**look, "label": html.box(lines, theme)})
 
 
 def accumulate(leaf: Node, uses: list[Edge], options: RenderOptions, theme: Theme) -> Shape:
     """Return the end of backward at a leaf, with the sum of what arrives there."""
+    if not is_added(leaf):
+        lines: list[Line] = [(Span("AccumulateGrad", "muted"),), (Span("does not run", "muted"),)]
+        return Shape(BACK.format(leaf.id), {**box_attributes("operation", theme), "label": html.box(lines, theme)})
     total = sum_of([edge.flow.handed for edge in uses]) if uses else leaf.grad.value
+    total = total if leaf.grad.sent is None else leaf.grad.sent.made
     unsaid = [] if is_brief(total, options.precision, LONGEST) and total is not None else ["…"]
     text = ", ".join(unsaid if total is None else [*unsaid, short_value(total, options.precision, LONGEST)])
-    lines: list[Line] = [
+    lines = [
         (Span("AccumulateGrad"),),
+        *hook_lines(leaf, options),
         (Span(f"{short(leaf.name or '', LONGEST_NAME)}.grad += {text}", "gradient"),),
     ]
     look = {**box_attributes("operation", theme), "color": theme.gradient}

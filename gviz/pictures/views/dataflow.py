@@ -20,6 +20,7 @@ from gviz.pictures.labels import (
     decimal,
     equation,
     gradient_line,
+    hook_lines,
     is_brief,
     later_lines,
     matrix,
@@ -105,13 +106,14 @@ def _statements(
         root for root in roots if root.grad.arrived is not None
     ] or roots  # of several, that which backward ran from
     start = roots[0].grad.arrived if len(roots) == 1 else None
-    is_derivative = len(roots) == 1 and (start is None or scalar_of(start) == 1)
+    is_derivative = len(roots) == 1 and not shown.has_hooks and (start is None or scalar_of(start) == 1)
     root = (roots[0].name or "") if is_derivative else ""
     room = replace(options, max_chars=min(options.max_chars, LONGEST + DIGITS * max(options.precision - 4, 0)))
     for node in shown.nodes:
         lines = [
             *value_lines(node._replace(expression=node.expression if node.kind == "frozen" else ""), room),
             *gradient_lines(node, graph.uses.get(node.id, []), root, room),
+            *hook_lines(node, room),
             *([(Span(node.state, "muted"),)] if node.kind == "frozen" and node.state else []),
             *later_lines(node, room),
             *place_lines(node, options),

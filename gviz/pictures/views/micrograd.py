@@ -9,7 +9,16 @@ from gviz.graphs import Graph, Node
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite
 from gviz.pictures import html
-from gviz.pictures.labels import REPEATED, later_lines, matrix, name_line, place_lines, short_value, uses_line
+from gviz.pictures.labels import (
+    REPEATED,
+    hook_lines,
+    later_lines,
+    matrix,
+    name_line,
+    place_lines,
+    short_value,
+    uses_line,
+)
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import Legend, themed
 from gviz.pictures.picture import Arrow, Picture, Shape, Statement
@@ -79,7 +88,7 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
         lines.append(
             (Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),)
         )
-    return [*lines, *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
+    return [*lines, *hook_lines(node, options), *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
 
 
 def _circle(node: Node, theme: Theme) -> dict[str, str]:

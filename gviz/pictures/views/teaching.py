@@ -18,7 +18,9 @@ from gviz.pictures import html
 from gviz.pictures.labels import (
     REPEATED,
     equation,
+    hook_lines,
     in_brackets,
+    is_added,
     later_lines,
     name_line,
     place_lines,
@@ -77,11 +79,13 @@ def _statements(whole: Graph, formula: Graph, options: RenderOptions, theme: The
             continue
         if node.kind == "leaf":
             head = [*value_lines(node, options), *later_lines(node, options), *uses_line(node)]
-            foot: list[Line] = [(Span("AccumulateGrad", "muted"),)]
+            foot: list[Line] = [(Span(f"AccumulateGrad{'' if is_added(node) else ' does not run'}", "muted"),)]
+            foot += hook_lines(node, options)
             foot += [_sum_line(node, whole.uses.get(node.id, []), options)] if "grad" in options.show else []
             parts = [(head, ""), (foot, theme.page)]
         else:
-            parts = [([(Span(node.label),), *value_lines(node, options), *place_lines(node, options)], "")]
+            rows = [(Span(node.label),), *value_lines(node, options), *place_lines(node, options)]
+            parts = [([*rows, *hook_lines(node, options)], "")]
             saved = saved_text(node, formula.inputs.get(node.id, []), formula.by_id)
             parts += [(saved_lines(saved), theme.boxes["saved"].fill)] if saved else []
         look = with_alarm(look, [line for lines, _ in parts for line in lines], theme)
