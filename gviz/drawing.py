@@ -189,10 +189,10 @@ class Table:
 
     def columns(self) -> dict[str, list[str]]:
         """Return the texts of each column, by its heading."""
-        from gviz.pictures.table import columns_of
+        from gviz.pictures.table import columns_of, settled_rows
 
         graph = self.reading.graph
-        return columns_of(graph.tensors, graph.columns(), before=self.reading.ran_backward)
+        return columns_of(settled_rows(graph, graph.tensors), graph.columns(), before=self.reading.ran_backward)
 
     def __str__(self) -> str:
         """Return the table as text."""

@@ -57,7 +57,8 @@ def flow(
         Function, whose code is not run a second time, and for those below it.
     """
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
-    one = Follower(engine, order, has_gradient, jacobians, elements, all_factors, inputs)
+    facts = {"has_gradient": has_gradient, "jacobians": jacobians, "all_factors": all_factors}
+    one = Follower(engine, order, inputs, elements=elements, **facts)
     with engine.no_grad():
         for root, gradient in zip_longest(roots, gradients[: len(roots)]):
             if root.grad_fn in one.waiting:
@@ -81,23 +82,27 @@ class Follower:
         self,
         engine: Any,
         order: Sequence[NodeLike],
-        has_gradient: bool,
-        jacobians: bool,
-        elements: int,
-        all_factors: bool,
         inputs: Collection[NodeLike] | None,
+        *,
+        has_gradient: bool = True,
+        jacobians: bool = False,
+        elements: int = ALL_ELEMENTS,
+        all_factors: bool = True,
     ) -> None:
         self.engine, self.order, self.has_gradient, self.jacobians = engine, order, has_gradient, jacobians
         self.elements, self.all_factors = elements, all_factors
         self.waiting: dict[NodeLike, dict[int, Any]] = {node: {} for node in order}
         self.held = {node: saved_constants(node) for node in order}
-        self.unknown: set[NodeLike] = set()  # what is below an operation of which nothing is known gets more than is known
-        self.goals = None if inputs is None else {*inputs}
+        self.unknown: set[NodeLike] = (
+            set()
+        )  # what is below an operation of which nothing is known gets more than is known
+        self.goals: set[NodeLike | None] | None = None if inputs is None else {*inputs}
         self.changes: list[Change] = []  # what hooks have done since an operation was visited last
         self.result: dict[NodeLike, NodeFlow] = {}
-        for node in reversed(order) if self.goals is not None else ():
-            if any(following in self.goals for following, _ in node.next_functions):
-                self.goals.add(node)
+        goals: set[NodeLike | None] = self.goals or set()
+        for node in reversed(order) if goals else ():
+            if any(following in goals for following, _ in node.next_functions):
+                goals.add(node)
 
     def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Change, ...] = ()) -> None:
         """Note what arrives at an operation, by the number of the output, and what it hands on."""

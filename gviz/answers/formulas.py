@@ -148,7 +148,10 @@ def counted(chain: Chain) -> str:
 
 
 def target(chain: Chain) -> tuple[str, str]:
-    """Return what the sum is: (the root, the tensor); ("", words) if backward began with another than 1, or the numbers are those of hooks."""
+    """Return what the sum is: (the root, the tensor); ("", words) if it is no derivative.
+
+    So it is if backward began with another than 1, or if hooks have made it.
+    """
     if begins_with_one(chain) and not (chain.hooks and chain.found is None):
         return " + ".join(chain.of), chain.wrt
     return "", f"the gradient of {chain.wrt}"
@@ -178,13 +181,13 @@ def remark(chain: Chain) -> str:
         return afterwards(chain.node, name)
     if not is_retained(chain.node):
         return f"equals {name}"
-    if chain.node.grad.value is None and chain.node.state.startswith(RETURNED):
-        return f"equals what {chain.node.state.removeprefix(RETURNED)} returned; {name} itself is None"
-    if chain.node.grad.value is None and chain.node.grad.hooks:
-        return f"equals what the steps of backward give; {name} is None: {hooks_text(chain)}"
-    if chain.node.grad.value is None:
-        return f"equals the engine's gradient; {name} itself is None: backward() has not run, or it was cleared"
-    return f"equals what the steps of backward give; {name} is {numbers(chain.node.grad.value)}: {since(chain)}"
+    if chain.node.grad.value is None and not chain.node.grad.hooks:
+        is_returned = chain.node.state.startswith(RETURNED)
+        why = chain.node.state if is_returned else "backward() has not run, or it was cleared"
+        return f"equals the engine's gradient; {name} itself is None: {why}"
+    return (
+        f"equals what the steps of backward give; {name} is {numbers(chain.node.grad.value) or 'None'}: {since(chain)}"
+    )
 
 
 def afterwards(node: Node, name: str) -> str:

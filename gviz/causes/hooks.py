@@ -28,7 +28,9 @@ def of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
     value, found = row.grad.value, list(changes(case, row))
     verdicts = {
         "zero": [one for one in found if _is_zero(value) and _is_zero(one[1].made) and not _is_zero(one[1].given)],
-        "nan": [one for one in found if not is_finite(value) and is_finite(one[1].given) and not is_finite(one[1].made)],
+        "nan": [
+            one for one in found if not is_finite(value) and is_finite(one[1].given) and not is_finite(one[1].made)
+        ],
     }
     for verdict, own in verdicts.items():
         for name, change in own[-1:]:

@@ -144,10 +144,8 @@ def not_retained(case: Diagnosis, row: TensorRow) -> Cause:
 def below(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause for a leaf that no gradient has come to."""
     node = case.named.get(row.name)
-    if (told := left_out(case, row)) is not None:
-        return told
     if case.has_run and node is not None and node.kind == "leaf":
-        return without_trace(case, row, node)
+        return left_out(case, row, node) or without_trace(case, row, node)
     if case.has_run and row.history.grad_cleared:  # of another backward
         return taken(case, row)
     if node is not None and node.later is not None and node.later.is_cleared:  # a saved graph has no places
@@ -243,10 +241,10 @@ def taken(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "taken away", what, lines, mend)
 
 
-def left_out(case: Diagnosis, row: TensorRow) -> Cause | None:
+def left_out(case: Diagnosis, row: TensorRow, node: Node) -> Cause | None:
     """Return the cause for a leaf that a pass came to, or could have come to, and did not add to; None for any other."""
-    node, lines, root = case.named.get(row.name), case.line_of_backward, case.root or "loss"
-    if node is None or not node.state.startswith((LEFT_OUT, RETURNED)):
+    lines, root = case.line_of_backward, case.root or "loss"
+    if not node.state.startswith((LEFT_OUT, RETURNED)):
         return None
     if node.state.startswith(RETURNED):
         what = "torch.autograd.grad returns the gradients, and leaves .grad as it is"

@@ -199,9 +199,10 @@ def _print_table(reading: Reading, rows: Sequence[TensorRow]) -> None:
         return
     from gviz.cli.tensors import print_tensors
     from gviz.errors import SourceError
+    from gviz.pictures.table import settled_rows
 
     if not reading.graph.tensors:
         raise SourceError("there are no named tensors to list")
     if not rows:
         raise SourceError("none of the tensors is of that kind: see the table without --only")
-    print_tensors(reading, rows)
+    print_tensors(reading, settled_rows(reading.graph, rows))

@@ -217,7 +217,15 @@ def absence(chain: Chain, shown: Graph) -> str:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
     if own := next((node.label for node in operations if node.label not in rows_by_label()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
+    refused = [node for node in operations if node.grad.arrived is not None and not hands_on(shown, node)]
+    if refused:
+        return f"the backward of {refused[-1].label} cannot be run a second time"
     return "backward had freed it" if any(node.state == FREED for node in operations) else "it was saved without them"
+
+
+def hands_on(shown: Graph, node: Node) -> bool:
+    """Return whether it is known what an operation hands on."""
+    return any(edge.flow.handed is not None for edge in shown.inputs[node.id])
 
 
 def leaves_of(shown: Graph, roots: set[str]) -> tuple[str, ...]:

@@ -203,7 +203,12 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
         step = backward_step(graph, odd_edge[1]) if odd_edge is not None else None
         checked = total.sum if is_checked else None
         on_way = above(graph, [node.id]) if graph.has_hooks else ()
-        hooks = tuple((tensor_name(one), hook) for one in order if one.id in on_way and one.kind == "operation" for hook in one.grad.hooks)
+        hooks = tuple(
+            (tensor_name(one), hook)
+            for one in order
+            if one.id in on_way and one.kind == "operation"
+            for hook in one.grad.hooks
+        )
         facts = roots, name, node, total.paths, paths, start, checked, grad, total.sum, step
         chains.append(Chain(*facts, hooks=hooks))
     return tuple(chains)

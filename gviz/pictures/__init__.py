@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gviz.errors import warn_user
-from gviz.graphs import Graph
+from gviz.graphs import FREED, Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
@@ -113,8 +113,10 @@ def with_derivatives(graph: Graph) -> Graph:
         why = "no backward ran"
         if operations > MOST_FLOWING:
             why = f"the graph has more than {MOST_FLOWING} operations"
+        elif any(node.state == FREED for node in graph.nodes):
+            why = "backward has freed the graph; draw it before, or after backward(retain_graph=True)"
         elif any(node.grad.value is not None for node in graph.nodes):
-            why = "the graph was saved without them, or backward had freed it"
+            why = "the graph was made, or saved, without them"
         warn_user(f"there are symbols but no numbers on the lines: {why}", RenderWarning)
     if any(edge.flow.symbol for edge in graph.edges):
         return graph

@@ -55,10 +55,10 @@ _FIRST = ("self", "input")
 def _number(value: Element) -> str:
     """Return a number with the seven significant digits that a float32 has.
 
-    >>> _number(6.0), _number(2.302585092994046), _number(True), _number(math.nan)
-    ('6', '2.302585', 'True', 'nan')
+    >>> _number(6.0), _number(2.302585092994046), _number(True), _number(math.nan), _number(-0.0)
+    ('6', '2.302585', 'True', 'nan', '0')
     """
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
+    return f"{value or 0.0:.7g}" if isinstance(value, float) else str(value)
 
 
 def decimal(value: Element, precision: int = 4) -> str:

@@ -23,9 +23,9 @@ from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
 from gviz.pictures.labels import (
     BEFORE,
     MINUS_ONE,
+    change_text,
     decimal,
     equation,
-    change_text,
     gradient_line,
     hook_lines,
     in_brackets,
@@ -425,7 +425,11 @@ class StepBuilder:
             return
         is_short = self.options.max_chars == SHORT
         name = name_along(self.graph.edges[self.uses[place][0]], node)
-        quotient = f"∂{name if node.recorded.outputs else ''}" if is_short and not self.graph.has_hooks else self.gradient_name(self.root, name)
+        quotient = (
+            f"∂{name if node.recorded.outputs else ''}"
+            if is_short and not self.graph.has_hooks
+            else self.gradient_name(self.root, name)
+        )
         head = "grad" if node.kind == "leaf" else quotient
         parts = "" if node.grad.sent is not None else self.added(total._replace(parts=arrived))
         parts = "" if is_short and len(parts) > SHORT else parts

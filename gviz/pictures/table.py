@@ -7,11 +7,31 @@ from html import escape
 
 from gviz.graphs import Graph, TensorRow
 from gviz.graphs.numbers import Numbers
+from gviz.passes.rounding import without_rounding
 from gviz.pictures.labels import later_text, shape_text, value_text
+from gviz.pictures.picture import LARGE
 from gviz.text import cut
 
 LONGEST_CELL = 40
 """Characters of a value, for its shape stands beside it."""
+
+
+def settled_rows(graph: Graph, rows: Sequence[TensorRow]) -> list[TensorRow]:
+    """Return rows with 0 for what rounding has left of a sum, as pictures have it."""
+    shown = graph if graph.kind == "static" or len(graph.nodes) > LARGE else without_rounding(graph)
+    pairs = zip(graph.nodes, shown.nodes, strict=True)
+    new = {(old.name, old.numbers, old.grad.value): node for old, node in pairs if old is not node}
+    listed = []
+    for row in rows:
+        then, grad, _ = row.at_backward()
+        node = new.get((row.name, then, grad.value))
+        grad = grad if node is None else grad._replace(value=node.grad.value)
+        if node is not None and row.moment is not None:
+            row = row._replace(moment=row.moment._replace(numbers=node.numbers, grad=grad))  # noqa: PLW2901
+        elif node is not None:
+            row = row._replace(numbers=node.numbers or row.numbers, grad=grad)  # noqa: PLW2901
+        listed.append(row)
+    return listed
 
 
 def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: bool) -> dict[str, list[str]]:

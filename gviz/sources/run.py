@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
+from gviz.graphs.numbers import Numbers
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
-from gviz.walk import DETAILED, FEW, NodeFlow, NodeLike, graph_nodes, tensor_row, walk, without_collecting
+from gviz.walk import (
+    DETAILED,
+    FEW,
+    NodeFlow,
+    NodeLike,
+    gradient,
+    graph_nodes,
+    numbers,
+    tensor_row,
+    walk,
+    without_collecting,
+)
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
+
+TINY = 1e-4
+"""Numbers of a gradient below this are compared with what was added up to them."""
+
+SPARE, FEW_NODES = 20, 60
+"""Calls of backward, the first ones, whose flow is kept for that, and operations of their graphs."""
 
 
 @record
@@ -25,6 +43,7 @@ class Pass:
         function: its name.
         place: the script's line that the call came from; None if no line of the script was running.
         flow: how the gradient is going to flow, if that was asked for.
+        spare: how it is, if it was not: it tells what rounding has left of a sum.
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         moments: what the tensors were when it ran, by their identity.
         earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
@@ -37,6 +56,7 @@ class Pass:
     function: str
     place: Place | None = None
     flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
+    spare: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
     kept: Mapping[NodeLike, int] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
@@ -93,6 +113,8 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             from gviz.sources.lines import leaves_below, unnamed_leaves
 
             names |= unnamed_leaves(names, leaves_below(names, leaves_of_nodes))
+        grads = [one.grad.value for one in moments.values()] or (grads_of(names.values()) if about.spare else [])
+        flow = about.spare if about.spare and has_tiny(grads) else {}
         graph = walk(
             run.roots,
             names,
@@ -101,7 +123,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             most=most,
             detailed=math.inf if options.folds else DETAILED if options.details else FEW,
             statements=run.statements,
-            flow=about.flow,
+            flow=about.flow or flow,
             origin_of=run.lines.of if run.lines is not None else None,
             moments=moments,
             modules=_modules_of_run(run) if run.has_layers else None,
@@ -110,7 +132,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
             nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
             graph = graph.changed(nodes=tuple(nodes))
-        if options.flow and not options.diagnose:
+        if (options.flow or flow) and not options.diagnose:
             from gviz.formulas.local import MOST_DERIVED, with_formula
 
             graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)
@@ -152,6 +174,17 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             codes=tuple(lines.codes.items()),
             functions=tuple(lines.functions),
         )
+
+
+def has_tiny(grads: Iterable[Numbers | None]) -> bool:
+    """Return whether a gradient has a number so small that it may be what rounding has left of a sum."""
+    known = (grad.elements or () for grad in grads if grad is not None)
+    return any(isinstance(one, float) and 0 < abs(one) < TINY for elements in known for one in elements)
+
+
+def grads_of(tensors: Iterable[Any]) -> list[Numbers | None]:
+    """Return the gradients that tensors have."""
+    return [None if (grad := gradient(tensor)) is None else numbers(grad) for tensor in tensors]
 
 
 def _has_gradient(node: Node) -> bool:

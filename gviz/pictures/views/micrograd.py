@@ -88,7 +88,13 @@ def cells(node: Node, options: RenderOptions) -> list[Line]:
         lines.append(
             (Span(f"grad {short_value(grad, options.precision)}", "gradient" if is_finite(grad) else "error"),)
         )
-    return [*lines, *hook_lines(node, options), *later_lines(node, options), *place_lines(node, options), *uses_line(node)] or [(Span(" "),)]
+    return [
+        *lines,
+        *hook_lines(node, options),
+        *later_lines(node, options),
+        *place_lines(node, options),
+        *uses_line(node),
+    ] or [(Span(" "),)]
 
 
 def _circle(node: Node, theme: Theme) -> dict[str, str]:

@@ -28,9 +28,9 @@ from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_p
 from gviz.sources.expression.values import make_leaves, make_value, normalize_name
 from gviz.sources.options import Note, SourceOptions, short_text
 from gviz.sources.order import derivatives
-from gviz.sources.run import Pass, Run
+from gviz.sources.run import FEW_NODES, Pass, Run, grads_of, has_tiny
 from gviz.text import did_you_mean, excerpt, joined, shorten
-from gviz.walk import NodeFlow, NodeLike
+from gviz.walk import NodeFlow, NodeLike, graph_nodes
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines
@@ -100,6 +100,13 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     )  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)
+        if (
+            roots
+            and not about.flow
+            and len(graph_nodes(roots.values())) <= FEW_NODES
+            and has_tiny(grads_of(tensors.values()))
+        ):
+            about = replace(about, spare=_flow(replace(options, jacobians=True), tuple(roots.values())))
     run = Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
     return replace(run, error=SourceError(NO_GRAPH), notes=(*notes, Note(refused.what, "warning"))) if refused else run
 

@@ -55,7 +55,9 @@ class Hooks:
         homes |= {"Module": engine.nn.Module} if has_layers else {}
         before = []
         for home, name, kind in REGISTERED:
-            owner: Any = next((one for one in homes[home].__mro__ if name in vars(one)), None) if home in homes else None
+            owner: Any = (
+                next((one for one in homes[home].__mro__ if name in vars(one)), None) if home in homes else None
+            )
             if owner is not None:
                 before.append((owner, name, vars(owner)[name]))
                 setattr(owner, name, self.registering(vars(owner)[name], kind))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import zip_longest
@@ -16,7 +16,7 @@ from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
-from gviz.sources.run import Pass
+from gviz.sources.run import FEW_NODES, SPARE, Pass
 from gviz.sources.script.hooks import Hooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.process import EngineFinder
@@ -44,7 +44,13 @@ ARGUMENTS = {
 }
 """What the arguments of the calls are called here, in their order."""
 
-WORDS = {"gradient": "gradients", "grad_tensors": "gradients", "grad_outputs": "gradients", "outputs": "tensors", "var": "tensors"}
+WORDS = {
+    "gradient": "gradients",
+    "grad_tensors": "gradients",
+    "grad_outputs": "gradients",
+    "outputs": "tensors",
+    "var": "tensors",
+}
 """What PyTorch calls them."""
 
 
@@ -148,7 +154,8 @@ class Calls:
             given = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
             tensors = listed(given.get("tensors"))
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
-            watched, leaves, hearing = list[Any](), list[Any](), nullcontext()
+            watched, leaves = list[Any](), list[Any]()
+            hearing: AbstractContextManager[None] = nullcontext()
             if tensors and is_right:  # else the engine says what is wrong
                 self.count += name != "grad"
                 with self.quiet():
@@ -188,11 +195,14 @@ class Calls:
         named = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
         watched = list({id(one): one for one in (*leaves, *named, *self.retain(names), *tensors)}.values())
         moments = {id(one): self.moment_of(one) for one in watched}
-        if (given.get("inputs") is not None and function == "backward") or function == "grad":
-            self.remark(function, place, {id(one): name for name, one in names.items()}, given, leaves, moments)
-        flow, hearing = self.flowing(function, tensors, given)
+        inputs = listed(given["inputs"]) if given.get("inputs") is not None else ()
+        for leaf, remark in self.remarks(function, place, names, inputs, leaves) if inputs else ():
+            moments[leaf] = moments[leaf]._replace(remark=remark)
+        flow, hearing = self.flowing(function, tensors, given, nodes)
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
-        about = Pass(function, place, flow, kept, moments, self.earlier, self.count)
+        is_asked = self.options.flow or self.hooks.are_there
+        own, spare = (flow, {}) if is_asked else ({}, flow)
+        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count)
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             remember(self.passes, tensor, about)
@@ -203,26 +213,21 @@ class Calls:
         """Return a tensor as it is before a call."""
         return Moment(self.numbers_of(tensor), Gradient(None, self.grad_of(tensor)), bool(tensor.requires_grad))
 
-    def remark(
-        self,
-        function: str,
-        place: Place | None,
-        names: Mapping[int, str],
-        given: Mapping[str, Any],
-        leaves: list[Any],
-        moments: dict[int, Moment],
-    ) -> None:
-        """Note for leaves that a call does not add to what it leaves out, or returns."""
-        inputs = listed(given.get("inputs"))
-        asked = ", ".join(names.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + ", …" * (len(inputs) > FEW_INPUTS)
+    @staticmethod
+    def remarks(
+        function: str, place: Place | None, names: Mapping[str, Any], inputs: Sequence[Any], leaves: list[Any]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield a remark for each leaf that a call with ``inputs`` does not add to, with its identity."""
+        called = {id(one): name for name, one in names.items()}
+        asked = ", ".join(called.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + ", …" * (len(inputs) > FEW_INPUTS)
         call = f"backward(inputs=[{asked}])" if function == "backward" else f"autograd.grad(…, [{asked}])"
         where = f", {place}" if place is not None else ""
-        known = {id(one) for one in inputs}
+        wanted = {id(one) for one in inputs}
         for leaf in leaves:
-            is_asked = id(leaf) in known
-            if not (is_asked and function == "backward"):
-                text = f"{RETURNED}autograd.grad{where}" if is_asked else f"{LEFT_OUT}{call}{where}"
-                moments[id(leaf)] = moments[id(leaf)]._replace(remark=text)
+            if id(leaf) not in wanted:
+                yield id(leaf), f"{LEFT_OUT}{call}{where}"
+            elif function == "grad":
+                yield id(leaf), f"{RETURNED}autograd.grad{where}"
 
     def retain(self, names: Mapping[str, Any]) -> list[Any]:
         """Return the tensors that are to keep their gradients, by the names that they have now, once they are told so."""
@@ -270,7 +275,7 @@ class Calls:
         return known[1]
 
     def flowing(
-        self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any]
+        self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any], nodes: Mapping[NodeLike, Any]
     ) -> tuple[Mapping[NodeLike, NodeFlow], AbstractContextManager[None]]:
         """Return how the gradient flows, and a block for the call.
 
@@ -286,10 +291,10 @@ class Calls:
         inputs = _nodes_of(self.engine, listed(given.get("inputs"))) if given.get("inputs") is not None else None
         if self.hooks.are_there and runs:
             order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
-            facts = True, options.jacobians, options.most, not options.diagnose, inputs
-            one = Follower(self.engine, order, *facts)
+            facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}
+            one = Follower(self.engine, order, inputs, elements=options.most, **facts)
             return one.result, self.hooks.heard(one)
-        if not options.flow:
+        if not options.flow and (self.count > SPARE or len(nodes) > FEW_NODES):
             return {}, nullcontext()
         found = flow(
             self.engine,
