@@ -1776,3 +1776,62 @@ def test_a_teacher_that_is_detached_as_a_whole_is_no_fault(
     cause = found["teacher.weight"]
     assert (cause.verdict, cause.is_wrong) == (verdict, is_wrong), cause
     assert [place.line for place, _ in cause.lines] == [5]
+
+
+# ---------------------------------------------------------------- hooks, and passes that are asked for less
+HOOKED = """\
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+w = torch.tensor(3.0, requires_grad=True)
+h = x * w
+{}
+y = (h - 1) ** 2
+{}
+"""
+
+BY_HOOKS = {
+    "zero": ("w.register_hook(lambda g: g * 0)", "w", "zero", 5, "a hook on w has made it so: 20 → 0"),
+    "zero above": ("h.register_hook(torch.zeros_like)", "w", "zero", 5, "a hook on h has made it so: 10 → 0"),
+    "nan": ("h.register_hook(lambda g: g * float('nan'))", "w", "nan", 5, "a hook on h has made it so: 10 → nan"),
+    "after": (
+        "w.register_post_accumulate_grad_hook(lambda p: [p.grad.zero_()] and None)",
+        "w",
+        "zero",
+        5,
+        "a hook on w has made it so: 20 → 0",
+    ),
+    "none": (
+        "w.register_post_accumulate_grad_hook(lambda p: setattr(p, 'grad', None))",
+        "w",
+        "cleared",
+        5,
+        "a hook, line 5, set .grad to None: 20 → None",
+    ),
+    "other": ("h.register_hook(lambda g: g * 2)", "w", "ok", 5, "hooks have changed on its way: at h 10 → 20"),
+    "sound": ("h.register_hook(lambda g: None)", "w", "ok", 7, "nothing is wrong with it"),
+}
+
+
+@pytest.mark.parametrize("case", BY_HOOKS)
+def test_a_hook_is_named_with_its_line(tmp_path: Path, case: str) -> None:
+    code, name, verdict, line, what = BY_HOOKS[case]
+    (tmp_path / "program.py").write_text(HOOKED.format(code, "y.backward()"))
+    cause = why(package.read(tmp_path / "program.py", SourceOptions(diagnose=True)).graph, name)
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == (verdict, [line])
+    assert what in cause.what
+
+
+@pytest.mark.parametrize(
+    ("code", "mend"),
+    [
+        ("y.backward(inputs=[w])", "add x to inputs="),
+        ("only = [w]; torch.autograd.backward(y, inputs=only)", "add x to inputs="),
+        ("torch.autograd.grad(y, [w])", "add x to its inputs, or y.backward()"),
+        ("torch.autograd.grad(y, w, allow_unused=True)", "add x to its inputs, or y.backward()"),
+    ],
+)
+def test_what_a_pass_was_not_asked_for_is_told_with_its_line(tmp_path: Path, code: str, mend: str) -> None:
+    (tmp_path / "program.py").write_text(HOOKED.format("", code))
+    cause = why(package.read(tmp_path / "program.py", SourceOptions(diagnose=True)).graph, "x")
+    assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == ("no gradient", [7], mend)
+    assert "x is not among its inputs" in cause.what

@@ -261,3 +261,25 @@ def test_the_table_has_the_norm_of_a_large_tensor(gviz: Program) -> None:
     assert "  norm 100  " in row
     lines = gviz("inspect", "net.py", "--watch", "w").out.splitlines()
     assert [" ".join(line.split()[:4]) for line in lines[1:]] == ["2 norm 50 None", "3 norm 50 norm"]
+
+
+def test_what_is_frozen_later_is_of_later(gviz: Program) -> None:
+    (gviz.folder / "late.py").write_text(
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\ny = w * 2\ny.backward()\nw.requires_grad_(False)\n"
+    )
+    row = next(line for line in gviz("inspect", "late.py").out.splitlines() if line.startswith("w "))
+    assert row.split()[1:3] == ["True", "True"]
+    assert "now frozen, line 5" in row
+    assert row.split()[-1] == "2"
+    record = gviz("inspect", "late.py", "--json").json()["tensors"][0]
+    assert (record["requires_grad"], record["at_backward"]["requires_grad"]) == (False, True)
+
+
+def test_the_table_has_0_where_only_rounding_is_left_and_json_is_exact(gviz: Program) -> None:
+    source = "y=softmax(x,0).sum()", "x=[0.3,0.2,3.5]"
+    assert "[0, 0, 0]" in gviz("inspect", *source).out
+    assert any(gviz("inspect", *source, "--json").json()["tensors"][0]["grad"])
+
+
+def test_there_is_no_minus_before_a_0(gviz: Program) -> None:
+    assert "-0" not in gviz("inspect", "y=-x*w", "x=0", "w=0").out.split()

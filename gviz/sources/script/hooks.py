@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from gviz.autograd.node import Node
 from gviz.graphs import Change, Place
 from gviz.graphs.numbers import Numbers
 from gviz.sources.script.program import Script
+from gviz.trace import ENGINE
 
 if TYPE_CHECKING:
     from gviz.flow import Follower
-
-TENSOR, NODE, LAYER = "register_hook", "autograd.graph.Node", "nn.Module"
 
 REGISTERED = (
     ("Tensor", "register_hook", "arrived"),
@@ -51,8 +51,9 @@ class Hooks:
     @contextmanager
     def noted(self, engine: Any, *, has_layers: bool) -> Iterator[None]:
         """Note the hooks that are registered in the block."""
-        homes = {"Tensor": engine.Tensor, "Node": engine.autograd.graph.Node}
-        homes |= {"Module": engine.nn.Module} if has_layers else {}
+        homes = {"Tensor": engine.Tensor, **({"Module": engine.nn.Module} if has_layers else {})}
+        if engine.__name__ == ENGINE:  # PyTorch's own nodes are no classes of Python
+            homes["Node"] = Node
         before = []
         for home, name, kind in REGISTERED:
             owner: Any = (
