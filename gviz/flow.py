@@ -1,8 +1,8 @@
 """How a gradient flows back: what arrives at each operation, the factor of each input, and what is handed on.
 
 A recorded operation, gviz's or PyTorch's, can be called with a gradient. So this goes through the graph as backward
-does, without touching any ``.grad``, as long as the graph has not been freed. Where a program has hooks, which may change
-what arrives, it listens to the pass itself.
+does, without touching any ``.grad``, as long as the graph has not been freed. Where a program has hooks, which may
+change what arrives, it listens to the pass itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import import_module
 from itertools import zip_longest
 from typing import Any
 
-from gviz.graphs import NO_FLOW, Change, Flow
+from gviz.graphs import NO_FLOW, Flow, Hooked
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, numbers, saved_constants
 
@@ -97,14 +97,14 @@ class Follower:
             set()
         )  # what is below an operation of which nothing is known gets more than is known
         self.goals: set[NodeLike | None] | None = None if inputs is None else {*inputs}
-        self.changes: list[Change] = []  # what hooks have done since an operation was visited last
+        self.changes: list[Hooked] = []  # what hooks have done since an operation was visited last
         self.result: dict[NodeLike, NodeFlow] = {}
         goals: set[NodeLike | None] = self.goals or set()
         for node in reversed(order) if goals else ():
             if any(following in goals for following, _ in node.next_functions):
                 goals.add(node)
 
-    def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Change, ...] = ()) -> None:
+    def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Hooked, ...] = ()) -> None:
         """Note what arrives at an operation, by the number of the output, and what it hands on."""
         engine, elements = self.engine, self.elements
         if node in self.unknown or (arrived and hasattr(type(node), "saved_tensors")):
@@ -183,7 +183,7 @@ class Follower:
             for handle in handles:
                 handle.remove()
 
-    def taken(self) -> tuple[Change, ...]:
+    def taken(self) -> tuple[Hooked, ...]:
         """Return what hooks have done since this was asked last."""
         changes = tuple(self.changes)
         self.changes.clear()

@@ -21,11 +21,11 @@ from gviz.graphs import (
     FREED,
     NO_FLOW,
     NO_GRADIENT,
-    Change,
     Edge,
     Flow,
     Gradient,
     Graph,
+    Hooked,
     Module,
     Moment,
     Node,
@@ -130,7 +130,7 @@ class NodeFlow(NamedTuple):
     arrived: Numbers | None
     inputs: Sequence[Flow]
     held: Sequence[tuple[str, TensorLike]] = ()
-    hooks: tuple[Change, ...] = ()
+    hooks: tuple[Hooked, ...] = ()
 
 
 class Origin(NamedTuple):

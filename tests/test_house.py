@@ -94,16 +94,16 @@ WALKING_RENDERER = "gviz.render.torchviz"
 """make_dot takes tensors, as TorchViz's does, so it walks."""
 
 BUDGETS = {
-    "files below gviz/": 1260,
+    "files below gviz/": 1290,
     "answers": 860,
     "autograd": 1460,
-    "causes": 760,
+    "causes": 820,
     "cli": 1600,
     "compare": 300,
     "derivations": 450,
     "engine": 5030,
     "formulas": 825,
-    "graphs": 600,
+    "graphs": 615,
     "layout": 1530,
     "numbers": 650,
     "ops": 3140,

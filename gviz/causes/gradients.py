@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, sign_in_program
-from gviz.causes.hooks import of_hooks, sound
+from gviz.causes.hooks import as_it_came, of_hooks
 from gviz.causes.outside import false_cure, made_parameter, no_parameter
 from gviz.graphs import Edge, Node, TensorRow
 from gviz.graphs.numbers import Numbers, size_of
@@ -57,7 +57,7 @@ PUT_IN = ("MaskedFill", "Where")
 
 def of_gradient(case: Diagnosis, row: TensorRow) -> Cause:
     """Return the cause of a gradient that is there."""
-    return next(filter(None, of_number(case, row)), None) or sound(case, row)
+    return next(filter(None, of_number(case, row)), None) or as_it_came(case, row)
 
 
 def of_number(case: Diagnosis, row: TensorRow) -> Iterator[Cause | None]:

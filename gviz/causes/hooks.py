@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gviz.causes.diagnosis import Cause, Diagnosis
-from gviz.graphs import Change, TensorRow
+from gviz.graphs import Hooked, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
 
 MEND = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
 
 
-def changes(case: Diagnosis, row: TensorRow) -> Iterator[tuple[str, Change]]:
-    """Yield what hooks have made of a gradient on its way to a tensor, each with where that was: nearest to the tensor first."""
+def hooks_above(case: Diagnosis, row: TensorRow) -> Iterator[tuple[str, Hooked]]:
+    """Yield what hooks have made of a gradient on its way to a tensor, each with where: nearest to the tensor first."""
     node = case.named.get(row.name)
     if node is None:
         return
@@ -25,7 +25,7 @@ def changes(case: Diagnosis, row: TensorRow) -> Iterator[tuple[str, Change]]:
 
 def of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
     """Yield the cause for a gradient that a hook has made zero, or not finite."""
-    value, found = row.grad.value, list(changes(case, row))
+    value, found = row.grad.value, list(hooks_above(case, row))
     verdicts = {
         "zero": [one for one in found if _is_zero(value) and _is_zero(one[1].made) and not _is_zero(one[1].given)],
         "nan": [
@@ -34,18 +34,18 @@ def of_hooks(case: Diagnosis, row: TensorRow) -> Iterator[Cause]:
     }
     for verdict, own in verdicts.items():
         for name, change in own[-1:]:
-            what = f"a hook on {name} has made it so: {change_text(change)}"
+            what = f"a hook on {name} has made it so: {made_text(change)}"
             head = f"the gradient of {row.name} is {'0' if verdict == 'zero' else 'not finite'}"
             yield Cause(row.name, verdict, f"{head}: {what}", case.line_of(change.place), MEND)
 
 
-def sound(case: Diagnosis, row: TensorRow) -> Cause:
+def as_it_came(case: Diagnosis, row: TensorRow) -> Cause:
     """Return that nothing is wrong with a gradient; and what hooks have made of it on its way."""
-    found = list(changes(case, row))[::-1]
+    found = list(hooks_above(case, row))[::-1]
     if not found:
         what = f"{row.name} has a gradient, and nothing is wrong with it"
         return Cause(row.name, "ok", what, case.line_of_backward)
-    texts = "; ".join(f"at {name} {change_text(change)}" for name, change in found)
+    texts = "; ".join(f"at {name} {made_text(change)}" for name, change in found)
     lines = dict.fromkeys(line for _, change in found for line in case.line_of(change.place))
     what = f"{row.name} has a gradient, which hooks have changed on its way: {texts}"
     return Cause(row.name, "ok", what, tuple(lines))
@@ -56,7 +56,7 @@ def _is_zero(value: Numbers | None) -> bool:
     return value is not None and has_only(value, 0.0)
 
 
-def change_text(change: Change) -> str:
+def made_text(change: Hooked) -> str:
     """Return what a hook was given, and what it made of that."""
     return " → ".join("None" if one is None else _text(one) for one in (change.given, change.made))
 

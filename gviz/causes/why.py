@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines
 from gviz.causes.gradients import not_finite, of_gradient
-from gviz.causes.hooks import change_text
+from gviz.causes.hooks import made_text
 from gviz.causes.outside import cut_clause, false_cure, never_required, outside, with_root
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
@@ -242,7 +242,7 @@ def taken(case: Diagnosis, row: TensorRow) -> Cause:
 
 
 def left_out(case: Diagnosis, row: TensorRow, node: Node) -> Cause | None:
-    """Return the cause for a leaf that a pass came to, or could have come to, and did not add to; None for any other."""
+    """Return the cause for a leaf that a pass could have come to and did not add to; None for any other."""
     lines, root = case.line_of_backward, case.root or "loss"
     if not node.state.startswith((LEFT_OUT, RETURNED)):
         return None
@@ -270,7 +270,7 @@ def without_trace(case: Diagnosis, row: TensorRow, node: Node) -> Cause:
     lines = case.line_of_backward
     if node.grad.hooks:
         change = node.grad.hooks[-1]
-        what = f"{row.name} had its gradient until {change.where}, set .grad to None: {change_text(change)}"
+        what = f"{row.name} had its gradient until {change.where}, set .grad to None: {made_text(change)}"
         return Cause(row.name, "cleared", what, case.line_of(change.place))
     what = f"backward has left no gradient in {row.name}, though there is a path to it"
     return Cause(row.name, "no gradient", what, lines, "look at hooks, and at what changes .grad")

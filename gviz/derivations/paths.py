@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gviz.errors import SourceError
 from gviz.formulas.expressions import operator_of
-from gviz.graphs import NO_FLOW, Change, Edge, Flow, Graph, Node, TensorRow
+from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, through, times
 from gviz.text import did_you_mean, excerpt, joined, quotient_of
@@ -152,7 +152,7 @@ class Chain:
     odd: BackwardStep | None = None
     before: Numbers | None = None
     absent: str = ""
-    hooks: tuple[tuple[str, Change], ...] = ()
+    hooks: tuple[tuple[str, Hooked], ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -100,7 +100,7 @@ class Place(NamedTuple):
         return self._replace(run=0, column=0, call=-1)
 
 
-class Change(NamedTuple):
+class Hooked(NamedTuple):
     """What a hook of the program has made of a gradient.
 
     Args:
@@ -128,17 +128,18 @@ class Gradient(NamedTuple):
     Args:
         value: what ``.grad`` holds; None for None.
         before: what it held when backward was called; None for None, or where that was not asked for.
-        arrived: what came to it when backward ran, after all hooks; None where that was not asked for, or did not happen.
+        arrived: what came to it when backward ran, after all hooks; None where that was not asked for, or did not
+            happen.
         hooks: what hooks have made of it when backward ran, in their order.
     """
 
     value: Numbers | None = None
     before: Numbers | None = None
     arrived: Numbers | None = None
-    hooks: tuple[Change, ...] = ()
+    hooks: tuple[Hooked, ...] = ()
 
     @property
-    def sent(self) -> Change | None:
+    def sent(self) -> Hooked | None:
         """What hooks have made, together, of what came to it; None where none has changed that."""
         own = [one for one in self.hooks if one.kind == "arrived"]
         return own[-1]._replace(given=own[0].given) if own else None
@@ -256,13 +257,13 @@ class Moment(NamedTuple):
     Args:
         numbers: its numbers then; None where they are not known.
         grad: its gradient then.
-        requires_grad: whether it required a gradient.
+        requires_grad: whether it required a gradient; None where that is not known.
         remark: why backward did not come to it, though there is a path; "" where it did, or there is none.
     """
 
     numbers: Numbers | None = None
     grad: Gradient = Gradient()
-    requires_grad: bool = True
+    requires_grad: bool | None = None
     remark: str = ""
 
 
@@ -530,7 +531,8 @@ class TensorRow(NamedTuple):
     @property
     def required_grad(self) -> bool:
         """Whether it required a gradient when backward ran."""
-        return self.requires_grad if self.moment is None else self.moment.requires_grad
+        then = None if self.moment is None else self.moment.requires_grad
+        return self.requires_grad if then is None else then
 
 
 @record

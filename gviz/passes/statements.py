@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.graphs import Change, Edge, Flow, Graph, Node
+from gviz.graphs import Edge, Flow, Graph, Hooked, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import ONE, agree, plus, summed_dims, times
 
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 def by_statement(graph: Graph) -> Graph:
     """Return the graph of the values with one operation for each statement.
 
-    >>> from gviz.graphs import Change, Edge, Flow, Graph, Node
+    >>> from gviz.graphs import Hooked, Edge, Flow, Graph, Node
     >>> nodes = [Node("d", "operation", "AddBackward0", "d"), Node("e", "operation", "MulBackward0", "e", is_letter=True)]
     >>> nodes += [Node(name, "leaf", name=name) for name in "bwc"]
     >>> edges = [Edge("e", "d", 0, flow=Flow("1")), Edge("c", "d", 1, flow=Flow("1")), Edge("w", "e", 0, flow=Flow("b"))]
@@ -75,7 +75,7 @@ def by_statement(graph: Graph) -> Graph:
         edges.append(
             composed_edge(Edge(source, target, slots[target], output=output), nodes[target], found[key], formulas)
         )
-    hooks: dict[str, list[Change]] = {}  # of what has no box of its own: the statement hands on what they made
+    hooks: dict[str, list[Hooked]] = {}  # of what has no box of its own: the statement hands on what they made
     for one in order:
         if one.id in inner:
             hooks.setdefault(owner[one.id], []).extend(hook._replace(kind="handed") for hook in one.grad.hooks)
@@ -159,7 +159,7 @@ def composed_edge(edge: Edge, target: Node, part: Part, formulas: Mapping[str, F
     return edge._replace(flow=Flow(symbol, part.local if is_checked else None, part.handed))
 
 
-def with_hooks(node: Node, hooks: Mapping[str, Sequence[Change]]) -> Node:
+def with_hooks(node: Node, hooks: Mapping[str, Sequence[Hooked]]) -> Node:
     """Return a statement that tells what hooks within it have changed."""
     own = hooks.get(node.id)
     return node._replace(grad=node.grad._replace(hooks=(*node.grad.hooks, *own))) if own else node

@@ -13,7 +13,7 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import GRAD_OF, LEFT_OUT, NOW, RETURNED, Card, Change, Edge, Gradient, Graph, Later, Node
+from gviz.graphs import GRAD_OF, LEFT_OUT, NOW, RETURNED, Card, Edge, Gradient, Graph, Hooked, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
@@ -366,8 +366,8 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
 def hook_lines(node: Node, options: RenderOptions) -> list[Line]:
     """Return what hooks of the program have made of a gradient, each with both numbers.
 
-    >>> from gviz.graphs import Change, Gradient, Place
-    >>> change = Change(Numbers.of(10.0), Numbers.of(20.0), Place(4))
+    >>> from gviz.graphs import Hooked, Gradient, Place
+    >>> change = Hooked(Numbers.of(10.0), Numbers.of(20.0), Place(4))
     >>> [text_of(line) for line in hook_lines(Node("n0", "leaf", grad=Gradient(hooks=(change,))), RenderOptions())]
     ['10 → 20: a hook, line 4']
     """
@@ -375,7 +375,7 @@ def hook_lines(node: Node, options: RenderOptions) -> list[Line]:
     return [(Span(change_text(change, options.precision), "muted"),) for change in hooks]
 
 
-def change_text(change: Change, precision: int = 4) -> str:
+def change_text(change: Hooked, precision: int = 4) -> str:
     """Return what a hook has made of a gradient: ``10 → 20: a hook, line 4``."""
     texts = ["None" if one is None else short_value(one, precision) for one in (change.given, change.made)]
     words = {"arrived": "", "handed": "hands on ", "grad": "grad "}

@@ -219,7 +219,7 @@ y.backward()
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        (HOOKED, "= 7   but w.grad = 61: a hook, or another backward, has changed it"),
+        (HOOKED, "= 7   but w.grad = 61: a hook, line 4, has changed it"),
         (TWICE, "= 7   added to w.grad, which was 4"),
         (OWN, "w.grad = 6, and what an operation on the way hands on is not known: no numbers are claimed"),
     ],

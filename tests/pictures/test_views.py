@@ -303,7 +303,7 @@ def test_what_a_view_does_not_use_is_named(options: RenderOptions, text: str) ->
 def test_why_there_are_no_numbers_on_the_lines(recwarn: pytest.WarningsRecorder) -> None:
     render(gviz.read("y=x", x=1).graph, "dot", RenderOptions(view="dataflow"))
     assert not recwarn.list
-    for backward, why in ((True, "the graph was saved without them"), (False, "no backward ran")):
+    for backward, why in ((True, "the graph was made, or saved, without them"), (False, "no backward ran")):
         saved = Graph.from_json(
             gviz.read(ARTICLE[0], SourceOptions(values=ARTICLE[1], backward=backward)).graph.to_json()
         )

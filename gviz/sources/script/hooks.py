@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gviz.autograd.node import Node
-from gviz.graphs import Change, Place
+from gviz.graphs import Hooked, Place
 from gviz.graphs.numbers import Numbers
 from gviz.sources.script.program import Script
 from gviz.trace import ENGINE
@@ -28,7 +28,7 @@ REGISTERED = (
 """The methods that register hooks of backward, and what such a hook changes."""
 
 
-class Hooks:
+class WatchedHooks:
     """The hooks of a script on its gradients: each is called as ever, and what it changes while backward runs is noted.
 
     Args:
@@ -46,7 +46,7 @@ class Hooks:
         self.script, self.numbers_of, self.quiet = script, numbers_of, quiet
         self.are_there = False
         self.follower: Follower | None = None  # of the pass that runs
-        self.of_leaves: dict[int, list[Change]] = {}  # by the identity of the leaf, in this pass
+        self.of_leaves: dict[int, list[Hooked]] = {}  # by the identity of the leaf, in this pass
 
     @contextmanager
     def noted(self, engine: Any, *, has_layers: bool) -> Iterator[None]:
@@ -99,11 +99,18 @@ class Heard:
         hook: the function.
         hooks: takes what it changes.
         place: where it was registered.
-        kind: what it changes, as a :class:`gviz.graphs.Change` has it.
+        kind: what it changes, as a :class:`gviz.graphs.Hooked` has it.
         leaf: the leaf that it is of, weakly; None for that of something else.
     """
 
-    def __init__(self, hook: Any, hooks: Hooks, place: Place | None, kind: str, leaf: Any) -> None:
+    def __init__(
+        self,
+        hook: Callable[..., Any],
+        hooks: WatchedHooks,
+        place: Place | None,
+        kind: str,
+        leaf: Callable[[], object] | None,
+    ) -> None:
         functools.update_wrapper(self, hook, updated=())
         self.hook, self.hooks, self.place, self.kind, self.leaf = hook, hooks, place, kind, leaf
 
@@ -125,7 +132,7 @@ class Heard:
         made = self.hook(*args)
         for own, new in zip(before, self.numbers(given if made is None else made), strict=False):
             if own != new:
-                self.note(Change(own, new, self.place, self.kind))
+                self.note(Hooked(own, new, self.place, self.kind))
                 break
         return made
 
@@ -135,7 +142,7 @@ class Heard:
             grads = [given.grad] if self.kind == "grad" else given if isinstance(given, tuple | list) else [given]
             return [None if one is None else self.hooks.numbers_of(one) for one in grads]
 
-    def note(self, change: Change) -> None:
+    def note(self, change: Hooked) -> None:
         """Give a change to the leaf that it is of, else to the operation that comes next."""
         leaf, follower = self.leaf() if self.leaf is not None else None, self.hooks.follower
         if leaf is not None:
@@ -144,6 +151,6 @@ class Heard:
             follower.changes.append(change)
 
 
-def _itself(hook: Any) -> Any:
+def _itself(hook: object) -> object:
     """Return a hook as it is."""
     return hook

@@ -17,7 +17,7 @@ from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.sources.run import FEW_NODES, SPARE, Pass
-from gviz.sources.script.hooks import Hooks
+from gviz.sources.script.hooks import WatchedHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
@@ -104,7 +104,7 @@ class Calls:
         self.moments: dict[int, Moment] = {}  # of the last call
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
         self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
-        self.hooks = Hooks(script, self.numbers_of, self.quiet)
+        self.hooks = WatchedHooks(script, self.numbers_of, self.quiet)
 
     @property
     def chosen(self) -> Call | None:
@@ -152,7 +152,7 @@ class Calls:
             if self.is_running:  # called by another backward
                 return original(*args, **kwargs)
             given = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
-            tensors = listed(given.get("tensors"))
+            tensors = as_several(given.get("tensors"))
             is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
             watched, leaves = list[Any](), list[Any]()
             hearing: AbstractContextManager[None] = nullcontext()
@@ -195,7 +195,7 @@ class Calls:
         named = [value for value in names.values() if issubclass(type(value), self.engine.Tensor)]
         watched = list({id(one): one for one in (*leaves, *named, *self.retain(names), *tensors)}.values())
         moments = {id(one): self.moment_of(one) for one in watched}
-        inputs = listed(given["inputs"]) if given.get("inputs") is not None else ()
+        inputs = as_several(given["inputs"]) if given.get("inputs") is not None else ()
         for leaf, remark in self.remarks(function, place, names, inputs, leaves) if inputs else ():
             moments[leaf] = moments[leaf]._replace(remark=remark)
         flow, hearing = self.flowing(function, tensors, given, nodes)
@@ -284,11 +284,11 @@ class Calls:
         """
         from gviz.flow import MOST_TO_DIAGNOSE, Follower, flow, users_first
 
-        options, gradients = self.options, listed(given.get("gradients"))
+        options, gradients = self.options, as_several(given.get("gradients"))
         pairs = zip_longest(tensors, gradients[: len(tensors)])
         runs = function != "make_dot" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
         most = MOST_TO_DIAGNOSE if options.diagnose else MOST_FLOWING
-        inputs = _nodes_of(self.engine, listed(given.get("inputs"))) if given.get("inputs") is not None else None
+        inputs = _nodes_of(self.engine, as_several(given.get("inputs"))) if given.get("inputs") is not None else None
         if self.hooks.are_there and runs:
             order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
             facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}
@@ -318,7 +318,7 @@ class Calls:
         return place, {**shallow(self.namespace), **_caller_names()}
 
 
-def listed(given: Any) -> tuple[Any, ...]:
+def as_several(given: Any) -> tuple[Any, ...]:
     """Return one tensor, several, or those of a dictionary, as several."""
     return tuple(given.values() if isinstance(given, dict) else given if type(given) in (list, tuple) else (given,))
 
