@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gviz import SourceOptions, engine as torch, graph, read
 from gviz.derivations.derivation import derive
 from gviz.graphs import Graph, Node
+from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import agree, sum_of, times
 from gviz.pictures.options import RenderOptions
@@ -27,6 +29,11 @@ h = x * w
 y = (h - 1) ** 2
 y.backward({})
 """
+
+
+def items(value: Numbers | None) -> tuple[object, ...]:
+    return () if value is None else value.elements or ()
+
 
 VIEWS = ("torchviz", "dataflow", "teaching", "autograd", "micrograd")
 
@@ -117,8 +124,8 @@ y.backward()
 """,
     )
     [change] = [one for node in shown.nodes for one in node.grad.hooks]
-    assert (change.given.elements, change.made.elements, str(change.place)) == ((3.0,), (30.0,), "line 3")
-    assert node_of(shown, "x").grad.value.elements == (30.0,)
+    assert (items(change.given), items(change.made), str(change.place)) == ((3.0,), (30.0,), "line 3")
+    assert items(node_of(shown, "x").grad.value) == (30.0,)
 
 
 def test_steps_tell_a_hook_where_the_gradient_meets_it(tmp_path: Path) -> None:
@@ -137,7 +144,7 @@ def test_a_script_sees_its_own_hooks_as_ever(tmp_path: Path, capsys: pytest.Capt
     code = "import copy\ndef double(g):\n    return g * 2\nh.register_hook(double).remove(); copy.deepcopy(w)\nprint('ran')"
     shown = graph_of(tmp_path, START.format(code, ""))
     assert "ran" in capsys.readouterr().out
-    assert node_of(shown, "x").grad.value.elements == (30.0,)
+    assert items(node_of(shown, "x").grad.value) == (30.0,)
 
 
 # ---------------------------------------------------------------- what a pass was not asked for
@@ -171,7 +178,7 @@ def test_nothing_comes_to_what_a_pass_left_out(tmp_path: Path, case: str) -> Non
     shown = dataflow(graph_of(tmp_path, PROGRAM.format(ASKED[case][0])))
     came = {shown.by_id[edge.source].name: edge.flow.handed for edge in shown.edges}
     assert came["x"] is None
-    assert came["w"].elements == (20.0,)
+    assert items(came["w"]) == (20.0,)
 
 
 def test_no_accumulate_grad_runs_for_what_was_left_out(tmp_path: Path) -> None:
@@ -194,13 +201,16 @@ def test_what_is_frozen_later_is_said_apart(tmp_path: Path) -> None:
     assert "grad = 20" in drawn(shown, "torchviz")
 
 
-def test_a_graph_that_backward_freed_says_so() -> None:
-    x = torch.tensor(2.0, requires_grad=True)
-    for run in (lambda y: y.backward(), lambda y: torch.autograd.grad(y, [x])):
-        y = x * x
-        run(y)
-        with pytest.warns(UserWarning, match="backward has freed the graph; draw it before"):
-            render(graph(y, view="dataflow"), "svg", RenderOptions(view="dataflow"))
+@pytest.mark.parametrize("is_grad", [False, True])
+def test_a_graph_that_backward_freed_says_so(is_grad: bool) -> None:
+    x: Any = torch.tensor(2.0, requires_grad=True)
+    y = x * x
+    if is_grad:
+        torch.autograd.grad(y, [x])
+    else:
+        y.backward()
+    with pytest.warns(UserWarning, match="backward has freed the graph; draw it before"):
+        render(graph(y, view="dataflow"), "svg", RenderOptions(view="dataflow"))
 
 
 def test_after_autograd_grad_there_are_numbers_and_no_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
@@ -212,4 +222,4 @@ def test_after_autograd_grad_there_are_numbers_and_no_warning(tmp_path: Path, re
 def test_the_default_view_has_0_where_only_rounding_is_left() -> None:
     shown = read("y=softmax(x,0).sum()", x=[0.3, 0.2, 3.5]).graph
     assert "grad = [0, 0, 0]" in drawn(shown, "torchviz")
-    assert any(node.grad.value and any(node.grad.value.elements) for node in shown.nodes)  # as data it is exact
+    assert any(any(items(node.grad.value)) for node in shown.nodes)  # as data it is exact
