@@ -51,7 +51,10 @@ def read_words(
         _refuse_word(words[0])
     values = {} if values_file is None else read_values(values_file)
     pairs = words[1:]
-    typed = {name.strip(): text for name, _, text in (pair.partition("=") for pair in (*pairs, *after))}
+    typed = {
+        name.strip() if name.isascii() else as_name(name): text
+        for name, _, text in (pair.partition("=") for pair in (*pairs, *after))
+    }
     source = Source.of(words[0], given={**values, **typed})
     if source.kind != "script":
         pairs, after = (*pairs, *after), ()
@@ -77,7 +80,7 @@ def _read_pairs(word: str, pairs: Sequence[str], kind: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for pair in pairs if kind == "script" else _without_spaces(pairs):
         name, equals, text = pair.partition("=")
-        name = name.strip()
+        name = name.strip() if name.isascii() else as_name(name)  # x₁
         if not equals or not name.isidentifier():
             raise click.UsageError(f'"{pair}" is not NAME=VALUE.{_advice(word, pair, kind)}')
         if name in values:
@@ -109,6 +112,8 @@ def _without_spaces(pairs: Sequence[str]) -> list[str]:
 
 def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answer for each kind of word
     """Return a sentence on the word that was probably meant."""
+    if (quote := next((sign for sign in word + pair if sign in "“”„«»‘’‚"), "")) and kind == "expression":
+        return f' {quote} is no quote of a shell. Write straight ones: "y = x + w" x=2'
     if pair[:1] in DASHES and pair[1:].replace("-", "_").isidentifier():
         return f" An option begins with two hyphens, and no dash: --{pair[1:]}" if pair[2:] else f" Write -{pair[1:]}"
     if kind == "script":

@@ -68,7 +68,8 @@ def test_no_command_is_a_usage_error_that_shows_the_help(gviz: Program) -> None:
         (["inspect", "y=x", "--root", ""], "--root is empty: write --root NAME."),
         (["inspect", "y=x", "--at", "x"], "--at x: write 12, cell 2:1 in a notebook, or 12:3 for the third time"),
         (["inspect", "y=x", "--until=x"], "--until x: write 12, cell 2:1 in a notebook, or 12:3 for the third time"),
-        (["inspect", "y=x_1", "x₁=1"], '"x₁=1" is not NAME=VALUE. Write x_1=1'),
+        (["inspect", "“y", "=", "x+w”", "x=2"], "“ is no quote of a shell. Write straight ones"),
+        (["inspect", "y=x+w", "“x=2”"], "“ is no quote of a shell. Write straight ones"),
         (["render", "y=x", "--colour", "value"], "No such option '--colour'. Did you mean --color-by?"),
         (["render", "y=x", "--output-file", "y.pdf"], "No such option '--output-file'. Did you mean --output?"),
         (["render", "y=x", "y.png"], '"y.png" is not NAME=VALUE. To name the file of the picture: -o y.png'),
@@ -106,6 +107,12 @@ def test_wrong_usage_has_status_2_and_says_what_would_be_right(gviz: Program, wo
 
 def test_what_follows_the_dashes_is_the_source_where_there_is_none_yet() -> None:
     assert read_words([], ["-x+w", "x=2"], None) == (Source("expression", "-x+w"), {"x": "2"}, ())
+
+
+def test_a_lowered_number_in_the_name_of_a_value_is_read() -> None:
+    source, values, _ = read_words(["y=x₁w₁", "x₁=2", "w_1=3"], [], None)
+    assert values == {"x_1": "2", "w_1": "3"}
+    assert source.kind == "expression"
 
 
 def test_what_follows_the_dashes_are_values_of_an_expression() -> None:

@@ -11,14 +11,24 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from inspect import signature
 from keyword import iskeyword
 from unicodedata import name
 
 from gviz import engine
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import ATTRIBUTES, FIELDS, OTHER_MODULES, OTHER_NAMES, functions, tensor_methods
+from gviz.sources.expression.allowed import (
+    ATTRIBUTES,
+    FIELDS,
+    OTHER_MODULES,
+    OTHER_NAMES,
+    find_function,
+    function_name,
+    functions,
+    tensor_methods,
+)
 from gviz.sources.expression.latex import not_read
-from gviz.sources.expression.mathematics import SUM
+from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
 from gviz.sources.expression.notation import (
     BARS,
     GROUP,
@@ -31,6 +41,7 @@ from gviz.sources.expression.notation import (
     rewrite,
     suggestion,
     tokens,
+    values_apart,
 )
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, sign
 from gviz.text import did_you_mean, printable
@@ -40,12 +51,14 @@ INDEX = "a sum has no index in an expression"
 
 # ------------------------------------------------------------------ what cannot be read
 MARKS = {
-    "!": ("there is no factorial", "write the product: 3*2*1"),
+    "!": ("there is no factorial of what is not a small number", "write exp(lgamma(x + 1))"),
     "?": ("there is no ? : in an expression", "choose element by element: where(x > 0, x, 0)"),
     "\\": ("\\ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "$": ("$ has no meaning in an expression", "this LaTeX is not read: write x/w for a fraction, x**2 for a power"),
     "'": ("this quote begins a text that does not end", "a text has a quote at both ends, as in mode='mean'"),
 }
+
+STRAIGHT = 'write straight quotes, as in gviz render "y = x + w" x=2'
 
 SIGNS = {
     "∇": 'gviz finds every gradient itself: gviz inspect "y=x**2" lists them',
@@ -60,6 +73,7 @@ SIGNS = {
     "∈": "leave out what the set is: a value says it, as in x=2",
     "⊗": "write outer(x, w) for two vectors, kron(A, B) for two matrices",
     "⊕": "write + to add",
+    "→": "write = to name a value: y = x*2",
     "⇒": "write ; between two statements: a = x + w; y = a*2",
     "°": "angles are in radians: write deg2rad(x)",
     "∥": "bars stand on both sides of a value: ‖x‖",
@@ -70,6 +84,7 @@ SIGNS = {
 WORDS = {
     "lim": ("there are no limits in an expression", "give the name a value near it: x=0.001"),
     "choose": ("there are no binomial coefficients", "write the number itself: 10 for 5 choose 2"),
+    "cross": ("a cross product is a function", "write cross(x, w) and give x=[1,2,3] w=[4,5,6]"),
     "then": ("then is no word of an expression", "choose with where(x > 0, x, 0)"),
     "where": ("a value is no part of a formula", 'write it behind: gviz render "y=x**2" x=3'),
     "derivative": ("gviz finds every derivative itself", 'write gviz explain "y=x**2" --wrt x'),
@@ -93,10 +108,14 @@ def refuse_characters(source: ExpressionText) -> None:
         use = {None: "is not part of an expression", "": "must be left out"}.get(
             meant, f"is written {meant} in an expression"
         )
+        if character in ANGLES:
+            use = "belongs to an inner product, which is written x @ w"
+        if character in QUOTES:
+            use, meant = "is a quote of typesetting, and none of a shell", None
         raise SourceError(
             (f"{printable(character)} ({name(character, f'U+{ord(character):04X}').lower()}) {use}"),
             place=source.place_at(line, column),
-            hint=suggestion(source) or SIGNS.get(character),
+            hint=suggestion(source) or (STRAIGHT if character in QUOTES else SIGNS.get(character)),
         )
 
 
@@ -107,6 +126,8 @@ def answer_to(error: Exception, source: ExpressionText) -> SourceError:
         error: a RefusedError of the check; a SyntaxError of Python's parser, or the error of what is too deep for it.
         source: what was typed.
     """
+    if not re.search("[;\n]", source.code) and (behind := values_apart(source)) is not None:
+        return SourceError("a value is no part of a formula", place=source.place_of(behind[1]), hint=behind[0])
     refuse_characters(source)
     if isinstance(error, RefusedError):
         return _refused(error.node, error.program)
@@ -170,7 +191,8 @@ def refuse_other(source: ExpressionText) -> None:
             continue
         then = "" if match["of"] else match["then"].strip()
         assigned = re.search(rf"(?:^|[;\n]) *{re.escape(of)} *=(?!=)", source.code)
-        formula = f"{of}=..." if assigned is None else "..."
+        rest = rewrite("; ".join(part for part in re.split(r"[;\n]", source.code) if match[0].strip() not in part))
+        formula = f"{of}=..." if assigned is None else rest if is_right(rest, ExpressionText(rest)) else "..."
         formula = f"y={of[1:-1]}" if re.fullmatch(GROUP, of) else f"y={then}" if then else formula
         order = (match["order"] or "").strip(" ^").translate({ord("²"): "2", ord("³"): "3"})
         raise SourceError(
@@ -188,6 +210,8 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     """Return the answer to what the parser refuses."""
     what, hint = error.msg or "invalid syntax", suggestion(source)
     typed = tokens(source.code)
+    if (turned := _turned(source)) is not None:
+        return _on(source, typed[0], "cannot assign to expression", turned)
     if (latex := not_read(source.code)) is not None:
         return SourceError(
             latex[1],
@@ -216,13 +240,21 @@ def _unreadable(source: ExpressionText, error: SyntaxError) -> SourceError:
     return _on(source, token, what, hint)
 
 
+def _turned(source: ExpressionText) -> str | None:
+    """Return the hint with ``x+w=y`` turned around; None for another equation."""
+    match = re.fullmatch(r"\s*([^=<>!;]*[^\W\d][^=<>!;]*?)\s*=\s*([^\W\d]\w*)\s*", source.code)
+    text = f"{match[2]} = {rewrite(match[1], given=source.given)}" if match else ""
+    return f"write {text}" if match and is_right(text, source) else None
+
+
 def _wrong_token(source: ExpressionText, typed: Sequence[Token], hint: str | None) -> SourceError | None:
     """Return the answer to the first token that no expression has; None if there is none."""
     is_name = "Σ" in source.given or re.search(r"Σ *=(?!=)", source.code) is not None
     for at, token in enumerate(typed):
         text, is_operator = token.text, token.kind == "operator"
         if text in MARKS and is_operator:
-            return _on(source, token, *MARKS[text])
+            what, usual = MARKS[text]
+            return _on(source, token, what, (hint if text == "!" else None) or usual)
         if text in BARS and len(bar_readings(typed)) > 1:
             ways = [rewrite(source.code, given=source.given, way=way) for way in (0, 1)]
             if all(is_right(way, source) for way in ways):
@@ -388,7 +420,10 @@ def _refused(node: ast.AST, program: Program) -> SourceError:
         place = module or node.func
         what, hint = _called(node, program)
         if module is not None:
-            what, hint = f"{source.segment(module)} is a module, which an expression cannot have", MODULE
+            what, hint = (
+                f"{source.segment(module)} is a module, which an expression cannot have",
+                _as_function(node, module),
+            )
     elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         what, hint = _member(node)
     else:
@@ -476,6 +511,18 @@ def _called(node: ast.Call, program: Program) -> tuple[str, str]:
         what = "what a function returns cannot be called" if is_result else "there is no operator before this bracket"
         return what, suggestion(source) or TO_MULTIPLY
     return _named(function.id, program)
+
+
+def _as_function(call: ast.Call, module: ast.expr) -> str:
+    """Return the hint with the function that computes what a module does, if it needs nothing but its input."""
+    made = [] if call.func is module or not isinstance(call.func, ast.Call) else [*call.func.args, *call.func.keywords]
+    values = ", ".join(ast.unparse(one) for one in (*call.args, *made)) or "x"
+    name = function_name(module.attr if isinstance(module, ast.Attribute) else getattr(module, "id", ""))
+    if name not in functions():
+        return MODULE
+    _, *others = signature(find_function(name)).parameters.values()
+    is_alone = all(one.default is not one.empty or one.name == "dim" for one in others)
+    return f"modules need a script: {FILE}; here, write {name}({values})" if is_alone else MODULE
 
 
 def _named(name: str, program: Program) -> tuple[str, str]:

@@ -64,13 +64,15 @@ OTHER_MODULES = word_set("jnp math np numpy tf")
 
 OTHER_NAMES = {
     "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
+    "ch": "cosh", "cosec": "1/sin", "csc": "1/sin", "lb": "log2", "loge": "log", "logₑ": "log", "sec": "1/cos", "sh": "sinh",
+    "sigma": "sigmoid", "th": "tanh",
     "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
     "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "array": "tensor",
     "Tensor": "tensor", "FloatTensor": "tensor", "log_2": "log2", "log_10": "log10", "log₂": "log2", "log₁₀": "log10",
     "tr": "trace", "mse": "mse_loss", "MSE": "mse_loss", "bce": "binary_cross_entropy",
     "BCE": "binary_cross_entropy", "arctg": "atan", "sen": "sin",
 }  # fmt: skip
-"""Names from mathematics and elsewhere -> the engine's names."""
+"""Names from mathematics and elsewhere -> the engine's names; ``1/tan`` is one over what a function gives."""
 
 
 @cache
@@ -88,6 +90,23 @@ def functions(*, of_nn: bool = True) -> frozenset[str]:
 def is_function(name: str) -> bool:
     """Return whether an expression may call a function of that name; ``nn`` is loaded only for an unknown one."""
     return name in functions(of_nn=False) or name in functions()
+
+
+def function_name(name: str) -> str:
+    """Return the engine's name for a function as people call it; the name itself if there is none.
+
+    >>> function_name("ln"), function_name("LeakyReLU"), function_name("relu"), function_name("T")
+    ('log', 'leaky_relu', 'relu', 'T')
+    """
+    if name in functions() or name in OTHER_NAMES or name.islower() or len(name) <= len("Ln"):
+        return name if name in functions() else OTHER_NAMES.get(name, name)
+    return _without_lines().get(name.lower(), name)
+
+
+@cache
+def _without_lines() -> dict[str, str]:
+    """Return the functions by their names without the lines in them."""
+    return {name.replace("_", ""): name for name in sorted(functions())}
 
 
 @cache

@@ -15,19 +15,32 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
 from keyword import iskeyword
+from math import factorial
 from typing import Any
 
 from gviz.errors import SourceError
-from gviz.sources.expression.allowed import CONSTANTS, DTYPES, MODULES, OTHER_NAMES, functions, is_function, word_set
+from gviz.sources.expression.allowed import (
+    CONSTANTS,
+    DTYPES,
+    MODULES,
+    OTHER_NAMES,
+    function_name,
+    functions,
+    is_function,
+    word_set,
+)
 from gviz.sources.expression.notation import (
     CLOSING,
     FRACTIONS,
+    TRANSPOSED_NAME,
     Token,
     as_calls,
     as_product,
     bar_readings,
     dimensions,
+    is_right,
     replacement,
+    rewrite,
     suggestion,
     tokens,
     with_angles,
@@ -56,8 +69,17 @@ SUM = "sum(...) adds all elements, as in sum(w*x) with w=[1,2] x=[3,4]"
 MANY = 3
 """More letters are a word, unless each of them is known."""
 
-UNCERTAIN = {"cot", "ctg", "sqr"}
-"""Names in OTHER_NAMES whose other name is no function's, or one of two."""
+UNCERTAIN = {"sqr"}
+"""Names in OTHER_NAMES whose other name is one of two."""
+
+LOGARITHMS = ("log10", "log2")
+"""What ``lg`` may be."""
+
+QUOTES = {"“": "”“", "”": "”", "„": "“”", "«": "»", "»": "«", "‘": "’‘", "‚": "‘’", "’": "’"}
+"""Quotes that are no quotes of a shell's -> those that close them."""
+
+MAX_FACTORIAL = 20
+"""The factorial of a larger number does not fit into 64 bits."""
 
 PRODUCTS = ("×", "·", "⋅", "∙", "•", "\N{GREEK ANO TELEIA}", "\N{INVISIBLE TIMES}")
 """Signs of products that are ``*`` of numbers, and another thing of matrices."""
@@ -194,8 +216,9 @@ class _Reader:
         self.pairs = dict(_bracket_pairs(self.typed))
         self.doubts: list[SourceError] = []  # what has two readings
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
-        self.closing: dict[int, int] = {}  # at a token: how many brackets close behind it
-        self.skipped: set[int] = set()
+        self.closing: dict[int, list[str]] = {}  # at a token: what is written behind it, a bracket first
+        self.skipped: set[int] = set(self._quotes())
+        self.arguments: set[int] = set()  # where the argument of a function begins, behind a power
         self.bars = {} if is_python else dict(self._bars())
         self.operators = [""]  # for each open bracket, the sign before the factors that are read
         self.assigned = set(self._assigned())
@@ -210,8 +233,8 @@ class _Reader:
                 return False
             if not self._token(at, token):
                 return False
-            for _ in range(self.closing.pop(at, 0)):
-                self._write(")", token)
+            for text in self.closing.pop(at, ()):
+                self._write(text, token)
         is_other = [piece.text for piece in self.pieces] != [token.text for token in tokens(self.source.code)]
         return is_other or bool(self.doubts)
 
@@ -223,6 +246,17 @@ class _Reader:
 
     def _next(self, at: int, by: int = 1) -> Token:
         return self.typed[at + by] if 0 <= at + by < len(self.typed) else _END
+
+    def _quotes(self) -> Iterator[int]:
+        """Yield the tokens that are quotes around all of the source, which a shell takes for letters."""
+        first, last = self._next(0, 0), self._next(len(self.typed) - 1, 0)
+        if first.text in QUOTES and last.text in QUOTES[first.text]:
+            yield from (0, len(self.typed) - 1)
+        elif first is last and first.kind == "string" and not re.fullmatch(r"\w*", first.text[1:-1]):
+            inside = replace(first, text=first.text[1:-1], column=first.column + 1)
+            self.typed[:] = [
+                replace(one, line=first.line, column=inside.column + one.column) for one in tokens(inside.text)
+            ]
 
     # -------------------------------------------------------------- signs
     def _token(self, at: int, token: Token) -> bool:  # noqa: PLR0911 - one answer for each kind
@@ -236,6 +270,8 @@ class _Reader:
             return self._bar(at, token)
         if text == "√":
             return self._function(at, token, "sqrt")
+        if text in ("∑", "∏"):
+            return self._sum(at, token)
         if text in ANGLES:
             return self._inner_product(at, token)
         if text in FRACTIONS:
@@ -254,8 +290,11 @@ class _Reader:
         return (written or "").isascii() and self._write(written or "", token)
 
     def _number(self, at: int, token: Token) -> bool:
-        """Write a number, with the fraction behind it, and without C's sign of a float."""
+        """Write a number, with the fraction or the factorial behind it, and without C's sign of a float."""
         after = self._next(at)
+        if after.text == "!" and token.text.isdecimal() and int(token.text) <= MAX_FACTORIAL:
+            self.skipped.add(at + 1)
+            return self._write(str(factorial(int(token.text))), token, after)
         is_mixed = after.text in FRACTIONS and not after.is_apart
         if not is_mixed and not self._is_float(at):
             return self._write(token.text, token)
@@ -295,7 +334,7 @@ class _Reader:
     def _is_product(self, at: int) -> bool:
         """Return whether a token and the one before it are factors of a product."""
         before, token = self._next(at, -1), self.typed[at]
-        if at == 0 or not (self._ends(at - 1) and self._starts(at)):
+        if at == 0 or at in self.arguments or not (self._ends(at - 1) and self._starts(at)):
             return False
         if before.text in TRANSPOSES and self.pieces[-1].text == " @ ":
             return False
@@ -405,9 +444,13 @@ class _Reader:
         if after.text == "(" and self._is_multiple(text):
             function = replace(token, text=text[1:], column=token.column + 1, is_apart=False)
             self._write(text[0], replace(token, text=text[0]))
-            return self._write("*", function, mark="·") and self._function(at, function, self._function_name(text[1:]))
+            return self._write("*", function, mark="·") and self._function(at, function, function_name(text[1:]))
+        if text == "lg" and not self._is_known(text):
+            return self._logarithm(at, token)
+        if (raised := self._raised(at)) is not None:
+            return self._power_of_function(at, token, *raised)
         if self._is_function(at) or self._is_function(at, bare=True):
-            return self._function(at, token, self._function_name(text))
+            return self._function(at, token, function_name(text))
         return self._factors(at, token)
 
     def _factors(self, at: int, token: Token) -> bool:
@@ -415,12 +458,23 @@ class _Reader:
         text, before, after = token.text, self._next(at, -1), self._next(at)
         is_new, is_sum = not self._is_known(text), "Σ" in text and not self._is_known("Σ")
         is_transposed = any(replacement(c) is not None for c in SUBSCRIPT.sub("", text) if not c.isascii())
-        is_root = is_function(text) and len(text) > 1 and (after.kind == "power" or after.text == "^")  # sin²(x)
+        is_root = after.kind == "power" or after.text == "^"  # sin²(x), xsin²(x)
+        is_root = is_root and len(text) > 1 and (is_function(text) or (len(text) > MANY and is_function(text[1:])))
         is_power_t = text == "T" and before.text == "^"
         if is_transposed or (is_new and (is_root or is_power_t or text == "Σ")):
             return False
         if is_new and is_sum:
             return self._glued(text, [], token) and self._write(text, token)
+        letters = LETTER.findall(text) if is_new and text.lower() not in USUAL and not is_function(text) else []
+        if before.text == "√" and len(letters) > 1 and "".join(letters) == text:
+            one, other = letters[0], "*".join(letters[1:])
+            return self._root_of_product(token, one, other) and self._write(text, token)
+        if is_new and after.text in ("-", "+") and after.is_apart and is_function(text) and len(text) > 1:
+            end = self._atom(at + 2)
+            if end == at + 2 and not self._next(at, 2).is_apart and text not in self.used - {text}:
+                sign, other = after.text, self._next(at, 2).text
+                ways = f"write {text}({sign}{other}), or {text} {sign} {other} if {text} is a name of yours"
+                self._doubt(token, f"{text} {sign}{other} has two readings", ways)
         plain = self._subscripted(text)
         parts = self._parts(plain, token)
         is_bound = before.text in ("^", "**", "√") or self.operators[-1] in ("/", "//", "%", "@", "÷", "∕")
@@ -451,6 +505,8 @@ class _Reader:
         """Return the factors that a name is, itself if it is a name, or may be one."""
         if len(name) == 1 or self._is_known(name) or name in CONSTANTS or name in DTYPES:
             return [name]
+        if TRANSPOSED_NAME.fullmatch(name):
+            self._glued(name, [], token)
         letters = LETTER.findall(name) if LETTER.sub("", name) == "" else [name]
         known = [letter for letter in letters if self._is_known(letter) or letter == "π"]
         plain = re.sub(r"[_\d]", "", name)
@@ -493,11 +549,8 @@ class _Reader:
         return True
 
     # -------------------------------------------------------------- functions
-    def _function_name(self, name: str) -> str:
-        return name if name in functions() else OTHER_NAMES.get(name, name)
-
     def _is_function_name(self, name: str) -> bool:
-        return not self._is_known(name) and len(name) > 1 and is_function(self._function_name(name))
+        return not self._is_known(name) and len(name) > 1 and _is_callable(name)
 
     def _is_multiple(self, name: str) -> bool:
         """Return whether a name before a bracket is a factor and a function, as in ``xsin(x)``."""
@@ -512,19 +565,34 @@ class _Reader:
             return False
         if bare:
             takes = after.kind in ("name", "number") and not iskeyword(after.text) and not is_member and len(name) > 1
-            return takes and name not in UNCERTAIN and is_function(self._function_name(name))
-        is_there = is_member or (name not in UNCERTAIN and is_function(self._function_name(name)))
+            return takes and _is_callable(name)
+        inside = self._next(at, 2)  # Linear(2, 3) and Softmax(dim=0) make a module, ReLU(x) calls a function
+        is_module = not name.islower() and (
+            inside.kind == "number" or self._next(at, 3).text == "=" or inside.text == ")"
+        )
+        is_there = is_member or (_is_callable(name) and not (is_module and not is_function(name)))
         is_there = is_there or self._is_multiple(name) or name in self.defined
         return after.text == "(" and (is_there or self._defines(at))
 
     def _function(self, at: int, token: Token, name: str) -> bool:
         """Write a function; brackets around an argument that has none, which must be one factor."""
-        self._write(name, token)
+        if name.startswith("1/"):
+            end = self.pairs.get(at + 1) if self._next(at).text == "(" else self._atom(at + 1)
+            if end is None:
+                return False
+            self._behind(end, ")")
+            for text in ("(", "1", "/"):
+                self._write(text, token)
+        self._write(name.removeprefix("1/"), token)
         if self._next(at).text == "(":
             return True
         end = self._atom(at + 1)
         is_multiple = self._next(at + 1).kind == "name" and self._next(at).kind == "number" and name != "sqrt"
         end = self._atom(at + 2) if is_multiple else end
+        one, other = self._next(at).text, self._next(at, 2)
+        is_root = name == "sqrt" and end == at + 1 and one.isalnum() and not other.is_apart
+        if is_root and other.is_word and not self._is_function(at + 2, bare=True):
+            return self._root_of_product(self._next(at), one, other.text)
         if end is None or self._starts(end + 1) or (name != "sqrt" and self._next(end).text not in BEFORE_TERM):
             return False
         self._open(end, token)
@@ -533,7 +601,55 @@ class _Reader:
     def _open(self, end: int, token: Token) -> None:
         """Write a bracket that closes behind a later token."""
         self._write("(", token)
-        self.closing[end] = self.closing.get(end, 0) + 1
+        self._behind(end, ")")
+
+    def _behind(self, end: int, *texts: str) -> None:
+        """Write pieces behind a later token, before those that are to be there already."""
+        self.closing[end] = [*texts, *self.closing.get(end, ())]
+
+    def _root_of_product(self, token: Token, one: str, other: str) -> bool:
+        """Note that a root may be of one factor or of the product."""
+        ways = f"write sqrt({one}*{other}) or sqrt({one})*{other}"
+        return self._doubt(token, "√ before a product without a sign has two readings", ways)
+
+    def _logarithm(self, at: int, token: Token) -> bool:
+        """Note that lg is a logarithm to one of two bases."""
+        plain = (re.sub(r"(?<![^\W\d])lg(?!\w)", name, self.source.code) for name in LOGARITHMS)
+        ways = [rewrite(text, given=self.given) for text in plain]
+        are_right = all(is_right(way, ExpressionText(way)) for way in ways)
+        hint = f"write {' or '.join(ways if are_right else [f'{name}(x)' for name in LOGARITHMS])}"
+        return self._doubt(token, "lg has two readings", hint) and self._function(at, token, LOGARITHMS[0])
+
+    def _sum(self, at: int, token: Token) -> bool:
+        """Write a sum, or a product, of all elements of one name or bracket; False if it may go on, or has an index."""
+        end = self._atom(at + 1)
+        inside = [] if end is None else self.typed[at + 1 : end + 1]
+        is_indexed = any(re.search("[_ₐ-ₜᵢ-ᵪⱼ]", one.text) and not self._is_known(one.text) for one in inside)
+        if end is None or is_indexed or self._next(at).kind == "number" or self._next(end).text not in BEFORE_TERM:
+            return False
+        return self._function(at, token, "sum" if token.text == "∑" else "prod")
+
+    def _raised(self, at: int) -> tuple[int, str] | None:
+        """Return where the power between a function and its argument ends, and its exponent; None for no such power."""
+        after, name = self._next(at), self.typed[at].text
+        end = at + 1 if after.kind == "power" else at + 2
+        digits = (
+            "".join((replacement(sign) or "")[2:] for sign in after.text) if end == at + 1 else self._next(at, 2).text
+        )
+        is_power = after.text in ("^", "**") or end == at + 1
+        if not (is_power and digits.isdecimal() and self._is_function_name(name) and self._next(at, -1).text != "."):
+            return None
+        return (end, digits) if self._starts(end + 1) and self._next(end).kind != "number" else None
+
+    def _power_of_function(self, at: int, token: Token, last: int, exponent: str) -> bool:
+        """Write ``sin²(x)`` as the power of what the function gives."""
+        end = self.pairs.get(last + 1) if self._next(last).text == "(" else self._atom(last + 1)
+        if end is None or self._next(end).kind == "power" or self._next(end).text in ("^", "**", ".", "["):
+            return False
+        self.skipped.update(range(at + 1, last + 1))
+        self.arguments.add(last + 1)
+        self._behind(end, "**", exponent)
+        return self._function(last, token, function_name(token.text))
 
     def _atom(self, at: int) -> int | None:
         """Return where the operand that starts at a token ends; None for none, or for one that goes on."""
@@ -643,8 +759,13 @@ class _Reader:
             yield from ((bars.first, bars.name), (bars.last, ")"), (end, ")"))
 
 
+def _is_callable(name: str) -> bool:
+    """Return whether people may mean a function by a name."""
+    return name == "lg" or name not in UNCERTAIN and is_function(function_name(name).removeprefix("1/"))
+
+
 def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Token]:
-    """Yield the tokens, ``^`` and ``T`` as one, as in ``w^T x`` and ``w^Tx``, and the factor before ``e^x`` apart.
+    """Yield the tokens, ``^`` and ``T`` as one, as in ``w^T x``, ``w^Tx`` and ``wTx``, and the factor before ``e^x`` apart.
 
     A T with a value is an exponent.
     """
@@ -655,8 +776,19 @@ def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Toke
         if sign.text == "^" and re.fullmatch(r"T[^\W\d]?", name.text) and names.isdisjoint(("T", name.text))
     }
     for at, token in enumerate(typed):
+        letters = {*token.text} - {"T"}
         if at in raised:
             yield replace(token, kind="power", text="^T")
+        elif (
+            TRANSPOSED_NAME.fullmatch(token.text)
+            and names.isdisjoint(("T", token.text))
+            and all(dimensions(given.get(letter)) for letter in letters)
+        ):
+            for column, letter in enumerate(token.text, token.column):
+                kind, text = ("power", "^T") if letter == "T" else (token.kind, letter)
+                yield replace(
+                    token, kind=kind, text=text, column=column, is_apart=token.is_apart and column == token.column
+                )
         elif (
             re.fullmatch(r"[^\W\d]e", token.text)
             and token.text not in names

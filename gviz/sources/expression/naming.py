@@ -104,9 +104,12 @@ class Names:
 
     def _no_root(self, value: object, name: str) -> SourceError:
         """Return the answer to a last statement that makes no tensor."""
+        from gviz.sources.expression.notation import values_apart  # only an error needs it
+
         statement, hint = (
             self.program.statements[-1],
-            "numbers have no graph: write names, and their values behind: y=x*2 x=3",
+            (values_apart(self.program.source) or ("",))[0]
+            or "numbers have no graph: write names, and their values behind: y=x*2 x=3",
         )
         what = f"{name} must be a Tensor, not {type(value).__name__}"
         tensors = tensors_of(value, name)

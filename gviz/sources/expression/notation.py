@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
 from keyword import iskeyword
+from math import factorial
 from unicodedata import decomposition, normalize
 
-from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, functions
+from gviz.sources.expression.allowed import CONSTANTS, OTHER_NAMES, function_name, functions
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError
 
 MAX_SUGGESTED = 200
@@ -44,6 +45,9 @@ GROUP = r"\((?:[^()]|\([^()]*\))*\)"
 """What is in brackets, with brackets inside it."""
 
 TRANSPOSED = re.compile(rf"((?!{NO_LETTER})[^\W\d]\w*?)? *(?:ᵀ|⊤|\^ *T(?:\b|(?=[a-zA-Z]\b)))( *(?=[\w(]))?")
+TRANSPOSED_NAME = re.compile(r"\b([^\W\d])T([^\W\d])(\1?)\b")
+"""A product with a transposed factor, its T not raised: ``xTw``, ``xTAx``."""
+
 INVERSE = re.compile(rf"([^\W\d]\w*?|(?<!\w){GROUP}) *(?:⁻¹|\^ *\(? *[-−]1\b *\)?)( *[*·⋅]? *(?=[\w(]))?")
 SUM = re.compile(r"([Σ∑∏]) *(?:_([a-z])\b(?: *(?:\^|\*\*) *\(?[a-zA-Z]\b\)?)?)? *")
 PIECE = re.compile(r"(?P<space>\s+)|[\d.]+(?:[eE][-+]?\d+)?|\w+|\*\*|[=!<>]=|.", re.DOTALL)
@@ -53,7 +57,7 @@ ENDS_TERM = (",", ";", "\n", "=", "==", "!=", "<", ">", "<=", ">=", "|", "&")
 _MEANT = {
     "×": "*", "·": "*", "\N{GREEK ANO TELEIA}": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "✕": "*", "✖": "*", "⨯": "*",
     "⊙": "*", "∘": "*", "÷": "/", "∕": "/", "⁄": "/", "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "√": "sqrt",
-    "≤": "<=", "≥": ">=", "≠": "!=", "≡": "=", "≔": "=", "←": "=", "→": "", "∞": "inf", "⊤": ".T", "ᵀ": ".T", "ˆ": "**", "˄": "**",
+    "≤": "<=", "≥": ">=", "≠": "!=", "≡": "=", "≔": "=", "←": "=", "⌊": "floor(", "⌋": ")", "⌈": "ceil(", "⌉": ")", "∞": "inf", "⊤": ".T", "ᵀ": ".T", "ˆ": "**", "˄": "**",
     "‘": "'", "’": "'",
     "“": '"', "”": '"', "′": "", "″": "", "…": "...", "、": ",", "。": ".", "【": "(", "】": ")", "「": "(", "」": ")",
     "〔": "(", "〕": ")", "⟨": "(", "⟩": ")", "½": "(1/2)", "⅓": "(1/3)", "⅔": "(2/3)", "¼": "(1/4)", "¾": "(3/4)",
@@ -71,6 +75,9 @@ BARS = {"|": "abs", "||": "norm", "‖": "norm", "∥": "norm"}
 FRACTIONS = ("½", "⅓", "⅔", "¼", "¾")
 MAX_WAYS = 64
 """Ways to read bars that are looked through; beyond them it is not certain which belong together."""
+
+_WORDS_OF_SIGNS = {"dot": "@", "minus": "-", "mod": "%", "over": "/", "plus": "+", "times": "*"}
+"""Words between two operands -> their signs."""
 
 _BRACKETS = {"(": ")", "[": "]"}
 _BINDING = ("^", "**", ".", "[")
@@ -114,7 +121,7 @@ class Token:
     @property
     def starts_value(self) -> bool:
         """Tell if an operand of mathematics starts here."""
-        return self.starts_operand or self.text in (*FRACTIONS, "√", "∞", "⟨")
+        return self.starts_operand or self.text in (*FRACTIONS, "√", "∞", "⟨", "∑", "∏")
 
     @property
     def is_word(self) -> bool:
@@ -166,6 +173,33 @@ def _computes(piece: ast.AST) -> bool:
     return True
 
 
+_APART = re.compile(
+    r"[;\n]|,(?=\s*[^\W\d]\w*\s*=(?!=))|\b(?:and|at|for|given|let|where|with)\b(?=\s*[^\W\d]\w*\s*=(?!=))"
+)
+_VALUE = re.compile(r"([^\W\d]\w*) *= *([-−+]?[\d.]+(?:[eE][-+]?\d+)?|\[[\[\]\d.,eE+\-\s]+\])")
+
+
+def values_apart(source: ExpressionText) -> tuple[str, int] | None:
+    """Return the hint with the values of ``y=x² where x=3`` behind the formula, and where the first is; None for none.
+
+    >>> values_apart(ExpressionText("f(x)=x², x=3")), values_apart(ExpressionText("x₁=2; y=3x₁"))
+    (('write it behind: gviz render "f=x**2" x=3', 9), ('write it behind: gviz render "y=3*x_1" x_1=2', 0))
+    """
+    parts = [part.strip(" ,;\n") for part in _APART.split(source.code) if part.strip(" ,;\n")]
+    plain = ["".join(sign if sign.isidentifier() else replacement(sign) or sign for sign in part) for part in parts]
+    values = [match for part in plain if (match := _VALUE.fullmatch(part))]
+    formulas = [part for part, text in zip(parts, plain, strict=True) if not _VALUE.fullmatch(text)]
+    text = re.sub(r"^([^\W\d]\w*) *\([\w, ]+\) *=(?!=)", r"\1=", "; ".join(formulas))  # f(x)=...
+    text = rewrite(text, given={match[1]: match[2] for match in values} | {**source.given})
+    words = re.findall(r"[^\W\d]\w*", text)
+    is_fit = values and len(text) <= MAX_SUGGESTED and all(match[1] in words for match in values)
+    if not is_fit or source.prefix or '"' in text or not is_right(text, ExpressionText(text)):
+        return None
+    behind = (f"{match[1]}={match[2].replace(' ', '').replace('−', '-')}" for match in values)
+    start = source.code.index(next(part for part in parts if part not in formulas))
+    return f'write it behind: gviz render "{text}" {" ".join(behind)}', start
+
+
 def example_values(names: Iterable[str]) -> str:
     """Return values for operands of ``@``: a capital letter is a matrix, another one a vector.
 
@@ -197,6 +231,8 @@ def is_right(text: str, source: ExpressionText) -> bool:
             name.replace("_", "") in typed
             and not (name[-1] == "_" and name + "{" in source.code)
             and (len(name) == 1 or name not in functions())
+            and not OTHER_NAMES.get(name, "").startswith("1/")
+            and not (f"{name}**" in text and len(name) > len("sin") and name[1:] in functions())
             and not (re.search(r"[Σ∑∏]|^_", name) or as_product(name, source.given) or as_calls(name, source.given))
             for name in program.free.keys() - source.given.keys()
         )
@@ -400,7 +436,7 @@ def _with_functions(typed: list[Token], known: Collection[str]) -> list[Token]:
     for at, (before, token, after) in enumerate(zip([None, *typed], typed, [*typed[1:], None], strict=False)):
         is_member, is_called = before is not None and before.text == ".", after is not None and after.text == "("
         takes = after is not None and after.kind in ("name", "number") and not iskeyword(after.text)
-        name = OTHER_NAMES.get(token.text, token.text)
+        name = function_name(token.text)
         if token.kind == "name" and is_member and is_called:
             marked[at] = replace(token, kind="function")
         elif token.kind == "name" and not is_member and len(name) > 1 and name in known and (is_called or takes):
@@ -432,7 +468,12 @@ def _plain(code: str) -> str:
         r"\b(sum|prod)_([a-z])\b(?= *[^\W\d(])", lambda match: f"{'Σ' if match[1] == 'sum' else '∏'}_{match[2]}", code
     )
     code = re.sub(r"[^\x00-\x7f]+", lambda match: _exponents(match.group()), code)
-    code = re.sub(r"(?<=[\w)\]]) +mod +(?=[\w(])", " % ", code)
+    code = re.sub(
+        rf"(?<=[\w)\]]) +({'|'.join(_WORDS_OF_SIGNS)}) +(?=[\w(])", lambda m: f" {_WORDS_OF_SIGNS[m[1]]} ", code
+    )
+    code = re.sub(r"(?<=[\w)\]]) +(squared|cubed)\b", lambda m: "**2" if m[1] == "squared" else "**3", code)
+    code = re.sub(r"(?<![\w.])([01]?\d)!(?![=!])", lambda m: str(factorial(int(m[1]))), code)
+    code = re.sub(rf"([^\W\d]\w*|(?<!\w){GROUP})!(?!=)", lambda m: f"exp(lgamma({m[1]} + 1))", code)
     code = re.sub(r"\bmax\{ *0 *, *([^{},]+)\}", r"relu(\1)", code)
     return re.sub(r"√ *(?=\()", "sqrt", code).replace("√", "sqrt ").replace("{", "(").replace("}", ")")
 
@@ -536,6 +577,8 @@ def matrices(code: str, given: Mapping[str, object]) -> str:
             else match[0]
         )
 
+    if "T" not in given:
+        code = TRANSPOSED_NAME.sub(lambda name: name[0] if name[0] in given else f"{name[1]}ᵀ{name[2]} {name[3]}", code)
     return INVERSE.sub(inverse, TRANSPOSED.sub(transposed, code))
 
 

@@ -77,6 +77,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
         r"^maximum.*Tensor, not|^max\(.*got \((int|float), T",
         "for max(0, x) write relu(x), or clamp(x, min=0)",
     ),
+    (TypeError, r"^log\(\) takes 1", "for another base, write log(x)/log(2)"),
     (
         TypeError,
         r"matmul\(\).*Tensor, not (int|float)",

@@ -145,9 +145,9 @@ def test_characters_in_a_comment_are_no_operators() -> None:
 
 
 def test_a_long_line_is_cut_around_the_caret() -> None:
-    report = str(refusal("y=" + "x+" * 200 + "2!" + "+x" * 200)).splitlines()
+    report = str(refusal("y=" + "x+" * 200 + "w!" + "+x" * 200)).splitlines()
     assert len(report[1]) < 90
-    assert report[2].index("^") == report[1].index("2!") + 1
+    assert report[2].index("^") == report[1].index("w!") + 1
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,7 @@ def test_a_name_with_a_value_or_of_other_letters_is_one_name(values: dict[str, o
     ("text", "values", "written"),
     [
         ("y=2e^-x^2 + 1", {"x": 1}, "y=2*exp(-x**2) + 1"),
-        ("y=sin²(x)", {"x": 1}, "y=sin(x)**2"),
-        ("y=sin^2 x + cos^2 x", {"x": 1}, "y=sin(x)**2 + cos(x)**2"),
+        ("y=x sin²(x)", {"x": 1}, "y=x*sin(x)**2"),
         ("y=sin²2x", {"x": 1}, "y=sin(2*x)**2"),
         ("y=x²3", {"x": 1}, "y=x**2*3"),
         ("y=tan⁻¹(x)", {"x": 1}, "y=atan(x)"),
@@ -250,7 +249,7 @@ SUMS = [
     ("L=Σy²", "L=sum(y**2)", 5),
     ("L=Σy", "L=sum(y)", 3),
     ("L=nΣy", "L=n*sum(y)", 6),
-    ("L=∑ y", "L=sum(y)", 3),
+    ("L=∑ y²", "L=sum(y**2)", 5),
     ("L=∏y²", "L=prod(y**2)", 4),
     ("L=Σ|y-p|", "L=sum(abs(y-p))", 1),
     ("L=Σ 1e-1*y", "L=sum(1e-1*y)", 0.3),

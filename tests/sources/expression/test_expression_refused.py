@@ -131,7 +131,7 @@ def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
         ("y=np.log(x)", ["there is no np in an expression", "write log(...)"]),
         ("y=math.pi*x", ["math is not needed", "write pi"]),
         ("y=(x+w)*lgo(w)", ["there is no function lgo", "did you mean log?"]),
-        ("y=Sigmoid(x)", ["there is no function Sigmoid", "did you mean sigmoid?"]),
+        ("y=Sigmoid(2)", ["there is no function Sigmoid", "did you mean sigmoid?"]),
         ("y=x.T.foo", ["there is no attribute foo"]),
         ("y=log(x)[0](x)", ["what a function returns cannot be called"]),
     ],
