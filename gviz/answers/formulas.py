@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gviz.derivations.derivation import Derivation, begins_with_one, is_retained, step_kind
 from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
 from gviz.formulas.expressions import operator_of
-from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.formula import GRAD, UNKNOWN, UNNAMED, Formula
 from gviz.formulas.lectures import BY_ROWS
 from gviz.graphs import RETURNED, Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
@@ -26,7 +26,7 @@ ROUNDED = "each step is its derivative, so that the sums differ by what rounding
 
 SKIPPED = f"of a long path the first and the last {ENDS} steps are listed"
 
-UNNAMED = f"{UNKNOWN} is a tensor, or a number, that needs no gradient, and has no name in the graph"
+NO_NAME = f"{UNKNOWN} is {UNNAMED}, and has no name in the graph"
 
 LONGEST_VALUE = 48
 """Characters of the numbers of a tensor before its paths."""
@@ -129,7 +129,7 @@ def footnotes(derivation: Derivation) -> list[str]:
     has_gaps = any(path.skipped for chain in derivation.chains for path in chain.paths)
     return [
         *([SKIPPED] if has_gaps else ()),
-        *([UNNAMED] if derivation.has_unknown else ()),
+        *([NO_NAME] if derivation.has_unknown else ()),
         *([BY_ROWS] if derivation.is_by_rows else ()),
     ]
 

@@ -18,6 +18,9 @@ from gviz.passes.elements import ONE, agree, plus, summed_dims, times
 LONGEST = 100
 """Characters of a formula: a longer one is none any more."""
 
+TOO_LONG = "_" * (LONGEST + 1)
+"""What stands for a formula that is none any more: what it is put into is too long, too."""
+
 
 class Part(NamedTuple):
     """The derivative of a statement for something that it computes, or uses.
@@ -101,7 +104,7 @@ def formulas_of(order: list[Node], inner: set[str]) -> dict[str, Formula]:
     for node in order:
         if node.id in inner and node.name:
             formula = Formula.read(node.expression)
-            formulas[node.name] = (limited(formula.replaced(formulas)) if formula else None) or Formula.named(UNKNOWN)
+            formulas[node.name] = (limited(formula.replaced(formulas)) if formula else None) or Formula.named(TOO_LONG)
     return formulas
 
 

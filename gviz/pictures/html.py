@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gviz.formulas.formula import UNKNOWN
-from gviz.graphs import FREED, Graph, Stop
+from gviz.formulas.formula import UNKNOWN, UNNAMED
+from gviz.graphs import Stop
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Statement
-from gviz.pictures.spans import Box, Line, Span
+from gviz.pictures.spans import Box, Line, Span, text_of
 from gviz.pictures.theme import Theme
 from gviz.text import display_width, shorten, visible
 
@@ -238,12 +238,11 @@ def legend(
     return Html(f"<<TABLE {ROWS}>{head}{rows}</TABLE>>")
 
 
-def unknown(statements: Iterable[Statement], graph: Graph) -> list[Line]:
-    """Return the remark on operands that are not known, if a box says so: of a graph that was freed, less is known."""
-    is_there = any(UNKNOWN in one.look.get("label", "") for one in statements)
-    is_freed = any(node.state == FREED and node.grad.arrived is None for node in graph.nodes)
-    why = "not known, as backward has freed the graph" if is_freed else "an input that needs no grad"
-    return [(Span(f"{UNKNOWN} {why}"),)] if is_there else []
+def unknown(statements: Iterable[Statement], lines: Iterable[Line] = ()) -> list[Line]:
+    """Return the remark on operands without a name, if a box or a line of words has one."""
+    is_there = any(UNKNOWN in text_of(line) for line in lines)
+    is_there = is_there or any(UNKNOWN in one.look.get("label", "") for one in statements)
+    return [(Span(f"{UNKNOWN} {UNNAMED}"),)] if is_there else []
 
 
 def with_scale(legend: str, title: str, steps: Iterable[tuple[str, str, str]]) -> Html:

@@ -196,9 +196,15 @@ class _Scene:
         self.plates = {} if compact else dict(self.texts_on_lines())
         self.is_across = options.direction in ("LR", "RL")
         """Whether lines run from left to right, or the other way."""
-        self.note = (
+        about = (
             f"∂ = ...: the gradient {quotient_of(root_name(graph), '...')}" if compact and has_backward(graph) else ""
         )
+        said = [
+            *(line for step in steps for line in step.caption),
+            *(line for rows in self.lines.values() for line in rows[-1]),
+        ]
+        said += [(Span(text),) for texts in self.plates.values() for text in texts]
+        self.note = "   ".join(filter(None, [about, *map(text_of, html.unknown((), said))]))
 
     def texts_on_lines(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yield the local derivative for each edge that has one, on one line or on two."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gviz.graphs import Edge, Node
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import agree, plus, sum_of, sum_to, times
+from gviz.passes.elements import agree, magnitude, plus, sum_of, sum_to, times
 from gviz.pictures.labels import BEFORE, in_brackets, is_small, norm, value_text
 
 ROUNDED = 1e-3
@@ -81,7 +81,7 @@ def sum_at(node: Node, parts: Sequence[Numbers | None]) -> Sum:
     parts = parts if node.grad.sent is None else [node.grad.sent.made]  # of what came, a hook has made that
     arrived, before = sum_of(parts), node.grad.before if node.kind == "leaf" else None
     known = node.grad.value if node.kind == "leaf" else node.grad.arrived
-    if norm(before) > 0 and is_close(plus(before, arrived), known):
+    if norm(before) > 0 and agree(plus(before, arrived), known, scale=max(ROUNDED, ROUNDED * magnitude(before))):
         return Sum(parts, arrived, known, before, is_whole=True)
     is_whole = is_close(known, arrived)
     total = known if is_whole else arrived

@@ -22,7 +22,7 @@ from gviz.files import write
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.graphviz import draw
-from gviz.pictures.html import inks
+from gviz.pictures.html import inks, unknown
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.series import Slide, series
 from gviz.pictures.slide import PAGES
@@ -248,17 +248,17 @@ def html(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: s
     What is the same in several drawings is written once: a drawing is a list of numbers of its parts.
     """
     parts: dict[str, int] = {}
-    frames = []
+    frames: list[dict[str, Any]] = []
     box = "0 0 960 540"
     for slide, data_of_it in slides:
         drawn = data_of_it.decode()
         box = cropped(drawn) or box
         numbers = [parts.setdefault(part, len(parts)) for part in _parts_of(drawn)]
-        caption = [spans(line) for line in slide.step.caption]
+        caption = [spans(line) for line in (*slide.step.caption, *unknown((), slide.step.caption))]
         frames.append({"half": PHASES[slide.step.phase], "number": slide.number, "caption": caption, "parts": numbers})
     theme = THEMES[options.theme]
     texts = list(parts)
-    first = "".join(texts[number] for number in frames[0]["parts"])  # type: ignore[attr-defined]
+    first = "".join(texts[number] for number in frames[0]["parts"])
     data = {"parts": texts, "frames": frames, "of": slides[0][0].of, "milliseconds": round(seconds * 1000)}
     fields = {
         "title": escape(options.title or title or "steps"),
@@ -271,7 +271,7 @@ def html(slides: Sequence[tuple[Slide, bytes]], options: RenderOptions, title: s
         "ink": theme.ink,
         "line": theme.line,
         "lit": theme.boxes["lit"].pen,
-        "lines": str(max(len(slide.step.caption) for slide, _ in slides)),
+        "lines": str(max(len(frame["caption"]) for frame in frames)),
         "scheme": "dark" if options.theme == "dark" else "light",
         "inks": "".join(f".{name} {{ color: {colour}; }} " for name, colour in inks(theme).items()),
     }

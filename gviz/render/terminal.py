@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.graphs import Edge, Graph, Node
 from gviz.pictures.labels import boxes
 from gviz.pictures.look import ANSI, WRONG
@@ -68,6 +69,8 @@ def render(graph: Graph, options: RenderOptions) -> str:
     """
     tree = Tree(graph, options)
     rows = [*tree.lines(), *graph.remarks]
+    if any(UNKNOWN in text for text in tree.texts.values()):
+        rows.append(tree.line("", f"{UNKNOWN} {UNNAMED}"))
     if 0 < options.max_lines < len(rows):
         hidden = len(rows) - options.max_lines + 1
         rows[options.max_lines - 1 :] = [f"{tree.guides.dots} {hidden} more lines"]
@@ -152,13 +155,13 @@ class Tree:
         own = node.label if node.kind != "saved" or not node.name else ""
         return " ".join(part for part in (own, name) if part) or node.kind
 
-    def line(self, lead: str, text: str, node: Node, tail: str = "") -> str:
-        """Return one line, its text cut to the room that the terminal's width leaves, and coloured."""
+    def line(self, lead: str, text: str, node: Node | None = None, tail: str = "") -> str:
+        """Return one line, its text cut to the room that the terminal's width leaves, and coloured as a node is."""
         text = visible(text).replace("\n", "\\n")
         if self.options.ascii:
             text = text.translate(_SIGNS).encode("ascii", "backslashreplace").decode()
         text = self.fitted(text, max(self.options.width - len(lead) - len(tail), 3)) + tail
-        colour = self.colours.get(node.id)
+        colour = self.colours.get(node.id) if node is not None else None
         return f"{lead}\x1b[{colour}m{text}\x1b[0m" if colour else lead + text
 
     def fitted(self, text: str, room: int) -> str:

@@ -241,6 +241,25 @@ def test_what_an_earlier_backward_left_is_a_part_of_the_sum(gviz: Program) -> No
     assert "before" not in plain((gviz.folder / "h.dot").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("w = torch.tensor(3.0, requires_grad=True)\n(100.0 * w).backward()\nloss = -(w * 33.33333) * 2 - w * 33.33333\n",
+         "= 100 (before) + (-66.6667) + (-33.3333)"),
+        ("w = torch.tensor([0.1, 0.7], requires_grad=True)\n(w / 3).sum().backward()\nloss = (w**3 / 7).sum() + (w / 3).sum()\n",
+         "= [0.3333, 0.3333] (before) + [0.0043, 0.21] + [0.3333, 0.3333]"),
+        ("w = torch.tensor([0.1, 0.7], requires_grad=True)\n(w / 3).sum().backward()\nloss = (w**3 / 7).sum()\n",
+         "= [0.3333, 0.3333] (before) + [0.0043, 0.21]"),
+    ],
+)  # fmt: skip
+def test_what_was_there_before_is_a_part_whatever_rounding_or_the_room_of_a_box_does(
+    gviz: Program, program: str, told: str
+) -> None:
+    (gviz.folder / "p.py").write_text(f"import torch\n{program}loss.backward()\n")
+    assert gviz("render", "p.py", "--path", "w", "-o", "w.dot").status == 0
+    assert told in plain((gviz.folder / "w.dot").read_text(encoding="utf-8"))
+
+
 def test_names_may_be_repeated_or_have_commas_between(gviz: Program) -> None:
     for words in (["--path", "w,x"], ["--path", "w", "--path", "x"]):
         assert gviz("render", ARTICLE, *words, "-o", "y.dot").status == 0

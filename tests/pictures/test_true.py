@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gviz
+from gviz.answers.formulas import footnotes
+from gviz.derivations.derivation import derive
 from gviz.formulas.local import local_derivative
 from gviz.passes.dataflow import dataflow
 from gviz.pictures.options import VIEWS
 from gviz.pictures.spans import text_of
 from gviz.pictures.steps import lines_at, steps_of
-from gviz.render import RenderOptions, render
+from gviz.render import RenderOptions, render, series
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -330,12 +332,37 @@ y.backward()
     assert "None" not in drawn(graph_of(tmp_path, program), "torchviz")
 
 
-def test_an_unknown_operand_of_a_freed_graph_is_not_said_to_need_no_gradient() -> None:
+def test_an_unknown_operand_is_the_same_before_and_after_backward_has_freed_the_graph() -> None:
     from gviz import engine
 
     w, x = engine.tensor([1.0, 2.0], requires_grad=True), engine.tensor([3.0, 4.0])
     loss = (w * x).sum()
     assert "□ an input that needs no grad" in drawn(gviz.graph(loss, {"w": w}), "torchviz")
     loss.backward()
-    text = drawn(gviz.graph(loss, {"w": w}), "torchviz")
-    assert "□ not known, as backward has freed the graph" in text
+    assert "□ an input that needs no grad" in drawn(gviz.graph(loss, {"w": w}), "torchviz")
+
+
+OVERWRITTEN = """\
+import torch
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = 0
+for batch in [torch.tensor([3.0, 4.0]), torch.tensor([5.0, 6.0])]:
+    loss = loss + ((w * batch) ** 2).sum()
+loss.backward()
+"""
+
+
+def test_every_view_says_the_same_of_an_operand_without_a_name(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, OVERWRITTEN)
+    reason = "□ an input that needs no grad"
+    for view in ("torchviz", "dataflow", "teaching"):
+        text = drawn(graph, view)
+        assert ("□" in text) == (reason in text), view
+    assert reason in drawn(graph, "torchviz")
+    assert reason in drawn(graph, "", "w")
+    assert reason in str(render(graph, "txt", RenderOptions()))
+    assert reason.replace("□", "?") in str(render(graph, "txt", RenderOptions(ascii=True)))
+    series.save(graph, str(tmp_path / "step.svg"), RenderOptions())
+    assert all(reason in unescape(page.read_text()).replace("\xa0", " ") for page in tmp_path.glob("step-*.svg"))
+    assert f"□ is {reason[2:]}" in footnotes(derive(graph))[0]

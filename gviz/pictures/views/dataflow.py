@@ -32,6 +32,7 @@ from gviz.pictures.labels import (
     small_text,
     uses_line,
     value_lines,
+    value_text,
 )
 from gviz.pictures.options import FOLDING, RenderOptions
 from gviz.pictures.page import WAYS, Legend, themed
@@ -84,7 +85,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
     lines = list(words(trails, options))
     has_foot = options.fit == "none" or graph.stop
     label = (
-        {"label": html.legend({}, notes_on(shown, drawn), theme, options, stop=graph.stop, words=lines)}
+        {"label": html.legend({}, notes_on(shown, drawn, lines), theme, options, stop=graph.stop, words=lines)}
         if has_foot
         else {}
     )
@@ -121,7 +122,8 @@ def _statements(
         ]
         own = theme if node.id in on_path else faded(theme)
         if trails is not None and node.id in trails.nodes:
-            lines = with_parts(lines, trails.parts(node.id, options.precision) if has_parts(node, room) else None, node)
+            parts = trails.parts(node.id, options.precision) if has_parts(node, room) else None
+            lines = with_parts(lines, parts, node, options.precision)
         look = _box(node, lines, own, is_root=node.id in graph.roots, is_upright=options.direction in ("TB", "BT"))
         yield Shape(node.id, with_alarm({**look, **ink_of(own, theme)}, lines, own))
     yield from _lines_of(shown.edges, nodes, options, theme, trails)
@@ -138,16 +140,19 @@ def has_parts(node: Node, options: RenderOptions) -> bool:
     return "grad" in options.show and is_brief(value, options.precision, options.max_chars)
 
 
-def with_parts(lines: list[Line], parts: Line | None, node: Node) -> list[Line]:
-    """Return the lines of a node on a path, where an ink means a path: the sum in those of its summands."""
+def with_parts(lines: list[Line], parts: Line | None, node: Node, precision: int) -> list[Line]:
+    """Return the lines of a node on a path, where an ink means a path: the sum in those of its summands.
+
+    What was there before backward is one of them, whether or not the sum had room in the box.
+    """
     ink = "" if node.kind == "leaf" else "muted"
     plain: list[Line] = [
         tuple(span._replace(ink=ink) if span.ink == "gradient" else span for span in line) for line in lines
     ]
-    if parts is None or len(parts) == 1:
+    before = node.grad.before if node.kind == "leaf" and norm(node.grad.before) > 0 else None
+    if parts is None or (len(parts) == 1 and before is None):
         return plain
-    before = next((line[0].text.partition(BEFORE) for line in plain if BEFORE in line[0].text), None)
-    head = Span(f"{before[0]}{before[1]} + " if before is not None else "= ")
+    head = Span("= " if before is None else f"= {value_text(before, precision)}{BEFORE} + ")
     return [line for line in plain if not line[0].text.startswith("= ")] + [(head, *parts)]
 
 
@@ -282,10 +287,10 @@ def circle(
     return {**look, "shape": "circle", "width": CIRCLE, "height": CIRCLE, "fixedsize": "shape", "label": label}
 
 
-def notes_on(graph: Graph, drawn: Sequence[Statement]) -> list[Line]:
+def notes_on(graph: Graph, drawn: Sequence[Statement], lines: Sequence[Line] = ()) -> list[Line]:
     """Return the remarks on signs in the symbols of a picture."""
     rows = any(is_by_rows(edge.flow.symbol) for edge in graph.edges)
-    return [*html.unknown(drawn, graph), *([(Span(BY_ROWS, "muted"),)] if rows else [])]
+    return [*html.unknown(drawn, lines), *([(Span(BY_ROWS, "muted"),)] if rows else [])]
 
 
 def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) -> Legend:

@@ -163,4 +163,4 @@ def _legend(graph: Graph, drawn: Sequence[Statement], options: RenderOptions) ->
     if any(products):
         factor = " · local derivative" if any(" · " in text for text in products) else ""
         notes.append((Span(f"{way.back} gradient{factor}", "gradient"),))
-    return Legend(KINDS, [*notes, *html.unknown(drawn, graph)], kinds)
+    return Legend(KINDS, [*notes, *html.unknown(drawn)], kinds)

@@ -96,7 +96,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     about = f"{way.data} data" if is_static else f"{way.data} data; gradients flow back {way.back}"
-    return Legend(texts, [*html.unknown(drawn, graph), (Span(about),)], kinds)
+    return Legend(texts, [*html.unknown(drawn), (Span(about),)], kinds)
 
 
 def _looks(drawn: list[Box], options: RenderOptions, *, has_inks: bool) -> list[dict[str, str]]:

@@ -25,7 +25,6 @@ from gviz.sources.expression.allowed import (
     MODULES,
     OTHER_NAMES,
     function_name,
-    functions,
     is_function,
     word_set,
 )
@@ -259,7 +258,7 @@ class _Reader:
             ]
 
     # -------------------------------------------------------------- signs
-    def _token(self, at: int, token: Token) -> bool:  # noqa: PLR0911 - one answer for each kind
+    def _token(self, at: int, token: Token) -> bool:  # noqa: C901, PLR0911 - one answer for each kind
         """Write a token; return False if it has no reading."""
         text = token.text
         if token.kind == "name":
@@ -431,7 +430,7 @@ class _Reader:
         return self._write("(" if name != ")" else ")", token, last)
 
     # -------------------------------------------------------------- names
-    def _name(self, at: int, token: Token) -> bool:
+    def _name(self, at: int, token: Token) -> bool:  # noqa: PLR0911 - one answer for each kind
         """Write a name: a function, a factor, or several."""
         text, before, after = token.text, self._next(at, -1), self._next(at)
         is_keyword = after.text == "=" and len(self.operators) > 1
@@ -479,8 +478,8 @@ class _Reader:
         parts = self._parts(plain, token)
         is_bound = before.text in ("^", "**", "√") or self.operators[-1] in ("/", "//", "%", "@", "÷", "∕")
         if len(parts) > 1 and (is_bound or after.text in (".", "[", "(")):
-            ways = [f"({'*'.join(parts)})"] if is_bound else parts
-            return self._glued(plain, [ways], token) and self._write(text, token)
+            factors = [f"({'*'.join(parts)})"] if is_bound else parts
+            return self._glued(plain, [factors], token) and self._write(text, token)
         has_subscript, column = SUBSCRIPT.search(text) is not None, token.column
         for number, part in enumerate(parts):
             as_typed = part.replace("_", "") if has_subscript else part  # without the line of a subscript
@@ -761,7 +760,7 @@ class _Reader:
 
 def _is_callable(name: str) -> bool:
     """Return whether people may mean a function by a name."""
-    return name == "lg" or name not in UNCERTAIN and is_function(function_name(name).removeprefix("1/"))
+    return name == "lg" or (name not in UNCERTAIN and is_function(function_name(name).removeprefix("1/")))
 
 
 def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Token]:
