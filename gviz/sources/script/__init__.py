@@ -28,7 +28,7 @@ from gviz.sources.script import torch_names
 from gviz.sources.script.changes import Change, Changes
 from gviz.sources.script.failure import described_error
 from gviz.sources.script.harm import Unharmed
-from gviz.sources.script.names import named_tensors, with_names_of_the_picture
+from gviz.sources.script.names import loop_names, named_tensors, with_names_of_the_picture
 from gviz.sources.script.process import ENGINE, EngineFinder, as_main
 from gviz.sources.script.program import Script
 from gviz.sources.script.roots import ScriptRun, assigned, choose_roots, why_no_root
@@ -96,7 +96,7 @@ def run_only(source: Source, options: SourceOptions, talk: Talk, tell: Callable[
     return left.status
 
 
-def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> ScriptRun:
+def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Change], None] | None = None) -> ScriptRun:  # noqa: PLR0915
     """Find the engine for a script, and run it there; return what it left behind, and what it raised."""
     options, script = source.placed(options), Script.of(source)
     if not source.text.strip():
@@ -161,9 +161,10 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
     static = static_source.left_in(space, options.graph, title)
     call = calls.chosen
     space, then = {**space, **stop.local}, call.names if call is not None else {}
+    loops = loop_names(parsed.tree) - {*options.roots, *options.retain, *options.frozen}
     unnamed = None if options.is_whole or options.diagnose or options.roots or options.watch else dict[str, Any]()
     return ScriptRun(
-        names=named_tensors(space, libraries, unnamed),
+        names=named_tensors(space, libraries, unnamed, loops),
         unnamed={} if unnamed is None else unnamed,
         lines=_lines(trace, script, options, call, parsed) if trace is not None else None,
         code=parsed.text,
@@ -175,7 +176,7 @@ def _run(source: Source, options: SourceOptions, talk: Talk, tell: Callable[[Cha
         script=script,
         tree=parsed.tree,
         calls=calls,
-        then=named_tensors(then, libraries, None if unnamed is None else {}),
+        then=named_tensors(then, libraries, None if unnamed is None else {}, loops),
         static=static,
         interrupted=isinstance(raised, KeyboardInterrupt),
         status=_status(raised),

@@ -6,8 +6,10 @@ it, for its globals may be anything.
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate, compress
 from operator import not_
 from typing import Any, TypeAlias
@@ -36,7 +38,28 @@ MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
-def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any], unnamed: Unnamed | None = None) -> Names:
+def loop_names(tree: ast.AST) -> set[str]:
+    """Return the names that loops alone give, and no assignment.
+
+    >>> sorted(loop_names(ast.parse("for p, (q, w) in x: r = p; w = 1")))
+    ['p', 'q']
+    """
+    names = {True: set[str](), False: set[str]()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign):  # p -= lr * p.grad changes a tensor
+            continue
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for name in (one for target in filter(None, targets) for one in ast.walk(target) if isinstance(one, ast.Name)):
+            names[isinstance(node, ast.For)].add(name.id)
+    return names[True] - names[False]
+
+
+def named_tensors(
+    namespace: Mapping[str, Any],
+    libraries: Iterable[Any],
+    unnamed: Unnamed | None = None,
+    loops: Collection[str] = (),
+) -> Names:
     """Return every tensor that a name of the namespace reaches: ``x``, ``parts[0]``, ``net.fc.weight``, ``model.w``.
 
     What only an object of the program holds, or what is further inside, has a name if no shorter one leads to it; an
@@ -47,6 +70,7 @@ def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any], unname
         libraries: what the program may know as torch, loaded already; nothing is loaded for this.
         unnamed: takes the items of lists and dictionaries that have no name, since they require no gradient and are more
             than :data:`MOST_NAMED`; None if all are to have one.
+        loops: names that loops give: what has a better name has none of these.
     """
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
@@ -71,13 +95,18 @@ def named_tensors(namespace: Mapping[str, Any], libraries: Iterable[Any], unname
                 room -= min(data, room)
             todo += [(depth + 2, f"{name}{path}", part) for path, part in reversed(far)]
             todo += [(depth + 1, f"{name}{path}", part) for path, part in reversed(near)]
-    known = {id(tensor) for depth, _, tensor in found if depth < 2}
+    passing = {name for _, name, _ in found if re.split(r"[.\[]", name, maxsplit=1)[0] in loops}
+    known = {id(tensor) for depth, name, tensor in found if depth < 2 and name not in passing}
     names: Names = {}
     for depth, name, tensor in found:
         is_data = depth > 1 and name.endswith("]") and not tensor.requires_grad  # pairs of a dataset, say
         if depth < 2 or not (is_data or id(tensor) in known):
             known.add(id(tensor))
             names[name] = tensor
+    if passing:  # p of "for p in net.parameters()"; an item of a list is a better name for a leaf alone
+        others = ((name, tensor) for name, tensor in names.items() if name not in passing)
+        better = {id(tensor) for name, tensor in others if name[-1] != "]" or tensor.is_leaf}
+        names = {name: tensor for name, tensor in names.items() if name not in passing or id(tensor) not in better}
     return names
 
 

@@ -243,3 +243,25 @@ def test_a_leaf_of_a_function_that_has_asked_for_gradients_keeps_its_name(folder
     graph = folder.run(f"{HEAD}{textwrap.dedent(function)}").graph
     assert {node.name for node in graph.nodes if node.kind == "leaf"} == {"between", "x"}
     assert [row.name for row in graph.tensors] == ["x", "gp", "between"]  # what is not in the picture is gone
+
+
+LOOPS = """\
+import torch
+net = torch.nn.Linear(2, 1)
+w = torch.tensor(2.0, requires_grad=True)
+y = (w * net(torch.ones(2))).sum()
+y.backward()
+with torch.no_grad():
+    for p in net.parameters():
+        p -= 0.1 * p.grad
+    for name, q in [("w", w)]:
+        pass
+for only in (torch.ones(2, requires_grad=True),):
+    z = only * 2
+"""
+
+
+def test_the_name_of_a_loop_is_used_only_for_what_has_no_better_one(folder: Folder) -> None:
+    reading = folder.run(LOOPS)
+    assert [row.name for row in reading.graph.tensors] == ["net.weight", "net.bias", "w", "y", "only", "z"]
+    assert "p" in {row.name for row in folder.run(LOOPS, roots=("p",)).graph.tensors}
