@@ -98,6 +98,8 @@ class Series(NamedTuple):
                 "leave out --every line; gviz render SOURCE --view dataflow --show line -o graph.json saves lines, too"
             )
             raise SourceError("the lines of this graph are not known", hint=hint)
+        if self.options.every == "module" and not any(node.module and node.module.call for node in shown.nodes):
+            raise SourceError("no module recorded an operation of this graph", hint="leave out --every module")
         steps = steps_of(shown, self.options)
         wanted = chosen(steps, self.only, self.first, self.last)
         if not wanted:
@@ -121,6 +123,9 @@ class Series(NamedTuple):
         if self.options.every != "line" and any(node.place for node in shown.nodes):
             lines = len(steps_of(shown, replace(self.options, every="line")))
             ways.insert(0, f"--every line has a page for each line forward: {lines} pages in all")
+        if self.options.every != "module" and any(node.module and node.module.call for node in shown.nodes):
+            calls = len(steps_of(shown, replace(self.options, every="module")))
+            ways.insert(0, f"--every module has a page for each call of a module: {calls} pages in all")
         ways.insert(0, "gviz render SOURCE --path NAME shows the way of one gradient on one page")
         raise SourceError(f"these are {pages} pages, which take about {about}", hint="\n".join(ways))
 
@@ -180,7 +185,7 @@ def makes_series(command: Command) -> Command:
         click.option(
             "--format", "suffix", default="", metavar="SUFFIX", help="The format, if it is not the suffix of the file."
         ),
-        look("every", "What a step forward is; with line the code stands beside the graph.", EVERY),
+        look("every", "What a step is: module is its call; with line the code stands beside the graph.", EVERY),
         click.option("--only", type=OneOf(("forward", "backward")), help="Leave out the other half."),
         click.option(
             "--from", "first", type=click.IntRange(1), default=1, metavar="N", help="The first step, by its number."

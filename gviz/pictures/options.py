@@ -44,8 +44,8 @@ GROUPING = ("depth", "collapse", "expand")
 FOLDS = ("auto", "on", "off")
 """Whether blocks that repeat are drawn once: where that makes a large picture readable, always, or never."""
 
-EVERY = ("operation", "line")
-"""What a step forward is: an operation, or a line of the program."""
+EVERY = ("operation", "module", "line")
+"""What a step is: an operation, a call of a module, or forward a line of the program."""
 
 SYMBOLS = ("off", "symbol", "number", "both")
 """What stands on the lines of the formula: nothing, the local derivative as a symbol, as a number, or as both."""

@@ -11,13 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import isclose
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
 from gviz.formulas.expressions import call_text, operator_of
-from gviz.graphs import Edge, Gradient, Graph, Node, Place as SourcePlace
+from gviz.graphs import Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import is_finite, plus, scalar_of, sum_of, times
 from gviz.pictures.labels import (
@@ -148,31 +148,41 @@ class StepBuilder:
         """Yield the steps."""
         order = self.order()
         step, is_by_line = Step("leaves"), self.options.every == "line"
-        for step in self.line_by_line(order) if is_by_line else self.one_by_one(order):
+        runs = self.runs(order)
+        for step in self.line_by_line(order) if is_by_line else self.run_by_run(runs):
             yield step
         if has_backward(self.graph):
             step = step._replace(phase="start", nodes=(), has_started=True, caption=self.start())
             step = step._replace(line=line_number(self.graph.backward) if is_by_line else 0)
             yield step
-            for node in reversed(order):
-                handed = [number for number in self.inputs[node] if self.graph.edges[number].flow.handed is not None]
+            for run in reversed(runs):
+                inputs = (number for node in reversed(run) for number in self.inputs[node])
+                handed = [number for number in inputs if self.graph.edges[number].flow.handed is not None]
                 if handed:
                     so_far = (*step.handed, *handed)
-                    caption = self.backward(node, handed, step.handed)
-                    step = step._replace(phase="backward", nodes=(node,), handed=so_far, caption=caption)
+                    caption = self.backward(run, handed, step.handed)
+                    step = step._replace(phase="backward", nodes=run, handed=so_far, caption=caption)
                     yield step
         if has_backward(self.graph) or self.graph.stop:
             yield step._replace(phase="done", nodes=(), caption=self.done())
 
     # ---------------------------------------------------------------- forward
-    def one_by_one(self, order: Sequence[str]) -> Iterator[Step]:
-        """Yield the steps forward: the leaves, then each operation."""
+    def runs(self, order: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the operations that are one step: each by itself, or those one behind the other of a module's call."""
+        if self.options.every != "module":
+            return [(node,) for node in order]
+        groups = groupby(order, lambda node: self.nodes[node].module or node)
+        return [tuple(group) for _, group in groups]
+
+    def run_by_run(self, runs: Sequence[tuple[str, ...]]) -> Iterator[Step]:
+        """Yield the steps forward: the leaves, then each operation, or module."""
         known = frozenset(node.id for node in self.graph.nodes if node.kind != "operation")
         head = "The leaves have values. " if any(node.kind == "leaf" for node in self.graph.nodes) else ""
         step = Step("leaves", computed=known, caption=((Span(f"{head}{NOTHING}"),),))
         yield step
-        for node in order:
-            step = Step("forward", (node,), step.computed | {node}, caption=self.forward(self.nodes[node]))
+        for run in runs:
+            caption = self.forward(self.nodes[run[0]]) if len(run) == 1 else self.call_of(run)
+            step = Step("forward", run, step.computed | {*run}, caption=caption)
             yield step
 
     def line_by_line(self, order: Sequence[str]) -> Iterator[Step]:
@@ -203,6 +213,16 @@ class StepBuilder:
         """Return what is said of a run of a line: the line, its results, and what is recorded."""
         place = SourcePlace(line) if line else self.nodes[nodes[0]].place or SourcePlace(0)
         head = [Span(f"{place.without_run}  ", "value"), Span(self.graph.code_at(place), is_bold=True)]
+        return self.told(head, nodes)
+
+    def call_of(self, nodes: Sequence[str]) -> tuple[Line, ...]:
+        """Return what is said of a call of a module: its name, its results, and what is recorded."""
+        module = self.nodes[nodes[0]].module or Module("")
+        again = f", call {module.call}" * (module.call > 1)
+        return self.told([Span("forward  ", "value"), Span(module.path, is_bold=True), Span(f"  {module.kind}{again}")], nodes)
+
+    def told(self, head: list[Span], nodes: Sequence[str]) -> tuple[Line, ...]:
+        """Return a heading, the results of some operations, and what is recorded."""
         inner = {self.graph.edges[number].source for node in nodes for number in self.inputs[node]}
         ends = [self.nodes[node] for node in nodes if node not in inner and self.nodes[node].name]
         values = [(name, self.text(value)) for node in ends for name, value in self.results(node)]
@@ -290,11 +310,18 @@ class StepBuilder:
             lines.append(_cut([Span("backward", "gradient"), Span(f"  starts at {name}:  "), Span(text, "gradient")]))
         return tuple(lines[:MOST_LINES])
 
-    def backward(self, node: str, handed: Sequence[int], before: Sequence[int]) -> tuple[Line, ...]:
-        """Return what is said of an operation that hands its gradient on: a line for each input."""
-        lines = [self.product(number, (*before, *handed[: at + 1])) for at, number in enumerate(handed)]
+    def backward(self, run: Sequence[str], handed: Sequence[int], before: Sequence[int]) -> tuple[Line, ...]:
+        """Return what is said of operations that hand their gradients on: a line for each input from outside."""
+        sources = [self.graph.edges[number].source for number in handed]
+        lines = [
+            self.product(number, (*before, *handed[: at + 1]))
+            for at, number in enumerate(handed)
+            if sources[at] not in run
+        ]
         if len(lines) > MOST_LINES:
-            rest = f"and to {len(lines) - MOST_LINES + 1} more inputs of {self.nodes[node].label}"
+            node = self.nodes[run[0]]
+            of = node.label if len(run) == 1 or node.module is None else node.module.path
+            rest = f"and to {len(lines) - MOST_LINES + 1} more inputs of {of}"
             lines[MOST_LINES - 1 :] = [(Span(rest, "muted"),)]
         return tuple(lines)
 

@@ -470,3 +470,29 @@ def test_a_leaf_has_the_value_that_it_had_when_backward_was_called(tmp_path: Pat
     assert next(row.numbers.nested() for row in graph.tensors if row.name == "w") == pytest.approx(0.4), (
         "the table has it as it is left"
     )
+
+
+MODULES = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+loss = net(torch.ones(1, 2)).pow(2).sum()
+loss.backward()
+"""
+
+
+def test_a_step_may_be_the_call_of_a_module(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(MODULES)
+    graph = dataflow(gviz.read(tmp_path / "net.py", gviz.SourceOptions(flow=True)).graph)
+    by_operation, by_module = (steps_of(graph, RenderOptions(every=every)) for every in ("operation", "module"))
+    heads = [text_of(step.caption[0]) for step in by_module]
+    assert [head for head in heads if "net." in head and head.startswith("forward")] == [
+        "forward  net.0  Linear",
+        "forward  net.1  Tanh",
+        "forward  net.2  Linear",
+    ]
+    assert len(by_module) < len(by_operation)
+    assert sorted(by_module[-1].handed) == sorted(by_operation[-1].handed)
+    assert by_module[-1].computed == by_operation[-1].computed
