@@ -93,7 +93,8 @@ def console() -> Console:
     """Return standard output as a terminal, on which texts stand as they are."""
     from rich.console import Console
 
-    return Console(no_color=not streams.in_colour(sys.stdout), highlight=False, markup=False)
+    # without a system of colours there is no bold and no dim either, as in the other commands
+    return Console(color_system="auto" if streams.in_colour(sys.stdout) else None, highlight=False, markup=False)
 
 
 def ruled(padding: int | tuple[int, int] = (0, 1)) -> Table:

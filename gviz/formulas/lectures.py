@@ -45,11 +45,19 @@ EVERY: dict[str, dict[str, str]] = {
 }
 """What other operations make of the gradient."""
 
+MATRIX: dict[str, dict[str, str]] = {
+    "LinalgInvExBackward0": {"A": "-result.T @ grad @ result.T"},
+}
+"""What operations on one matrix make of the gradient, which has the sizes of the matrix."""
+
 REGULAR = {"LinalgDetBackward0"}
 """Operations whose factor there is if what they make is not 0."""
 
 EXTREMES = {label for label, texts in SINGLE.items() if "ties" in texts.get("self", "")}
 """Operations of which it matters how many elements are the result."""
+
+MATRICES = 2
+"""The dimensions of a matrix."""
 
 PLACES = "ijklmn"
 """Which of the rows, by the dimension."""
@@ -106,6 +114,8 @@ def lecture(
     values = {**known, **derived(known, input, result)}
     if (text := EVERY.get(label, {}).get(name)) is not None:
         return filled_in(text, values, is_factor=False)
+    if len(input.shape) == MATRICES and (text := MATRIX.get(label, {}).get(name)) is not None:
+        return filled_in(text, {**values, GRAD: Formula.named(GRAD)}, is_factor=False)
     if result is not None and not result.shape and (text := SINGLE.get(label, {}).get(name)) is not None:
         is_regular = result.has_zeros is False or label not in REGULAR
         return filled_in(text, values, is_factor=True) if is_regular else None

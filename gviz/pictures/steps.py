@@ -219,7 +219,9 @@ class StepBuilder:
         """Return what is said of a call of a module: its name, its results, and what is recorded."""
         module = self.nodes[nodes[0]].module or Module("")
         again = f", call {module.call}" * (module.call > 1)
-        return self.told([Span("forward  ", "value"), Span(module.path, is_bold=True), Span(f"  {module.kind}{again}")], nodes)
+        return self.told(
+            [Span("forward  ", "value"), Span(module.path, is_bold=True), Span(f"  {module.kind}{again}")], nodes
+        )
 
     def told(self, head: list[Span], nodes: Sequence[str]) -> tuple[Line, ...]:
         """Return a heading, the results of some operations, and what is recorded."""

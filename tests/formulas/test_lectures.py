@@ -33,7 +33,7 @@ x.max(); x.min(); x.amax(); x.amin(); x.median(); (c-1).abs().max(); (W.amax(0)*
 (log_softmax(W,1)*x).sum(); (softmax(T,1)*T).sum(); (softmax(T,0)*T).sum(); cross_entropy(W,k); nll_loss(log_softmax(W,1),k)
 mse_loss(x,c); mse_loss(x,c,reduction='sum'); smooth_l1_loss(x,c); huber_loss(x,c); binary_cross_entropy(sigmoid(x),t)
 binary_cross_entropy_with_logits(x,t); S.det(); S.trace(); x[1]; x[-1]; (W.reshape(6)*W.T.reshape(6)).sum(); x.nansum()
-(x.repeat(2)*W.reshape(6)).sum(); (x.expand(2,3)*W).sum(); (W.mean(1)*k).sum(); mean(x)
+(inverse(S)*S).sum(); (S.inverse()@S.T*S).sum(); (x.repeat(2)*W.reshape(6)).sum(); (x.expand(2,3)*W).sum(); (W.mean(1)*k).sum(); mean(x)
 """.replace("\n", ";").split(";")
 
 

@@ -201,3 +201,14 @@ def test_a_statement_has_a_line_for_each_output_that_it_uses(tmp_path: Path) -> 
     shown = by_statement(dataflow(read(str(tmp_path / "split.py"), SourceOptions(flow=True)).graph))
     made = [edge for edge in shown.edges if edge.target == shown.roots[0]]
     assert {(edge.output, *factor(edge)) for edge in made} == {(0, "b", 2.0), (1, "a", 1.0), (2, "1", 1.0)}
+
+
+def test_the_numbers_of_a_derivative_say_more_than_the_name_of_a_class(gviz: Program) -> None:
+    program = "import torch\nx = torch.tensor([1.0, -2.0], requires_grad=True)\n"
+    program += "y = torch.where(x > 0, x * 2, x * 3).sum()\ny.backward()\n"
+    (gviz.folder / "p.py").write_text(program)
+    assert gviz("render", "p.py", "--view", "dataflow", "-o", "p.dot").status == 0
+    text = (gviz.folder / "p.dot").read_text(encoding="utf-8")
+    assert "WhereBackward0(1)" not in text
+    assert "[1, 0]" in text
+    assert "[0, 1]" in text

@@ -207,7 +207,8 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
     if len(own) > LONGEST_SYMBOL:
         own = "" if is_vjp(edge) else slope_name(nodes[edge.target], options)
-    symbol = own if has_symbol and not (number and UNKNOWN in own) else ""
+    is_class = own == f"{nodes[edge.target].label}(1)"  # WhereBackward0(1) says less than its numbers
+    symbol = own if has_symbol and not (number and (UNKNOWN in own or is_class)) else ""
     if is_vjp(edge) and (not symbol or GRAD.search(symbol)):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
         has_size = has_number and edge.flow.handed is not None and "grad" in options.show
