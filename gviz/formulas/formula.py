@@ -21,7 +21,7 @@ UNKNOWN, NAME = "□", "unknown_"
 """An operand that needs no gradient: the graph does not have it; and a name in its place, for Python's parser."""
 
 UNNAMED = "an input that needs no grad"
-"""What :data:`UNKNOWN` is: what needs a gradient has an edge, and so a name, even after backward has freed the graph."""
+"""What :data:`UNKNOWN` is: what needs a gradient has an edge, and so a name, freed or not."""
 
 GRAD = "grad"
 """In the derivative of a step that is no factor, the gradient that arrives: ``grad @ x.T``."""

@@ -64,8 +64,8 @@ OTHER_MODULES = word_set("jnp math np numpy tf")
 
 OTHER_NAMES = {
     "average": "mean", "avg": "mean", "cot": "1/tan", "ctg": "1/tan", "dotproduct": "dot", "inv": "inverse",
-    "ch": "cosh", "cosec": "1/sin", "csc": "1/sin", "lb": "log2", "loge": "log", "logₑ": "log", "sec": "1/cos", "sh": "sinh",
-    "sigma": "sigmoid", "th": "tanh",
+    "ch": "cosh", "cosec": "1/sin", "csc": "1/sin", "lb": "log2", "loge": "log", "logₑ": "log",
+    "sec": "1/cos", "sh": "sinh", "sigma": "sigmoid", "th": "tanh",
     "ln": "log", "logistic": "sigmoid", "magnitude": "norm", "power": "pow", "sgm": "sigmoid", "sigm": "sigmoid",
     "sqr": "square", "swish": "silu", "tg": "tan", "σ": "sigmoid", "array": "tensor",
     "Tensor": "tensor", "FloatTensor": "tensor", "log_2": "log2", "log_10": "log10", "log₂": "log2", "log₁₀": "log10",

@@ -764,7 +764,7 @@ def _is_callable(name: str) -> bool:
 
 
 def _split(typed: Sequence[Token], given: Mapping[str, object]) -> Iterator[Token]:
-    """Yield the tokens, ``^`` and ``T`` as one, as in ``w^T x``, ``w^Tx`` and ``wTx``, and the factor before ``e^x`` apart.
+    """Yield the tokens, ``^`` and ``T`` as one, as in ``w^T x`` and ``wTx``, and the factor before ``e^x`` apart.
 
     A T with a value is an exponent.
     """

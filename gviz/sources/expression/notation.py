@@ -579,7 +579,7 @@ def matrices(code: str, given: Mapping[str, object]) -> str:
         )
 
     if "T" not in given:
-        code = TRANSPOSED_NAME.sub(lambda name: name[0] if name[0] in given else f"{name[1]}ᵀ{name[2]} {name[3]}", code)
+        code = TRANSPOSED_NAME.sub(lambda m: m[0] if m[0] in given else f"{m[1]}ᵀ{m[2]} {m[3]}", code)
     return INVERSE.sub(inverse, TRANSPOSED.sub(transposed, code))
 
 
