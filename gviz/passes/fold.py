@@ -9,9 +9,9 @@ all that the whole one does, but for the names of operations and the numbers of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise, takewhile
+from itertools import pairwise, product, takewhile
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -227,7 +227,8 @@ class Folding:
             for fold in self.all_folds()
         ]
         remarks = (*self.graph.remarks, *said[:MOST_SAID])
-        return with_signs(self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions, remarks=remarks))
+        folded = self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions, remarks=remarks)
+        return with_signs(folded, self._lacking(places))
 
     def _edges(self, places: list[Coordinates]) -> tuple[Edge, ...]:
         """Return the edges of the folded graph, each for all those of the whole one that it stands for."""
@@ -246,6 +247,24 @@ class Folding:
             key = start.drawn, end.drawn, slot, edge.label, edge.kind, edge.output, steps, count
             wires.setdefault(key, []).append((edge, start, end))
         return tuple(self._edge(found) for one in wires.values() for found in in_slots(one))
+
+    def _lacking(self, places: list[Coordinates]) -> dict[tuple[str, int], str]:
+        """Return for each input of a drawn node, by its slot, the blocks that have none where others have, as a text."""
+        place_of = {node.id: place for node, place in zip(self.graph.nodes, places, strict=True)}
+        fed: dict[tuple[str, int], set[tuple[int, ...]]] = {}
+        folds: dict[tuple[str, int], list[Fold | Variant]] = {}
+        for edge in self.graph.edges:
+            drawn, blocks = place_of[edge.target]
+            if blocks and edge.kind == "data":
+                key = self.graph.nodes[drawn].id, edge.slot
+                folds[key] = [*blocks]
+                fed.setdefault(key, set()).add((*blocks.values(),))
+        found: dict[tuple[str, int], str] = {}
+        for key, around in folds.items():
+            sizes = [*map(count_of, around)]
+            if len(fed[key]) < prod(sizes):
+                found[key] = blocks_text({*product(*map(range, sizes))} - fed[key], around)
+        return found
 
     def _edge(self, found: list[Wire]) -> Edge:
         """Return the edge that stands for others: with the slot and the flow of the last of them."""
@@ -284,32 +303,37 @@ def slot_step(found: list[Wire]) -> int:
     return steps.pop() if len(steps) == 1 and is_each_once else 0
 
 
-def with_signs(graph: Graph) -> Graph:
+def with_signs(graph: Graph, lacking: Mapping[tuple[str, int], str]) -> Graph:
     """Return a folded graph with a sign for what comes from the block before, at the beginning of the block.
 
     To it lead what is carried and what the first block has in its place, and from it a wire to each that takes it.
+
+    Args:
+        graph: folded.
+        lacking: the blocks that have nothing in the place of what others carry over, by the input: a constant.
     """
     wires: dict[tuple[str, int], list[Edge]] = {}
     for edge in graph.edges:
         if edge.kind in ("data", "carried"):
             wires.setdefault((edge.target, edge.slot), []).append(edge)
-    targets: dict[tuple[Edge, ...], list[Edge]] = {}
-    for found in wires.values():
+    targets: dict[tuple[str, tuple[Edge, ...]], list[Edge]] = {}
+    for key, found in wires.items():
         carried = [edge for edge in found if edge.kind == "carried"]
         if carried:
             bundle = tuple(sorted(edge._replace(target="", slot=0, flow=NO_FLOW) for edge in found))
-            targets.setdefault(bundle, []).append(carried[-1])
+            targets.setdefault((lacking.get(key, ""), bundle), []).append(carried[-1])
     nodes = [*graph.nodes]
     taken = {(edge.target, edge.slot) for found in targets.values() for edge in found}
     edges = [
         edge for edge in graph.edges if edge.kind not in ("data", "carried") or (edge.target, edge.slot) not in taken
     ]
-    for bundle, found in targets.items():
+    for (blocks, bundle), found in targets.items():
         maker = graph.by_id[next(edge.source for edge in bundle if edge.kind == "carried")]
         sign = Node(
             f"{maker.id}_carried_{len(nodes)}",
             "carried",
             f"↻ {shown_name(maker)} of the block before",
+            expression=f"{blocks}: a constant" if blocks else "",
             region=_common(graph, [maker.id, *(edge.target for edge in found)]),
         )
         nodes.append(sign)
@@ -439,6 +463,26 @@ def block_text(blocks: Iterable[int]) -> str:
             runs.append([block, block])
     texts = [f"{first + 1}" if first == last else f"{first + 1}…{last + 1}" for first, last in runs]
     return f"block{'s' * (len(texts) > 1 or '…' in texts[0])} {shorten(', '.join(texts), 40)}"
+
+
+def blocks_text(found: Collection[tuple[int, ...]], around: Sequence[Fold | Variant]) -> str:
+    """Return which blocks these are, each told by its number in every fold around it.
+
+    Args:
+        found: for each its numbers, outer ones first, counted from 0.
+        around: the folds, outer ones first.
+    """
+    dims = [{*dim} for dim in zip(*found, strict=True)]
+    if prod(map(len, dims)) > len(found):
+        listed = [".".join(str(number + 1) for number in one) for one in sorted(found)[:MOST_PAIRS]]
+        return f"blocks {', '.join([*listed, *['…'] * (len(found) > MOST_PAIRS)])}"
+    several = len(around) > 1
+    texts = [
+        _for_blocks(dim).removeprefix("for ") + _of_which(one, around) * several
+        for dim, one in zip(dims, around, strict=True)
+        if len(dim) < count_of(one)
+    ]
+    return ", ".join(texts)
 
 
 # ---------------------------------------------------------------- names

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gviz.graphs import Edge, Graph, Node
+from gviz.graphs import FREED, Edge, Graph, Node
 from gviz.walk import FEW
 
 MOST_INPUTS = 16
@@ -431,6 +431,9 @@ class Check:
             forms = [sequence.loose[index] for index in members] if lacking else sequence.form[members].tolist()
             if lacking:
                 self._end(_first_other([sequence.form[index] for index in members[1:]]) + 1)
+                first, other = (sequence.nodes[sequence.order[index]] for index in members[:2])
+                if not lacks_inputs_alone(first, other):
+                    self._end(1)
             self._end(_first_other(forms))
         for source in (self.shared | self.taken_first) & self.rows.keys():
             self._end(self.rows[source][1] if source in self.shared else 1)
@@ -506,19 +509,50 @@ def _first_other(values: Sequence[int]) -> int:
 def form_of(node: Node) -> tuple[Any, ...]:
     """Return what two operations have in common that are alike.
 
-    Sizes and strides of inputs, which are last, may be unknown where an input has no gradient.
+    What is last depends on which inputs have a gradient: sizes and strides of inputs, which tensors are saved and which
+    are None, and what the call was given without one.
     """
     recorded = node.recorded
     plain: list[tuple[str, str]] = []
     sizes: list[tuple[str, str]] = []
     for name, text in recorded.attrs:
-        if name not in recorded.tensors and text not in ("None", "freed"):
-            (sizes if name.endswith(("_sym_sizes", "_sym_strides")) else plain).append((name, text))
-    given = tuple(text if _is_number(text) else "" for text in recorded.given)
+        is_tensor = name in recorded.tensors or text in ("None", FREED)
+        is_loose = is_tensor or name.endswith(("_sym_sizes", "_sym_strides"))
+        (sizes if is_loose else plain).append((name, "" if is_tensor and text != "None" else text))
+    sizes += [("", text) for text in numbers_given(node)]
     card = node.card._replace(grad=None) if node.card is not None else None
     name = DIGITS.sub("#", node.name or "") if node.kind == "group" else ""
-    shape = node.shape, len(recorded.outputs), recorded.slots, recorded.is_written
-    return node.kind, node.label, name, card, shape, tuple(plain), given, tuple(sizes)
+    made = node.shape if not recorded.outputs else None  # of several outputs it is known only where they have names
+    shape = made, recorded.slots, recorded.is_written
+    return node.kind, node.label, name, card, shape, tuple(plain), tuple(sizes)
+
+
+def lacks_inputs_alone(first: Node, other: Node) -> bool:
+    """Return whether what is known of an operation is as of one with more inputs that have a gradient.
+
+    Such a one saves what the first does and more, and was given less without a gradient. Strides may be unknown.
+
+    >>> from gviz.graphs import Recorded
+    >>> first, other = (Node("", "", recorded=Recorded(1, (("a", text),))) for text in ("None", FREED))
+    >>> lacks_inputs_alone(first, other), lacks_inputs_alone(other, first)
+    (True, False)
+    """
+    attrs = dict(other.recorded.attrs)
+    rest = iter(numbers_given(first))
+    return all(text in rest for text in numbers_given(other)) and all(
+        attrs.get(name) == text or text in ("None", "()") or (_is_saved(first, name) and _is_saved(other, name))
+        for name, text in first.recorded.attrs
+    )
+
+
+def numbers_given(node: Node) -> list[str]:
+    """Return what a call was given without a gradient: numbers, and nothing for what has a name, which may vary."""
+    return [text if _is_number(text) else "" for text in node.recorded.given]
+
+
+def _is_saved(node: Node, name: str) -> bool:
+    """Return whether an attribute is a tensor that an operation has saved, freed by now or not."""
+    return name in node.recorded.tensors or (name, FREED) in node.recorded.attrs
 
 
 def leaf_form_of(node: Node) -> tuple[Any, ...]:

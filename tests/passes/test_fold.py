@@ -131,7 +131,12 @@ def mutated(graph: Graph, random: Random) -> Graph:
         number = random.choice([n for n, node in enumerate(nodes) if node.kind == "operation"])
         node, wire = nodes[number], random.randrange(len(edges))
         edge = edges[wire]
-        match random.choice(["label", "shape", "slots", "attrs", "output", "wire", "leaf", "kind"]):
+        match random.choice(["label", "shape", "slots", "attrs", "output", "wire", "leaf", "kind", "none", "constant"]):
+            case "none" if nodes[place[edge.target]].kind == "operation" and edge.kind == "data":
+                del edges[wire]
+            case "constant" if nodes[place[edge.target]].kind == "operation" and edge.kind == "data":
+                nodes.append(Node(f"c{len(nodes)}", "constant", name="2"))
+                edges[wire] = edge._replace(source=nodes[-1].id)
             case "label":
                 nodes[number] = node._replace(label="OtherBackward0")
             case "shape":
@@ -139,7 +144,8 @@ def mutated(graph: Graph, random: Random) -> Graph:
             case "slots":
                 nodes[number] = node._replace(recorded=node.recorded._replace(slots=9))
             case "attrs":
-                nodes[number] = node._replace(recorded=node.recorded._replace(attrs=(("alpha", "2"),)))
+                attrs = random.choice([(("alpha", "2"),), (("self", "None"),), (("self", "freed"),), (("max", "None"),)])
+                nodes[number] = node._replace(recorded=node.recorded._replace(attrs=attrs))
             case "output":
                 edges[wire] = edge._replace(output=3)
             case "kind" if nodes[place[edge.target]].kind == "operation":
@@ -272,10 +278,59 @@ def test_a_folded_graph_unfolds_to_the_whole_one(family: int, monkeypatch: pytes
         assert unfolded(folding) == plain_wires(whole), seed
         for node, (drawn, _) in zip(whole.nodes, folding.coordinates(), strict=True):
             other = whole.nodes[drawn]
-            same = ("kind", "label", "numbers", "recorded")
+            same = ("kind", "label", "numbers")
             assert [getattr(node, name) for name in same] == [getattr(other, name) for name in same], seed
+            lacks = {edge.slot for edge in whole.inputs[node.id]} < {edge.slot for edge in whole.inputs[other.id]}
+            assert node.recorded == other.recorded or lacks, seed
+        assert_what_lacks_is_said(folding)
         saved += len(whole.nodes) - len(folding.folded.nodes)
     assert saved > 80 * 3
+
+
+def assert_what_lacks_is_said(folding: Folding) -> None:
+    """Compare the text of each sign with the blocks that have no wire where it leads to."""
+    whole, folded = folding.graph, folding.folded
+    has = {(edge.target, edge.slot) for edge in whole.edges}
+    signs = {node.id: node for node in folded.nodes if node.kind == "carried"}
+    for edge in folded.edges:
+        if edge.source in signs:
+            lacking = [
+                blocks
+                for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates(), strict=True)
+                if whole.nodes[drawn].id == edge.target and (node.id, edge.slot) not in has
+            ]
+            text = signs[edge.source].expression
+            assert bool(text) == bool(lacking)
+            for blocks in lacking if all(len(blocks) == 1 for blocks in lacking) else ():
+                (number,) = blocks.values()
+                assert text.endswith(": a constant")
+                assert number in (numbers_of(re.sub(r"blocks? |:.*", "", text)) if "first" not in text else {0})
+
+
+def recurrent(first: str, attrs: tuple[tuple[str, str], ...] = (), steps: int = 6) -> Graph:
+    """Return a loop whose first step has a constant in place of what is carried, a leaf, or nothing."""
+    one = Builder()
+    w = one.leaf("W")
+    one.nodes.append(Node("c", "constant", name="0"))
+    h = {"constant": "c", "leaf": one.leaf("h0"), "none": ""}[first]
+    for number in range(steps):
+        recorded = Recorded(2, attrs if number == 0 else (("alpha", "1"), ("mat2", "freed")))
+        h = one.op("Tanh", one.op("Mm", h, w, recorded=recorded))
+    return one.graph(h)
+
+
+@pytest.mark.parametrize("first", ["constant", "leaf", "none"])
+@pytest.mark.parametrize("mat2", ["freed", "None", "other"])
+@pytest.mark.parametrize("alpha", ["1", "None", "2"])
+def test_what_the_first_step_gets_is_said_or_it_stands_beside(first: str, mat2: str, alpha: str) -> None:
+    attrs = ("alpha", alpha), *([("other", "freed")] if mat2 == "other" else [("mat2", mat2)])
+    folding = Folding(recurrent(first, attrs))
+    is_same = alpha == "1" and (mat2 == "freed" or (mat2, first) == ("None", "none"))
+    assert [fold.count for fold in folding.folds] == [6 if is_same else 5]
+    (sign,) = (node for node in folding.folded.nodes if node.kind == "carried")
+    assert sign.expression == ("first: a constant" if is_same and first == "none" else "")
+    firsts = [edge.source for edge in folding.folded.edges if edge.target == sign.id and edge.label == "first"]
+    assert len(firsts) == (not sign.expression)
 
 
 # ---------------------------------------------------------------- what is found
