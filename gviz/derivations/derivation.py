@@ -178,7 +178,7 @@ def with_symbols_of(chain: Chain, known: Mapping[tuple[str, int], str]) -> Chain
     def named(path: Path) -> Path:
         symbols = [known.get((edge.target, edge.slot)) or edge.flow.symbol for edge in path.edges]
         pairs = zip(path.edges, symbols, strict=True)
-        edges = tuple(Edge(*edge[:-1], flow=Flow(symbol, *edge.flow[1:])) for edge, symbol in pairs)
+        edges = tuple(Edge(*edge[:6], Flow(symbol, *edge.flow[1:])) for edge, symbol in pairs)
         return path._replace(edges=edges, symbols=tuple(symbols))
 
     return replace(chain, paths=tuple(map(named, chain.paths)))

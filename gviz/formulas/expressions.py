@@ -273,7 +273,7 @@ def output_name(node: Node, number: int) -> str:
 def operand_text(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
     """Return what is used along an edge: one of several outputs has a name, a hidden view is the label."""
     text = Text(output_name(source, edge.output)) if source.recorded.outputs else texts[edge.source]
-    if "block" in edge.label:  # of a fold: what the name says is of the last block
+    if edge.is_elsewhere:
         return Text(UNKNOWN)
     is_view = edge.label.startswith(".") and bool(text.text)
     return Text(f"{in_brackets_below(text, WHOLE)}{edge.label}") if is_view else text

@@ -445,6 +445,7 @@ class Edge(NamedTuple):
         kind: one of :data:`EDGE_KINDS`.
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
         flow: what goes along it when backward runs.
+        is_elsewhere: whether it is a wire of other blocks of a fold than the last, whose names and numbers are drawn.
     """
 
     source: str
@@ -454,6 +455,7 @@ class Edge(NamedTuple):
     kind: str = "data"
     output: int = 0
     flow: Flow = NO_FLOW
+    is_elsewhere: bool = False
 
 
 class TensorRow(NamedTuple):
@@ -648,6 +650,11 @@ class Graph:
     def has_hooks(self) -> bool:
         """Whether a hook has changed a gradient on its way, so that what arrives below is no derivative of the root."""
         return any(node.grad.hooks and node.kind == "operation" for node in self.nodes)
+
+    @cached_property
+    def memo(self) -> dict[object, Any]:
+        """What passes have found in the graph, by what they were asked for: of several files it is found once."""
+        return {}
 
     def changed(self, **fields: Any) -> Self:
         """Return the graph with other fields, which are not checked: what a pass of gviz makes is right."""

@@ -277,8 +277,13 @@ class Folding:
         step = slot_step(found)
         turned = "in reverse order" if step == -1 else f"to every {step}. input" if step not in (0, 1) else ""
         label = ", ".join(filter(None, [edge.label, text, turned]))
-        source, target = self.graph.nodes[start.drawn].id, self.graph.nodes[end.drawn].id
-        return edge._replace(source=source, target=target, label=label, kind="carried" if is_carried else edge.kind)
+        return edge._replace(
+            source=self.graph.nodes[start.drawn].id,
+            target=self.graph.nodes[end.drawn].id,
+            label=label,
+            kind="carried" if is_carried else edge.kind,
+            is_elsewhere=any(block < count_of(one) - 1 for place in (start, end) for one, block in place.blocks.items()),
+        )
 
 
 Wire: TypeAlias = tuple[Edge, Coordinates, Coordinates]

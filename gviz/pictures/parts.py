@@ -51,9 +51,10 @@ def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
         return graph
     from gviz.passes.fold import Folding  # few pictures need it
 
-    known: dict[object, Folding] = vars(graph).setdefault("foldings", {})  # of several files it is found once
-    key = options.fold_min, options.unfold
-    folding = known[key] if key in known else known.setdefault(key, Folding(graph, options.fold_min, options.unfold))
+    key = Folding, options.fold_min, options.unfold
+    if key not in graph.memo:
+        graph.memo[key] = Folding(graph, options.fold_min, options.unfold)
+    folding: Folding = graph.memo[key]
     shown = folding.folded
     if not is_asked and 2 * len(shown.nodes) > len(graph.nodes):
         return graph

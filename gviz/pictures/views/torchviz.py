@@ -198,7 +198,7 @@ def _lines(
         tuple.__new__, Arrow
     )  # all fields at once: half the time of Arrow(...), of which there are most
     for edge in edges:
-        start, end, _, label, kind, output, _ = edge
+        start, end, _, label, kind, output, *_ = edge
         if kind == "data" and not label and not has_locals and start not in outputs:
             yield new_arrow((start, end, data, "", ""))
             continue
