@@ -141,19 +141,18 @@ class Scene:
 
     Args:
         picture: any; of its frames only the title is drawn.
-        is_plain: whether what stands below the picture is left out, since a page shows it.
+        room: how wide letters are by those of the shipped font; Graphviz rounds them to whole pixels of an image.
 
     Attributes: those of a :class:`gviz.layout.ink.Sheet`.
     """
 
     description = ""
 
-    def __init__(self, picture: Picture) -> None:
-        self.picture, self.title = picture, picture.title
+    def __init__(self, picture: Picture, room: float = 1.0) -> None:
+        self.picture, self.title, self.room = picture, picture.title, room
         listed = list(picture.statements)
         self.shapes = [one for one in listed if isinstance(one, Shape)]
         self.arrows = [one for one in listed if isinstance(one, Arrow)]
-        self.frames = sum(isinstance(one, Frame) and bool(one.path) and one.path != TITLE for one in listed)
         title = next((one.look for one in listed if isinstance(one, Frame) and one.path == TITLE), None)
         self._styles: dict[int, Style] = {}
         self.styles = [self._style(one) for one in self.shapes]
@@ -166,11 +165,15 @@ class Scene:
     def _style(self, shape: Shape) -> Style:
         """Return the style of a box; boxes that share a look share it, unless they show their ids."""
         if "label" not in shape.look:
-            return style_of({**self.picture.node, **shape.look}, shape.id)
+            return self._roomy(style_of({**self.picture.node, **shape.look}, shape.id))
         key = id(shape.look)
         if key not in self._styles:
-            self._styles[key] = style_of({**self.picture.node, **shape.look}, shape.id)
+            self._styles[key] = self._roomy(style_of({**self.picture.node, **shape.look}, shape.id))
         return self._styles[key]
+
+    def _roomy(self, style: Style) -> Style:
+        """Return a style with as much room as its letters take."""
+        return style._replace(size=(style.size[0] * self.room, style.size[1]))
 
     def _lay_out(self) -> None:
         """Lay the boxes and lines out in the direction of the picture."""
@@ -249,11 +252,15 @@ class Scene:
         for style, middle in zip(self.styles, self.middles, strict=True):
             yield Outline(middle, style.size, style.radius, style.fill, style.pen)
             yield from texts(style, middle)
+        for look, middle in self.notes():
+            yield from texts(style_of({**look, "shape": "box"}, ""), middle)
+
+    def notes(self) -> Iterator[tuple[Mapping[str, str], Point]]:
+        """Yield the texts above and below the picture, each with its middle."""
         wide, high = self.size
         for look, is_above in [*((one, True) for one in self.above), *((one, False) for one in self.below)]:
-            style = style_of({**look, "shape": "box"}, "")
             half = self._text_size(look)[1] / 2
-            yield from texts(style, (wide / 2, MARGIN + half if is_above else high - MARGIN - half))
+            yield look, (wide / 2, MARGIN + half if is_above else high - MARGIN - half)
 
 
 def before_end(strokes: Sequence[Stroke]) -> Point:
@@ -291,6 +298,14 @@ def placed_looks(scene: Scene) -> Iterator[Shape | Arrow]:
         numbers = list(way.strokes[0])
         for before, stroke in pairwise(way.strokes):
             numbers += stroke if len(stroke) > 2 else (*before[-2:], *stroke, *stroke)
-        ends = f"e,{points(way.heads[0][0])} " if way.heads else ""
+        ends = ""
+        for tip, base in way.heads:  # where a line has a head it ends before its tip
+            sign, place = ("e", -2) if tip == (numbers[-2], numbers[-1]) else ("s", 0)
+            _, left, right = head_of(tip, base, way.size)
+            numbers[place : place + 2 or None] = [(left[0] + right[0]) / 2, (left[1] + right[1]) / 2]
+            ends += f"{sign},{points(tip)} "
         look = arrow.look if way.heads else {**arrow.look, "dir": "none"}
         yield arrow._replace(look={**look, "pos": ends + points(numbers)}, tail="", head="")
+    for at, (look, middle) in enumerate(scene.notes()):
+        own = {**look, "shape": "box", "style": "", "penwidth": "0", "fillcolor": "", "pos": points(middle)}
+        yield Shape(f"note {at}", own)

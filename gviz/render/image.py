@@ -20,10 +20,12 @@ from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
 from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of, sheet_of
 from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.page import TITLE
+from gviz.pictures.picture import Frame
 from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
-from gviz.text import amount, shorten
+from gviz.text import shorten
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
@@ -66,6 +68,9 @@ right only once; ``vrml``, which leaves a picture of each box in the current fol
 
 OWN = ("svg", "pdf")
 """The formats that gviz can write itself."""
+
+PIXELS = 1.12
+"""How wide bold letters are by those of the shipped font, where Graphviz rounds them to whole pixels."""
 
 MOST_PIXELS = 1e8
 """Pixels of an image of a large graph: four bytes each of memory."""
@@ -145,6 +150,10 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
         or is_in_pages
         or (options.layout == "auto" and not has_folds and is_for_layered(shapes, ends, is_bare=not options.show))
     ):
+        if graph.regions or any(isinstance(one, Frame) and one.path not in ("", TITLE) for one in listed):
+            _warn("gviz's own layout has no frames: each box has the title of its own (▢); --layout dot draws them")
+            own = picture_of(graph, replace(options, layout="layered"))
+            picture = replace(own, graph={**own.graph, **picture.graph}, statements=list(own.statements))
         return _draw_layered(picture, options, output)
     plan = make_plan(shapes, ends)
     if plan.is_slow:
@@ -179,10 +188,8 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     """Draw a picture by gviz's own layout; what gviz does not write itself is drawn by Graphviz at these places."""
     from gviz.render import _pdf, _scene, _svg  # few pictures need them
 
-    scene = _scene.Scene(picture)
+    scene = _scene.Scene(picture, 1.0 if options.format in OWN else PIXELS)
     Wires.stage("drawing")
-    if scene.frames:
-        _warn(f"{amount(scene.frames, 'frame')} around parts of the picture left out: --layout dot draws them")
     if options.format == "svg":
         return _svg.svg_text(scene).encode()
     if options.format == "pdf":

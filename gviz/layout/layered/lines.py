@@ -22,6 +22,9 @@ ROW, PITCH, MOST_TURN = 20.0, 0.04, 40.0
 LONG, THIN, MOST_CUT = 1_500.0, 3.0, 20
 """How high a picture is, in points and by its width, that is cut into columns, and how many lines a cut may meet."""
 
+NO_WAY = 0.01
+"""Points between two heights that are the same but for rounding."""
+
 STUB = 8.0
 """Points of a cut line that are straight."""
 
@@ -138,7 +141,7 @@ def strokes_of(
         (begin, y), (x_end, low) = grid.middle(net.rank[v], x[v]), grid.middle(net.rank[u], x[u])
         y += grid.height(net.rank[v]) / 2  # a line bends below the highest box of its row alone
         low -= grid.height(net.rank[u]) / 2
-        strokes += [(begin, y)] if strokes[-1][-1] != y else []
+        strokes += [(begin, y)] if abs(strokes[-1][-1] - y) > NO_WAY else []
         if (v, u) in grid.lane and grid.column[net.rank[v]] != grid.column[net.rank[u]]:
             strokes += [*_around((v, u), (begin, x_end), net, grid), (x_end, low)]
         elif abs(begin - x_end) < 0.3:
@@ -148,7 +151,7 @@ def strokes_of(
             strokes.append((begin, y + bend, x_end, low - bend, x_end, low))
     x_last, y_last = grid.middle(net.rank[end], x[end])
     top = y_last - (heights[end] if end < net.count else grid.height(net.rank[end])) / 2
-    return [*strokes, (x_last, top)] if strokes[-1][-1] != top else strokes
+    return [*strokes, (x_last, top)] if abs(strokes[-1][-1] - top) > NO_WAY else strokes
 
 
 def _around(piece: Ends, ends: tuple[float, float], net: Net, grid: Grid) -> list[Stroke]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from gviz.graphs import Edge, Graph, Node, Region
@@ -64,12 +64,14 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
         shown = with_ghosts(shown)
     if options.show:
         shown = with_repeats(shown, options)
-    drawn = boxes(shown, options)
+    drawn, in_frames = boxes(shown, options), shown.regions and options.layout != "layered"
+    if shown.regions and not in_frames:
+        drawn = _with_titles(drawn, shown)
     arrows = edge_attributes(THEMES[options.theme]) if options.show else ARROWS
     looks = _looks(drawn, options, has_inks=bool(options.show) and not is_large)
 
     def statements() -> Iterator[Statement]:
-        yield from _frames(shown, looks, options) if shown.regions else _shapes(shown.nodes, looks)
+        yield from _frames(shown, looks, options) if in_frames else _shapes(shown.nodes, looks)
         yield from _lines(shown.edges, shown, arrows, options)
 
     listed = LazyStatements(statements) if is_large else list(statements())
@@ -155,6 +157,33 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
+
+
+def _with_titles(drawn: Iterable[Box], graph: Graph) -> list[Box]:
+    """Return the boxes, each with a line for the frame that it is in, as a layout without frames needs it."""
+    known: dict[tuple[int, int], Box] = {}
+    found = []
+    for box, node in zip(drawn, graph.nodes, strict=True):
+        if node.region >= 0:
+            if (key := (id(box), node.region)) not in known:
+                title = (Span(f"▢ {titles_around(graph.regions, node.region)}", "muted"),)
+                known[key] = box._replace(lines=(*box.lines, title))
+            box = known[key]  # noqa: PLW2901 - the same box with a line more
+        found.append(box)
+    return found
+
+
+def titles_around(regions: Sequence[Region], number: int) -> str:
+    """Return what the title of a frame says, and of those around it how often they repeat.
+
+    >>> titles_around((Region("loop", times=3), Region("net", "Net", 0), Region("net.{0…4}", "Block", 1, 5)), 2)
+    'net.{0…4}  Block  × 5 × 3'
+    """
+    text, around = frame_title(regions[number]), regions[number].within
+    while around >= 0:
+        text += f" × {regions[around].times}" * (regions[around].times > 1)
+        around = regions[around].within
+    return text
 
 
 def frame_title(region: Region, outer: str = "") -> str:
