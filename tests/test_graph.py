@@ -97,7 +97,7 @@ FULL = Graph(
         Node("n3", "leaf", name="count", numbers=Numbers((), "int64", (7,))),
     ),
     edges=(
-        Edge("n1", "n0", 1, "(2)", "saved", 2, Flow("b", Numbers.of(1.0), LARGE, Numbers.of([[1.0, 2.0]])), True),
+        Edge("n1", "n0", 1, "(2)", "saved", 2, Flow("b", Numbers.of(1.0), LARGE, Numbers.of([[1.0, 2.0]])), True, 3),
         Edge("n2", "n0"),
     ),
     roots=("n0",),

@@ -506,7 +506,7 @@ def with_symbols(graph: Graph, words: Mapping[str, Words] | None = None) -> Grap
             return edge._replace(flow=edge.flow._replace(local=None))
         local = edge.flow.local if found.is_factor else None
         jacobian = edge.flow.jacobian if local is None else None
-        return Edge(*edge[:6], Flow(found.symbol, local, edge.flow.handed, jacobian), edge.is_elsewhere)
+        return Edge(*edge[:6], Flow(found.symbol, local, edge.flow.handed, jacobian), *edge[7:])
 
     return graph.changed(edges=tuple(named(edge) for edge in graph.edges))
 

@@ -446,6 +446,7 @@ class Edge(NamedTuple):
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
         flow: what goes along it when backward runs.
         is_elsewhere: whether it is a wire of other blocks of a fold than the last, whose names and numbers are drawn.
+        times: for how many wires of its source it stands, in all blocks of a fold.
     """
 
     source: str
@@ -456,6 +457,7 @@ class Edge(NamedTuple):
     output: int = 0
     flow: Flow = NO_FLOW
     is_elsewhere: bool = False
+    times: int = 1
 
 
 class TensorRow(NamedTuple):

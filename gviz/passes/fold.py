@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from gviz.errors import RenderError
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
+from gviz.passes.part import fold_remarks
 from gviz.passes.repeats import DIGITS, Fold, OperationSequence, saved_boxes
 from gviz.text import did_you_mean, excerpt, joined, shorten
 from gviz.walk import without_collecting
@@ -26,6 +27,9 @@ UNNAMED = "repeats"
 
 MOST_SAID = 3
 """Folds that the text below a picture lists."""
+
+BEFORE = "of the block before"
+"""Whose result is carried over, where there is one fold alone."""
 
 MOST_PAIRS = 4
 """Pairs of blocks that a label lists."""
@@ -222,13 +226,9 @@ class Folding:
             for number, node in enumerate(self.graph.nodes)
             if places[number].drawn == number
         )
-        said = [
-            f"{self.titles[fold]} × {fold.count}: {fold.count} blocks of the same, with the numbers of the last"
-            for fold in self.all_folds()
-        ]
-        remarks = (*self.graph.remarks, *said[:MOST_SAID])
-        folded = self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions, remarks=remarks)
-        return with_signs(folded, self._lacking(places))
+        folded = self.graph.changed(nodes=nodes, edges=self._edges(places), regions=regions)
+        said = dict.fromkeys((*self.graph.remarks, *fold_remarks(folded)[:MOST_SAID]))
+        return with_signs(folded.changed(remarks=(*said,)), self._lacking(places))
 
     def _edges(self, places: list[Coordinates]) -> tuple[Edge, ...]:
         """Return the edges of the folded graph, each for all those of the whole one that it stands for."""
@@ -282,6 +282,7 @@ class Folding:
             target=self.graph.nodes[end.drawn].id,
             label=label,
             kind="carried" if is_carried else edge.kind,
+            times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in found),
             is_elsewhere=any(block < count_of(one) - 1 for place in (start, end) for one, block in place.blocks.items()),
         )
 
@@ -333,16 +334,19 @@ def with_signs(graph: Graph, lacking: Mapping[tuple[str, int], str]) -> Graph:
         edge for edge in graph.edges if edge.kind not in ("data", "carried") or (edge.target, edge.slot) not in taken
     ]
     for (blocks, bundle), found in targets.items():
-        maker = graph.by_id[next(edge.source for edge in bundle if edge.kind == "carried")]
+        carried = [edge for edge in bundle if edge.kind == "carried"]
+        inner = max(carried, key=lambda edge: _common(graph, [edge.source, found[0].target]))  # noqa: B023 - used at once
+        maker, names = graph.by_id[inner.source], {edge: shown_name(graph.by_id[edge.source]) for edge in carried}
+        others = [f"{names[edge]}: {edge.label or BEFORE}" for edge in carried if edge is not inner]
         sign = Node(
             f"{maker.id}_carried_{len(nodes)}",
             "carried",
-            f"↻ {shown_name(maker)} of the block before",
-            expression=f"{blocks}: a constant" if blocks else "",
+            f"↻ {names[inner]} {inner.label or BEFORE}",
+            expression="\n".join([*others, *[f"{blocks}: a constant"] * bool(blocks)]),
             region=_common(graph, [maker.id, *(edge.target for edge in found)]),
         )
         nodes.append(sign)
-        edges += [edge._replace(target=sign.id) for edge in bundle]
+        edges += [edge._replace(target=sign.id, times=edge.times * len(found)) for edge in bundle]
         edges += [Edge(sign.id, edge.target, edge.slot, flow=edge.flow) for edge in found]
     return graph.changed(nodes=tuple(nodes), edges=tuple(edges))
 
@@ -396,7 +400,9 @@ def relation(pairs: Sequence[tuple[Blocks, Blocks]]) -> tuple[str, bool]:
         step = steps.get(one, 0)
         whole = {*range(max(step, 0), count_of(one) + min(step, 0))}
         if one in both:
-            texts.append(f"of {step} blocks before" if step > 1 else f"of block {block - step + 1}" if step < 0 else "")
+            which = _of_which(one, [*end]) * several
+            back = f"of {step} blocks before" if step > 1 else BEFORE * several * (step == 1)
+            texts.append(f"of block {block - step + 1}" if step < 0 else back + which * bool(back))
         if one not in joint.values():
             sizes.append(len(blocks))
             texts.append("" if blocks == whole else _for_blocks(blocks) + _of_which(one, [*end]) * several)

@@ -89,8 +89,26 @@ def only(graph: Graph, ids: Collection[str], why: str) -> Graph:
     nodes = tuple(node for node in graph.nodes if node.id in ids)
     edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
     roots = tuple(root for root in graph.roots if root in ids)
-    remark = f"{len(nodes):,} of {len(graph.nodes):,} boxes: {why}"
-    return graph.changed(nodes=nodes, edges=edges, roots=roots, remarks=(*graph.remarks, remark))
+    less = graph.changed(nodes=nodes, edges=edges, roots=roots)
+    gone = {*fold_remarks(graph)} - {*fold_remarks(less)}
+    which = " of the folded graph" * bool(fold_remarks(graph))
+    remark = f"{len(nodes):,} of {len(graph.nodes):,} boxes{which}: {why}"
+    return less.changed(remarks=(*(one for one in graph.remarks if one not in gone), remark))
+
+
+def fold_remarks(graph: Graph) -> list[str]:
+    """Return what is said of each frame around blocks that repeat, outer ones first, if something in it is drawn."""
+    drawn = {-1}
+    for node in graph.nodes if graph.regions else ():
+        region = node.region
+        while region not in drawn:
+            drawn.add(region)
+            region = graph.regions[region].within
+    return [
+        f"{one.title} × {one.times}: {one.times} blocks of the same, with the numbers of the last"
+        for number, one in enumerate(graph.regions)
+        if one.times > 1 and number in drawn
+    ]
 
 
 def ids_of(graph: Graph, name: str) -> set[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise, takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -308,13 +308,15 @@ class OperationSequence:
     def _placed(self, low: int, begin: int, end: int, period: int, taken: Any) -> tuple[int, int, Fold] | None:
         """Return the fold of a stretch of alike operations, with its beginning and its end in the sequence.
 
-        It begins where most blocks fit and fewest wires go from one to the next.
+        It begins where most blocks fit, fewest wires go from one to the next, and a module, or a line, begins.
         """
         first = begin - period
-        cut = self._wires_cut(first, begin, end, period)
-        best: tuple[tuple[int, int], int, list[int] | None] | None = None
+        cut = [*zip(self._wires_cut(first, begin, end, period), self._depths(begin, period), strict=True)]
+        best: tuple[int, int, list[int] | None] | None = None
         most = (end - first) // period + 1
-        for shift in sorted(range(period), key=lambda shift: (cut[shift], shift))[:PHASES]:
+        whole = {shift for shift in (low + period - first,) if 0 <= shift < period}  # with all from the beginning on
+        ways = sorted({*range(period)} - whole, key=lambda shift: (cut[shift], shift))
+        for shift in sorted([*ways[:PHASES], *whole], key=lambda shift: (cut[shift], shift)):
             count = (end - first - shift) // period
             if count < 2:
                 continue
@@ -322,14 +324,14 @@ class OperationSequence:
             window = self._before(low, start, period)
             if window is not None and taken[start - period - low : start - low].any():
                 window = None
-            value = (count + (window is not None), -cut[shift])
-            if best is None or value > best[0]:
-                best = value, start, window
-            if best[0][0] == most:
+            count += window is not None
+            if best is None or count > best[0]:  # of as many the first
+                best = count, start, window
+            if count == most:
                 break
         if best is None:
             return None
-        (count, _), start, window = best
+        count, start, window = best
         blocks = [window] if window is not None else []
         blocks += [[*range(at, at + period)] for at in range(start, start + (count - len(blocks)) * period, period)]
         for skipped in range(min(2, len(blocks) - 1)):  # the first may be another one
@@ -340,6 +342,18 @@ class OperationSequence:
                 fold = Fold([[self.order[index] for index in block] for block in chosen], rows, chosen[-1][0])
                 return min(chosen[0]), chosen[-1][-1] + 1, fold
         return None
+
+    def _depths(self, begin: int, period: int) -> list[tuple[int, bool]]:
+        """Return how deep in modules a block would begin and end, and if within a line, if it began 0, 1, ... later."""
+        nodes = [self.nodes[number] for number in self.order[begin - 1 : begin + period]]
+        paths = [node.scope.split(".") if node.scope else [] for node in nodes]
+        return [
+            (
+                sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))),
+                one.run == other.run,
+            )
+            for (before, after), (one, other) in zip(pairwise(paths), pairwise(nodes), strict=True)
+        ]
 
     def _wires_cut(self, first: int, begin: int, end: int, period: int) -> list[int]:
         """Return how many wires cross the border between blocks, if it is moved down by 0, 1, ... operations."""

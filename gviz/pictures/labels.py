@@ -307,9 +307,11 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
         return card_lines(node, node.card, options)
     if not show:
         return [(Span(text),) for text in _torchviz(node)]
-    is_operation = node.kind in (*OPERATIONS, "carried")
+    is_operation = node.kind in OPERATIONS
     rows: list[Line] = [(Span(node.label),)] if node.label and node.kind != "saved" else []
-    if is_operation and (has_box or node.name is None):
+    if node.kind == "carried":
+        rows += [(Span(line, "muted"),) for line in node.expression.split("\n") if line]
+    elif is_operation and (has_box or node.name is None):
         sizes = short(size_text(node.shape), LONGEST_NAME) if node.shape and node.kind == "operation" else ""
         about = short(node.expression, LONGEST_EXPRESSION) or sizes
         rows += [(Span(about, "muted"),)] if about else []

@@ -29,15 +29,19 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
     nodes = dict(graph.by_id)
     leaf_of = {edge.target: edge.source for edge in graph.edges if nodes[edge.target].kind == "accumulate"}
     leaf_of |= {node.id: node.id for node in graph.nodes if node.kind == "leaf" and node.id not in leaf_of.values()}
-    uses = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)
-    if not any(count > MOST_USES for count in uses.values()):
+    uses: Counter[str] = Counter()
+    for edge in graph.edges:
+        if edge.source in leaf_of:
+            uses[edge.source] += edge.times
+    arrows = Counter(edge.source for edge in graph.edges if edge.source in leaf_of)
+    if not any(count > MOST_USES for count in arrows.values()):
         return graph
     ranks = rank_spans([node.id for node in graph.nodes], [(edge.source, edge.target) for edge in graph.edges])
     drawn_once: Counter[str] = Counter()
     edges: list[Edge] = []
     copies: list[Node] = []
     for edge, rank in zip(graph.edges, ranks, strict=True):
-        leaf = nodes[leaf_of[edge.source]] if uses[edge.source] > MOST_USES else None
+        leaf = nodes[leaf_of[edge.source]] if arrows[edge.source] > MOST_USES else None
         if leaf is None or (not always and rank < FAR) or (always and drawn_once[edge.source] < 1):
             drawn_once[edge.source] += leaf is not None
             edges.append(edge)
@@ -48,3 +52,4 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
         edges.append(edge._replace(source=copy.id))
         nodes[leaf.id] = leaf._replace(state=f"{USED} {uses[edge.source]}×")
     return replace(graph, nodes=(*nodes.values(), *copies), edges=tuple(edges))
+

@@ -482,3 +482,20 @@ def test_operations_of_which_nobody_knows_what_they_saved_do_not_fold() -> None:
     found = [folding.graph.nodes[number] for block in folding.folds[0].blocks for number in block]
     assert len(folding.folds) == 1
     assert {node.recorded for node in found if node.label == "TanhBackward0"} == {known}
+
+
+def test_each_sign_says_of_which_loop_the_block_before_is() -> None:
+    one = Builder()
+    h, w, v = "", one.leaf("w"), one.leaf("v")
+    for _ in range(4):
+        for _ in range(5):
+            h = one.op("Tanh", one.op("Add", one.op("Mm", h, w, recorded=Recorded(2)), v))
+        h = one.op("Relu", one.op("Div", one.op("Bmm", h, v), v))
+    (sign,) = (node for node in Folding(one.graph(h)).folded.nodes if node.kind == "carried")
+    assert sign.label == "↻ Tanh of the block before of × 5"
+    assert sign.expression.split("\n") == [
+        "Relu: of the block before of × 4, first of × 5",
+        "first of × 4, first of × 5: a constant",
+    ]
+    signs = [node.label for node in Folding(steps_that_hand_out(9)).folded.nodes if node.kind == "carried"]
+    assert [label.partition(" of ")[2] for label in signs] == ["the block before", "2 blocks before"]
