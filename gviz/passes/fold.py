@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 from gviz.errors import RenderError
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
 from gviz.passes.part import fold_remarks
-from gviz.passes.repeats import DIGITS, Fold, OperationSequence, saved_boxes
+from gviz.passes.repeats import CALL, DIGITS, Fold, OperationSequence, saved_boxes
 from gviz.text import did_you_mean, excerpt, joined, shorten
 from gviz.walk import without_collecting
 
@@ -508,6 +508,9 @@ def pattern(names: Sequence[str]) -> str:
     names = [*dict.fromkeys(names)]
     if len(names) == 1:
         return names[0]
+    words = [word[1] for name in names if (word := CALL.search(name))]
+    if words and len(words) < len(names):
+        names = [name if CALL.search(name) else f"{name}, {words[0]} 1" for name in names]
     pieces = [DIGITS.split(name) for name in names]
     if pieces[0] == pieces[-1] and all(one == pieces[0] for one in pieces):
         numbers = [DIGITS.findall(name) for name in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -35,6 +35,12 @@ Weight: TypeAlias = tuple[float, int]
 
 Chain: TypeAlias = tuple[int, Sequence[Module]]
 """Where the graph lists a group, -1 for none, and the groups from there to that of an operation."""
+
+Wire: TypeAlias = tuple[str, str, str, int]
+"""An arrow between boxes: from, to, its kind, and its slot in an operation."""
+
+Ends: TypeAlias = tuple[tuple[int, int], ...]
+"""Nodes of a group, by their places in it, each with the number of an output."""
 
 NEVER, ALWAYS = (-math.inf, 0), (-math.inf, 1)
 
@@ -276,6 +282,17 @@ class Groups:
         slots = Counter(edge.target for edge in edges if edge.kind == "data")
         wires = {(edge.source, edge.target, edge.kind, edge.output): edge.slot for edge in edges}
         number_of = {node.id: number for inside in members.values() for number, node in enumerate(inside)}
+        taken = taken_from(graph.edges, box_of, cards, number_of)
+        outputs: dict[str, list[Ends]] = defaultdict(list)
+        for (start, *_), ends in taken.items():
+            if ends not in outputs[start]:
+                insort(outputs[start], ends)
+        edges = tuple(
+            edge._replace(output=outputs[edge.source].index(taken[wire_of(edge, cards)]))
+            if edge.source in cards
+            else edge
+            for edge in edges
+        )
         titles, parts = self.titles(), Counter(box for box, _ in members)
         around = {box: self.tree[shut[box]].within if box in cards else self.own[box] for box in box_of.values()}
         frames, regions = self.framed(around.values(), titles)
@@ -286,7 +303,7 @@ class Groups:
                 group = self.tree[shut[node.id]]
                 title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
                 card = card_of(inside, group.kind, *sizes[node.id])
-                card = card._replace(content=self.content(inside, title, box_of, wires, number_of))
+                card = card._replace(content=self.content(inside, title, box_of, wires, number_of, outputs[node.id]))
                 recorded = Recorded(slots=slots[node.id], kept=card.kept)
                 module = self.module_of(shut[node.id])
                 label = group.kind or self.word
@@ -309,6 +326,7 @@ class Groups:
         box_of: Mapping[str, str],
         wires: Mapping[tuple[str, str, str, int], int],
         number_of: Mapping[str, int],
+        outputs: Sequence[Ends],
     ) -> str:
         """Return a digest of a group: every node with what is known of it but its numbers, and every wire with its end.
 
@@ -318,9 +336,15 @@ class Groups:
             box_of: the box of each node.
             wires: the slots of what comes from other boxes, by the two boxes, the kind and the output.
             number_of: the place of each node in its box.
+            outputs: what is used outside, each together with what else is used in the same place.
         """
         path, box = title.partition(",")[0], box_of[inside[0].id]
-        digest = blake2b(digest_size=8)
+        digest = blake2b(repr(outputs).encode(), digest_size=8)
+        used: dict[str, set[int]] = defaultdict(set)
+        for node in inside:
+            for edge in self.graph.inputs[node.id]:
+                used[box_of[edge.source]].add(number_of[edge.source])
+        ranks = {other: sorted(numbers) for other, numbers in used.items() if other != box}
         for node in inside:
             recorded = node.recorded
             plain = [pair for pair in recorded.attrs if pair[0] not in recorded.tensors and pair[1] != "freed"]
@@ -335,7 +359,9 @@ class Groups:
                 other = box_of[edge.source]
                 outputs = [wires.get((other, box, edge.kind, output)) for output in (edge.output, 0)]
                 end = None if other == box else outputs
-                ends.append((edge.kind, edge.slot, edge.output, edge.label, end, number_of[edge.source]))
+                number = number_of[edge.source]  # of another box the arrow tells which: the first block has another one
+                rank = ranks[other].index(number) if other in ranks else number
+                ends.append((edge.kind, edge.slot, edge.output, edge.label, end, rank))
             card = node.card and node.card._replace(grad=None)
             numbers = [text for text in recorded.given if re.fullmatch(r"[-+\d.e]+|True|False|None", text)]
             about = (
@@ -343,7 +369,6 @@ class Groups:
                 node.label,
                 node.shape,
                 recorded.slots,
-                recorded.outputs,
                 plain,
                 numbers,
                 card,
@@ -373,6 +398,30 @@ class Groups:
             outer = self.tree[place].path.rpartition("/")[0] if self.is_static else ""
             return Module(outer) if outer else None
         return self.given[place]
+
+
+def wire_of(edge: Edge, cards: Collection[str]) -> Wire:
+    """Return which arrow between boxes it is: of those to a group there is one of each kind."""
+    return edge.source, edge.target, edge.kind, -1 if edge.target in cards else edge.slot
+
+
+def taken_from(
+    edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str], number_of: Mapping[str, int]
+) -> dict[Wire, Ends]:
+    """Return for each arrow from a group which of its nodes, and which of their outputs, it is of.
+
+    Args:
+        edges: between nodes.
+        box_of: the box of each node.
+        cards: the boxes that are groups.
+        number_of: the place of each node in its box.
+    """
+    taken: dict[Wire, set[tuple[int, int]]] = defaultdict(set)
+    for edge in edges:
+        start, end = box_of[edge.source], box_of[edge.target]
+        if start != end and start in cards:
+            taken[wire_of(edge._replace(source=start, target=end), cards)].add((number_of[edge.source], edge.output))
+    return {wire: tuple(sorted(ends)) for wire, ends in taken.items()}
 
 
 def merged(edges: Iterable[Edge], box_of: Mapping[str, str], cards: Collection[str]) -> tuple[Edge, ...]:

@@ -41,6 +41,9 @@ Block: TypeAlias = list[int]
 
 DIGITS = re.compile(r"\d+")
 
+CALL = re.compile(", (call|run) [0-9]+$")
+"""What the name of a group has besides its path, from the second call on."""
+
 
 class Fold:
     """Blocks that are the same but for what each has of its own.
@@ -271,12 +274,18 @@ class OperationSequence:
         return sorted(found, key=lambda one: one[0])
 
     def _periods(self, low: int, high: int) -> list[int]:
-        """Return the distances between operations with the same neighbourhood, the most frequent first."""
+        """Return the distances between operations with the same neighbourhood, the most frequent first.
+
+        Few operations have few blocks, of which the first has other neighbours: then near neighbours are enough.
+        """
         source, places = self.input[low:high], np.arange(low, high)
         is_inner = (source >= low) & (source < high)
         back = np.where(is_inner, places[:, None] - source, 0)
         mark = self.form[low:high].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-        for _ in range(3):
+        found: list[int] = []
+        for turn in range(3):
+            if turn and high - low <= OVERHEAD:
+                found = [*self._gaps(mark, places), *found]
             mixed = mark.copy()
             for column in range(self.width):
                 inner = is_inner[:, column]
@@ -285,11 +294,16 @@ class OperationSequence:
                 mixed = (mixed ^ (seen + step * np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(column)
                 mixed ^= mixed >> np.uint64(29)
             mark = mixed
+        found = [*dict.fromkeys([*self._gaps(mark, places), *found])]
+        return [period for period in found if 2 * period <= high - low][:PERIODS]
+
+    @staticmethod
+    def _gaps(mark: Any, places: Any) -> list[int]:
+        """Return the distances between operations with the same mark, the most frequent first."""
         order = np.lexsort((places, mark))
         is_same = mark[order][1:] == mark[order][:-1]
         gaps, counts = np.unique((places[order][1:] - places[order][:-1])[is_same], return_counts=True)
-        best = gaps[np.argsort(-counts, kind="stable")]
-        return best[2 * best <= high - low][:PERIODS].tolist()  # type: ignore[no-any-return]
+        return gaps[np.argsort(-counts, kind="stable")].tolist()  # type: ignore[no-any-return]
 
     def _alike(self, low: int, high: int, period: int) -> Any:
         """Return for each operation of low + period ... high whether it is as the one a period before."""
@@ -535,7 +549,7 @@ def form_of(node: Node) -> tuple[Any, ...]:
         (sizes if is_loose else plain).append((name, "" if is_tensor and text != "None" else text))
     sizes += [("", text) for text in numbers_given(node)]
     card = node.card._replace(grad=None) if node.card is not None else None
-    name = DIGITS.sub("#", node.name or "") if node.kind == "group" else ""
+    name = DIGITS.sub("#", CALL.sub("", node.name or "")) if node.kind == "group" else ""
     made = node.shape if not recorded.outputs else None  # of several outputs it is known only where they have names
     shape = made, recorded.slots, recorded.is_written
     return node.kind, node.label, name, card, shape, tuple(plain), tuple(sizes)
