@@ -523,6 +523,10 @@ def pattern(names: Sequence[str]) -> str:
     return f"{head}{listed([name[len(head) : len(name) - len(tail)] for name in names])}{tail}"
 
 
+def _by_numbers(name: str) -> list[int]:
+    return [int(digits) for digits in DIGITS.findall(name)]
+
+
 def _beginning(names: Sequence[str]) -> str:
     """Return what all names begin with."""
     return "".join(signs[0] for signs in takewhile(lambda signs: len({*signs}) == 1, zip(*names, strict=False)))
@@ -656,13 +660,26 @@ class Frames:
             if number == drawn
         }
         regions: list[Region] = []
+        varying = self._varying_titles(places)
         known: dict[tuple[Fold | int, ...], int] = {(): -1}
         for path in paths.values():
             for end in range(1, len(path) + 1):
                 if path[:end] not in known:
                     known[path[:end]] = len(regions)
-                    regions.append(self._region(path[end - 1], titles)._replace(within=known[path[: end - 1]]))
+                    region = self._region(path[end - 1], titles)
+                    title = region.title if isinstance(path[end - 1], Fold) else varying.get(path[end - 1], region.title)
+                    regions.append(region._replace(title=title, within=known[path[: end - 1]]))
         return tuple(regions), {number: known[path] for number, path in paths.items()}
+
+    def _varying_titles(self, places: Sequence[Coordinates]) -> dict[Fold | int, str]:
+        """Return what each frame inside a fold is called in all of its blocks."""
+        found: dict[Fold | int, dict[str, None]] = {}
+        for number, (drawn, blocks) in enumerate(places) if self.sizes else ():
+            if blocks and self.graph.nodes[number].kind in ("operation", "group"):
+                here = self.around(self.graph.nodes[drawn].region)
+                for region, other in zip(here, self.around(self.graph.nodes[number].region), strict=False):
+                    found.setdefault(region, {})[self.graph.regions[other].title] = None
+        return {region: pattern(sorted(titles, key=_by_numbers)) for region, titles in found.items()}
 
     def _region(self, one: Fold | int, titles: dict[Fold, str]) -> Region:
         """Return a frame, but for the one that it is in."""

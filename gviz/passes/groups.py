@@ -12,9 +12,10 @@ from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
-from gviz.errors import RenderError
+from gviz.errors import RenderError, warn_user
 from gviz.graphs import NO_FLOW, Card, Edge, Graph, Module, Node, Recorded, Region
 from gviz.graphs.numbers import Sizes
+from gviz.layout import RenderWarning
 from gviz.passes.acyclic import without_cycles
 from gviz.passes.modules import parts_of, with_modules
 from gviz.text import did_you_mean, joined
@@ -97,6 +98,9 @@ def grouped(
         levels = range(1, max(groups.levels) + 1)
         depth = max(1, bisect_right(levels, ENOUGH, key=lambda level: groups.count(groups.closed(level, shut, opened))))
         depth = levels.stop if groups.is_static and collapse else depth
+    elif depth > (deepest := max(groups.levels)) + 1:
+        remark = f"depth {depth} is as depth {deepest + 1}: the deepest {groups.word} is {deepest} deep"
+        warn_user(remark, RenderWarning)
     return groups.drawn(groups.closed(depth, shut, opened))
 
 
@@ -230,10 +234,17 @@ class Groups:
                 for place, group in enumerate(self.tree)
                 if fits[group.path] or fits[titles[place]]
             }
+            if not new and (parts := self.parts_of_list(pattern)):
+                new = dict.fromkeys(parts, weight)
             if not new:
                 raise RenderError(f"{option}: there is no {self.word} {pattern!r}", hint=self.hint(pattern))
             found |= new
         return found
+
+    def parts_of_list(self, path: str) -> list[int]:
+        """Return the groups of a list of modules, which is never called itself, by their numbers."""
+        is_part = re.compile(rf"(?:.*[./])?{re.escape(path)}\.\d+").fullmatch
+        return [place for place, group in enumerate(self.tree) if is_part(group.path)]
 
     def hint(self, pattern: str) -> str:
         """Return what may have been meant by a name that no group has, or which there are."""
@@ -241,9 +252,11 @@ class Groups:
             return "--gradients adds it"
         paths = list(dict.fromkeys(group.path for group in self.tree))
         ends = {path[at:] for path in paths for at in (0, *(dot.end() for dot in re.finditer(r"[./]", path)))}
-        lists = [path for path in paths if re.search(rf"(^|[./]){re.escape(pattern)}\.\d+$", path)]
-        meant = f"did you mean {pattern}.*?" if lists else did_you_mean(pattern, ends)
-        return meant or f"there are {joined(paths) or 'none'}"
+        if "*" in pattern:
+            ends = {NUMBER.sub("*", end) for end in ends}
+        else:  # a list of modules is one, too
+            ends |= {end.rpartition(".")[0] for end in ends if end.rpartition(".")[2].isdigit()} - {""}
+        return did_you_mean(pattern, sorted(ends)) or f"there are {joined(paths, 12) or 'none'}"
 
     def closed(self, depth: int, collapse: Mapping[int, Weight], expand: Mapping[int, Weight]) -> list[int]:
         """Return for each group the closed one that it is, or is in; -1 for an open one."""

@@ -112,16 +112,23 @@ def fold_remarks(graph: Graph) -> list[str]:
 
 
 def ids_of(graph: Graph, name: str) -> set[str]:
-    """Return the nodes of a tensor: its box, and what makes it.
+    """Return the nodes of a tensor: its box, and what makes it; or all of a module.
 
     Raises:
-        SourceError: there is no tensor of that name.
+        SourceError: there is no tensor, and no module, of that name.
     """
     found = {node.id for node in graph.nodes if node.name == name and node.kind != "saved"}
+    found = found or {node.id for node in graph.nodes if f"{node.scope}.".startswith(f"{name}.")}
     if not found:
         names = list(dict.fromkeys(node.name for node in graph.nodes if node.name))
+        paths = dict.fromkeys(node.scope for node in graph.nodes if node.scope)
+        around = {path[: dot.start()] for path in paths for dot in re.finditer(r"[.]|$", path)}
         there = f"there are {joined(names, 12)}" if names else "its tensors have no names"
-        raise SourceError(f"there is no tensor {excerpt(name)} in this graph", hint=did_you_mean(name, names, there))
+        word = "tensor or module" if around else "tensor"
+        raise SourceError(
+            f"there is no {word} {excerpt(name)} in this graph",
+            hint=did_you_mean(name, [*names, *sorted(around)], there),
+        )
     return found
 
 

@@ -151,7 +151,7 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             place = (
                 below if number in entered and region.times == 1 else over
             )  # where no arrow strikes the title through
-            own = {**look, "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
+            own = {**look, "penwidth": "1", "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
             outer = graph.regions[region.within].title if region.within >= 0 else ""
             yield Frame(paths[number], {"label": frame_title(region, outer), **own})
             waiting.append((number, True))
