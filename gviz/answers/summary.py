@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import NamedTuple, Protocol
 
 from gviz.graphs import Graph, Module, Node
+from gviz.passes.groups import HOOK, card_of
 from gviz.text import aligned_text, amount, bytes_text, cut
 
 MOST_KINDS, MOST_MODULES, LONGEST_PATH = 8, 16, 4
@@ -104,8 +104,9 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
     ((('MulBackward0', 1),), 1, 1, 8, ('x', 'y = MulBackward0'))
     """
     graph = source if isinstance(source, Graph) else source.graph
-    operations = [node for node in graph.nodes if node.kind == "operation"]
+    operations = [node for node in graph.nodes if is_operation(node)]
     leaves = [node for node in graph.nodes if node.kind == "leaf"]
+    card = card_of([*operations, *leaves], "", (), ())
     depths, path = longest_path(graph)
     widths = Counter(depths[node.id] for node in operations if node.id in depths)
     modules = tuple(module_rows(graph))
@@ -117,8 +118,8 @@ def summary(source: Graph | WithGraph) -> GraphSummary:
         max(depths.values(), default=0),
         max(widths.values(), default=0),
         len(leaves),
-        sum(map(elements, leaves)),
-        kept_by(operations),
+        card.elements,
+        card.kept,
         tuple(step_text(node) for node in path),
         repeats_of(graph),
         modules,
@@ -143,13 +144,19 @@ def longest_path(graph: Graph) -> tuple[Mapping[str, int], list[Node]]:
         deepest = max(sources, key=depths.__getitem__, default=None)
         if deepest is not None:
             before[node.id] = deepest
-        depths[node.id] = (depths[deepest] if deepest is not None else 0) + (node.kind == "operation")
+        depths[node.id] = (depths[deepest] if deepest is not None else 0) + is_operation(node)
     here = max(depths, key=depths.__getitem__, default=None)
     path: list[Node] = []
     while here is not None:
         path.append(graph.by_id[here])
         here = before.get(here)
-    return depths, [node for node in reversed(path) if node.kind in ("operation", "leaf", "placeholder", "variable")]
+    tensors = ("leaf", "placeholder", "variable")
+    return depths, [node for node in reversed(path) if is_operation(node) or node.kind in tensors]
+
+
+def is_operation(node: Node) -> bool:
+    """Return whether a node is an operation of the network, and not what calls the backward hooks of a module."""
+    return node.kind == "operation" and node.label != HOOK
 
 
 def module_rows(graph: Graph) -> Iterable[ModuleRow]:
@@ -167,20 +174,8 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             if one.call:
                 calls.setdefault(one.path, set()).add(one.call)
     for path in sorted(calls, key=lambda path: path.count(".")):
-        nodes = inside[path]
-        leaves = [node for node in nodes if node.kind == "leaf"]
-        operations = [node for node in nodes if node.kind == "operation"]
-        norms = [node.grad.value.norm if node.grad.value is not None else None for node in leaves]
-        grad = math.hypot(*(norm for norm in norms if norm is not None)) if norms and None not in norms else None
-        yield ModuleRow(
-            path,
-            kinds[path],
-            len(calls[path]),
-            len(operations),
-            sum(map(elements, leaves)),
-            kept_by(operations),
-            grad,
-        )
+        card = card_of(inside[path], kinds[path], (), ())
+        yield ModuleRow(path, card.kind, len(calls[path]), card.operations, card.elements, card.kept, card.grad)
 
 
 def prefixes(path: str) -> list[str]:
@@ -191,18 +186,6 @@ def prefixes(path: str) -> list[str]:
     """
     parts = path.split(".")
     return [".".join(parts[: at + 1]) for at in range(len(parts))]
-
-
-def elements(leaf: Node) -> int:
-    """Return how many numbers a leaf has."""
-    return leaf.numbers.numel if leaf.numbers is not None else 0
-
-
-def kept_by(operations: Iterable[Node]) -> int | None:
-    """Return the bytes that operations save for backward; None where that is not known of one."""
-    sizes = [node.recorded.kept for node in operations]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if sizes and len(known) == len(sizes) else None
 
 
 def step_text(node: Node) -> str:

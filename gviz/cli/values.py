@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gviz.errors import FileError, SourceError
 
@@ -116,6 +117,8 @@ def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answ
         return f' {quote} is no quote of a shell. Write straight ones: "y = x + w" x=2'
     if pair[:1] in DASHES and pair[1:].replace("-", "_").isidentifier():
         return f" An option begins with two hyphens, and no dash: --{pair[1:]}" if pair[2:] else f" Write -{pair[1:]}"
+    if pair.isdigit() and (flag := _flag_given()):
+        return f" {flag} takes no value"
     if kind == "script":
         return f" A script's own arguments come after --: gviz ... {word} -- {pair}"
     if is_format(pair):
@@ -131,6 +134,20 @@ def _advice(word: str, pair: str, kind: str) -> str:  # noqa: PLR0911 - one answ
             else ' Put the expression in quotes: "y = x + w"'
         )
     return f" Write a value as in {pair if pair.isidentifier() else 'x'}=2"
+
+
+def _flag_given() -> str:
+    """Return an option without a value that was given; "" for none."""
+    context = click.get_current_context(silent=True)
+    for one in context.command.params if context is not None else ():
+        is_flag = isinstance(one, click.Option) and one.is_flag
+        if (
+            is_flag
+            and context is not None
+            and context.get_parameter_source(one.name or "") is ParameterSource.COMMANDLINE
+        ):
+            return one.opts[-1]
+    return ""
 
 
 def is_format(word: str) -> bool:

@@ -283,7 +283,9 @@ class Folding:
             label=label,
             kind="carried" if is_carried else edge.kind,
             times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in found),
-            is_elsewhere=any(block < count_of(one) - 1 for place in (start, end) for one, block in place.blocks.items()),
+            is_elsewhere=any(
+                block < count_of(one) - 1 for place in (start, end) for one, block in place.blocks.items()
+            ),
         )
 
 
@@ -667,7 +669,9 @@ class Frames:
                 if path[:end] not in known:
                     known[path[:end]] = len(regions)
                     region = self._region(path[end - 1], titles)
-                    title = region.title if isinstance(path[end - 1], Fold) else varying.get(path[end - 1], region.title)
+                    title = (
+                        region.title if isinstance(path[end - 1], Fold) else varying.get(path[end - 1], region.title)
+                    )
                     regions.append(region._replace(title=title, within=known[path[: end - 1]]))
         return tuple(regions), {number: known[path] for number, path in paths.items()}
 

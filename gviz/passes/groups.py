@@ -28,6 +28,9 @@ ENOUGH = 40
 COUNTED = ("operation", "group")
 """The kinds of nodes that are in the group that recorded them; all others are in that of what uses them."""
 
+HOOK = "BackwardHookFunctionBackward"
+"""What calls the backward hooks of a module: no operation of the network."""
+
 STATIC = ("placeholder", "variable", "constant")
 """The kinds of operations of static graphs besides."""
 
@@ -512,4 +515,4 @@ def card_of_one(node: Node) -> Card:
     if node.kind == "leaf":
         grad = node.grad.value.norm if node.grad.value is not None and node.grad.value.is_known else None
         return Card("", 0, 1, node.numbers.numel if node.numbers is not None else 0, grad=grad)
-    return Card("", int(node.kind in COUNTED + STATIC), kept=node.recorded.kept)
+    return Card("", int(node.kind in COUNTED + STATIC and node.label != HOOK), kept=node.recorded.kept)

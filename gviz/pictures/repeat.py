@@ -52,4 +52,3 @@ def with_repeats(graph: Graph, options: RenderOptions) -> Graph:
         edges.append(edge._replace(source=copy.id))
         nodes[leaf.id] = leaf._replace(state=f"{USED} {uses[edge.source]}×")
     return replace(graph, nodes=(*nodes.values(), *copies), edges=tuple(edges))
-

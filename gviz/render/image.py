@@ -150,7 +150,8 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
         or is_in_pages
         or (options.layout == "auto" and not has_folds and is_for_layered(shapes, ends, is_bare=not options.show))
     ):
-        if graph.regions or any(isinstance(one, Frame) and one.path not in ("", TITLE) for one in listed):
+        has_frames = graph.regions or any(isinstance(one, Frame) and one.path not in ("", TITLE) for one in listed)
+        if has_frames and options.view == "torchviz":
             _warn("gviz's own layout has no frames: each box has the title of its own (▢); --layout dot draws them")
             own = picture_of(graph, replace(options, layout="layered"))
             picture = replace(own, graph={**own.graph, **picture.graph}, statements=list(own.statements))

@@ -144,7 +144,9 @@ def mutated(graph: Graph, random: Random) -> Graph:
             case "slots":
                 nodes[number] = node._replace(recorded=node.recorded._replace(slots=9))
             case "attrs":
-                attrs = random.choice([(("alpha", "2"),), (("self", "None"),), (("self", "freed"),), (("max", "None"),)])
+                attrs = random.choice(
+                    [(("alpha", "2"),), (("self", "None"),), (("self", "freed"),), (("max", "None"),)]
+                )
                 nodes[number] = node._replace(recorded=node.recorded._replace(attrs=attrs))
             case "output":
                 edges[wire] = edge._replace(output=3)

@@ -71,12 +71,32 @@ def test_patterns_close_and_open_besides(gviz: Program) -> None:
     assert "[net.head, call 2]" in (opened := boxes(gviz, "--depth", 2, "--expand", "net.head, call 2"))
     assert "net.head" in opened
     assert boxes(gviz, "--collapse", "net") == ["net"]
+    assert boxes(gviz, "--expand", "net.blocks") == boxes(gviz, "--expand", "net.blocks.*")
+
+
+def test_a_depth_below_the_deepest_module_says_how_deep_that_is(gviz: Program) -> None:
+    run = gviz("render", write_net(gviz), "--by", "module", "--depth", 99, "-o", "y.dot")
+    assert "depth 99 is as depth 5: the deepest module is 4 deep" in run.err
+
+
+def test_what_is_around_a_module_is_drawn(gviz: Program) -> None:
+    gviz("render", write_net(gviz), "--around", "net.blocks.1", "--hops", 0, "-o", "y.txt")
+    text = (gviz.folder / "y.txt").read_text()
+    assert "net.blocks.1.mlp" in text
+    assert "net.head" not in text
+
+
+def test_a_flag_with_a_number_behind_it_is_told(gviz: Program) -> None:
+    run = gviz("render", write_net(gviz), "--pages", 3, "-o", "y.pdf")
+    run.assert_refused('"3" is not NAME=VALUE. --pages takes no value', status=2, files=("net.py",))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--collapse", "blocks"], ("no module 'blocks'", "did you mean blocks.*?")),
+        (["--collapse", "blok"], ("no module 'blok'", "did you mean blocks?")),
+        (["--collapse", "net.blok.*"], ("no module 'net.blok.*'", "did you mean net.blocks.*?")),
+        (["--around", "net.blocsk.1"], ("no tensor or module net.blocsk.1", "did you mean net.blocks.1?")),
         (["--expand", "net.hed"], ("no module 'net.hed'", "did you mean net.head?")),
         (["--expand", "decoder"], ("no module 'decoder'", "there are net, net.blocks.0")),
         (["--depth", 0], ("0 is not in the range",)),

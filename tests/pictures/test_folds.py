@@ -17,7 +17,7 @@ from gviz.pictures.parts import drawn_parts
 from gviz.render import render
 
 sys.path.append(str(Path(__file__).parent.parent / "passes"))
-from test_fold import layers, rnn
+from test_fold import Builder, layers, rnn
 
 
 def boxes(steps: int, **look: object) -> int:
@@ -74,3 +74,38 @@ def test_boxes_of_modules_are_alike_only_if_what_is_in_them_is(tmp_path: Path) -
     titles = re.findall(r'label="(net\.[^"]*×[^"]*)"', text)
     assert sorted(titles) == ["net.{0…5}  × 6", "net.{7…11}  × 5"]
     assert "net.6" in text
+
+
+def test_a_picture_without_frames_says_in_each_box_which_frame_it_is_in() -> None:
+    with pytest.warns(RenderWarning, match="each box has the title of its own"):
+        text = str(render(layers(7), "svg", RenderOptions(fold="on", layout="layered")))
+    assert text.count("▢ net.blocks.{0…6}  × 7") == 6  # three operations, two leaves, and the sign
+    assert "7 blocks of the same" in re.sub(r"\s|<[^>]*>", " ", text)
+
+
+def test_an_image_of_its_own_layout_has_remarks_and_heads_at_the_right_ends() -> None:
+    with pytest.warns(RenderWarning):
+        text = str(render(layers(7), "xdot", RenderOptions(fold="on", layout="layered")))
+    assert "7 blocks of the same" in re.sub(r"\s+", " ", text.replace("\\\n", ""))
+    carried = re.search(r"carried_\d+ -> [^;]*?dir=back[^;]*?pos=\"(\w)", text, re.DOTALL)
+    assert carried is not None
+    assert carried[1] == "s"
+
+
+def test_remarks_count_what_is_drawn() -> None:
+    options = {"format": "svg", "fold": "on"}
+    less = drawn_parts(layers(7), RenderOptions(**options, max_nodes=2))  # type: ignore[arg-type]
+    assert less.remarks == ("2 of 10 boxes of the folded graph: those nearest to the root",)
+    more = drawn_parts(layers(7), RenderOptions(**options, max_nodes=6))  # type: ignore[arg-type]
+    assert more.remarks[0].startswith("net.blocks.{0…6} × 7")
+
+
+def test_a_leaf_says_how_often_it_is_used_in_all_blocks() -> None:
+    text = str(render(rnn(8), "dot", RenderOptions(fold="on", repeat_leaves="always")))
+    assert "used" not in text
+    one = Builder()
+    h, w = one.leaf("h0"), one.leaf("w")
+    for _ in range(8):
+        h = one.op("Tanh", one.op("Add", one.op("Mm", h, w), one.op("Mul", one.op("Exp", w), w)))
+    text = str(render(one.graph(one.op("Mm", h, w)), "dot", RenderOptions(fold="on", repeat_leaves="always")))
+    assert re.findall(r"used \d+×", text) == ["used 25×"]

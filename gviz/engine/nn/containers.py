@@ -13,7 +13,7 @@ from gviz.engine.nn.module import Module, bracketed
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import refuse, type_name
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["DataParallel", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 def of_held(method: Any) -> Any:
@@ -123,6 +123,19 @@ class Sequential(Numbered):
         for module in self:
             input = module(input)
         return input
+
+
+class DataParallel(Module):
+    """A module for several devices: without any, as here, it is the module itself."""
+
+    def __init__(self, module: Any, device_ids: object = None, output_device: object = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[int] = []
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self.module(*inputs, **kwargs)
 
 
 class ModuleList(Numbered):
