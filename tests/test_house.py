@@ -107,7 +107,7 @@ BUDGETS = {
     "layout": 1530,
     "numbers": 650,
     "ops": 3140,
-    "passes": 1810,
+    "passes": 1850,
     "pictures": 3610,
     "reference": 370,
     "render": 1320,

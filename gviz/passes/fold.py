@@ -337,7 +337,7 @@ def with_signs(graph: Graph, lacking: Mapping[tuple[str, int], str]) -> Graph:
     ]
     for (blocks, bundle), found in targets.items():
         carried = [edge for edge in bundle if edge.kind == "carried"]
-        inner = max(carried, key=lambda edge: _common(graph, [edge.source, found[0].target]))  # noqa: B023 - used at once
+        inner = max(carried, key=lambda edge: _common(graph, [edge.source, found[0].target]))
         maker, names = graph.by_id[inner.source], {edge: shown_name(graph.by_id[edge.source]) for edge in carried}
         others = [f"{names[edge]}: {edge.label or BEFORE}" for edge in carried if edge is not inner]
         sign = Node(

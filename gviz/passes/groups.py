@@ -319,7 +319,7 @@ class Groups:
                 group = self.tree[shut[node.id]]
                 title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
                 card = card_of(inside, group.kind, *sizes[node.id])
-                card = card._replace(content=self.content(inside, title, box_of, wires, number_of, outputs[node.id]))
+                card = card._replace(content=self.content(inside, title, box_of, wires, number_of, outputs=outputs[node.id]))
                 recorded = Recorded(slots=slots[node.id], kept=card.kept)
                 module = self.module_of(shut[node.id])
                 label = group.kind or self.word
@@ -342,6 +342,7 @@ class Groups:
         box_of: Mapping[str, str],
         wires: Mapping[tuple[str, str, str, int], int],
         number_of: Mapping[str, int],
+        *,
         outputs: Sequence[Ends],
     ) -> str:
         """Return a digest of a group: every node with what is known of it but its numbers, and every wire with its end.
@@ -373,8 +374,8 @@ class Groups:
             ends = []
             for edge in sorted(self.graph.inputs[node.id], key=lambda edge: (edge.kind, edge.slot)):
                 other = box_of[edge.source]
-                outputs = [wires.get((other, box, edge.kind, output)) for output in (edge.output, 0)]
-                end = None if other == box else outputs
+                slots = [wires.get((other, box, edge.kind, output)) for output in (edge.output, 0)]
+                end = None if other == box else slots
                 number = number_of[edge.source]  # of another box the arrow tells which: the first block has another one
                 rank = ranks[other].index(number) if other in ranks else number
                 ends.append((edge.kind, edge.slot, edge.output, edge.label, end, rank))

@@ -20,9 +20,9 @@ from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
 from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of, sheet_of
 from gviz.pictures.look import LONGEST_TITLE
+from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import TITLE
 from gviz.pictures.picture import Frame
-from gviz.pictures.options import RenderOptions
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
 from gviz.text import shorten
