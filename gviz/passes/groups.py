@@ -319,7 +319,9 @@ class Groups:
                 group = self.tree[shut[node.id]]
                 title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
                 card = card_of(inside, group.kind, *sizes[node.id])
-                card = card._replace(content=self.content(inside, title, box_of, wires, number_of, outputs=outputs[node.id]))
+                card = card._replace(
+                    content=self.content(inside, title, box_of, wires, number_of, outputs=outputs[node.id])
+                )
                 recorded = Recorded(slots=slots[node.id], kept=card.kept)
                 module = self.module_of(shut[node.id])
                 label = group.kind or self.word

@@ -306,6 +306,11 @@ def placed_looks(scene: Scene) -> Iterator[Shape | Arrow]:
             ends += f"{sign},{points(tip)} "
         look = arrow.look if way.heads else {**arrow.look, "dir": "none"}
         yield arrow._replace(look={**look, "pos": ends + points(numbers)}, tail="", head="")
-    for at, (look, middle) in enumerate(scene.notes()):
-        own = {**look, "shape": "box", "style": "", "penwidth": "0", "fillcolor": "", "pos": points(middle)}
-        yield Shape(f"note {at}", own)
+
+
+def placed_notes(scene: Scene) -> Iterator[Shape]:
+    """Yield the texts above and below the picture with their places, likewise, as boxes without an outline."""
+    high = scene.size[1]
+    for at, (look, (x, y)) in enumerate(scene.notes()):
+        pos = f"{x:.2f},{high - y:.2f}"
+        yield Shape(f"note {at}", {**look, "shape": "box", "style": "", "penwidth": "0", "fillcolor": "", "pos": pos})

@@ -200,7 +200,8 @@ def _draw_layered(picture: Picture, options: RenderOptions, output: str) -> byte
     if options.format in RASTER and float(page.get("dpi", "96")) > sharpest:
         _warn(f"the image is made smaller, to {MOST_PIXELS:,.0f} pixels; pdf and svg are sharp at any size")
         page["dpi"] = f"{sharpest:.3g}"
-    placed = replace(picture, graph=page, statements=list(_scene.placed_looks(scene)))
+    notes = [] if options.format in _POSITIONS else _scene.placed_notes(scene)  # these list boxes and lines alone
+    placed = replace(picture, graph=page, statements=[*_scene.placed_looks(scene), *notes])
     return draw(dot.dot_text(placed), output, using=options.graphviz, program="nop2")
 
 

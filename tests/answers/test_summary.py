@@ -46,7 +46,7 @@ def test_the_numbers_of_a_network_are_those_of_its_graph(tmp_path: Path) -> None
     assert (rows["net.1"].kind, rows["net.1"].calls, rows["net.1.a"].parameters) == ("Block", 1, 20)
     norms = [one.grad.value.norm for one in graph.nodes if one.kind == "leaf" and one.grad.value]
     assert rows["net"].grad == pytest.approx(math.hypot(*norms))
-    assert short.repeats == (("net.{1…4}", 4, 6),)  # the input of the first block needs no gradient
+    assert short.repeats == (("net.{0…4}", 5, 6),)  # the first block has a constant, as its picture says
     inner = [rows[f"net.{number}"].operations for number in range(5)]
     assert sum(inner) == rows["net"].operations
 
