@@ -612,12 +612,13 @@ def numel_of(tensor: TensorLike) -> int:
     return Numbers(shape_of(tensor)).numel
 
 
-def bytes_kept(node: NodeLike) -> int:
-    """Return the bytes of the tensors that a node saves for backward; those that it has freed are none any more."""
+def bytes_kept(node: NodeLike) -> int | None:
+    """Return the bytes of the tensors that a node saves for backward; None where it has freed them, so nobody knows."""
     own = ["saved_tensors"] * hasattr(type(node), "saved_tensors")
     values = [saved_value(node, name) for name in [*dict(saved_names(type(node))).values(), *own]]
     listed = [one for value in values for one in (value if isinstance(value, tuple | list) else (value,))]
-    return sum(numel_of(one) * one.element_size() for one in listed if is_tensor(one))
+    is_freed = any(type(one) is str and one == FREED for one in listed)
+    return None if is_freed else sum(numel_of(one) * one.element_size() for one in listed if is_tensor(one))
 
 
 def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:

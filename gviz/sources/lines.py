@@ -49,7 +49,7 @@ class Lines:
         *,
         cell_code: Callable[[Place], str] = lambda _: "",
         keeps: bool = False,
-        kept: Mapping[Any, int] | None = None,
+        kept: Mapping[Any, int | None] | None = None,
         tree: ast.Module | None = None,
         file: str = "",
     ) -> None:

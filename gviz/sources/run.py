@@ -57,7 +57,7 @@ class Pass:
     place: Place | None = None
     flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
     spare: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
-    kept: Mapping[NodeLike, int] | None = None
+    kept: Mapping[NodeLike, int | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
     number: int = 1
@@ -126,7 +126,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             flow=about.flow or flow,
             origin_of=run.lines.of if run.lines is not None else None,
             moments=moments,
-            modules=_modules_of_run(run) if run.has_layers else None,
+            modules=_modules_of_run(run, names) if run.has_layers else None,
         )
         if options.order:  # of a script it is that of its own backward
             of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
@@ -192,10 +192,10 @@ def _has_gradient(node: Node) -> bool:
     return node.kind == "leaf" and node.grad.value is not None
 
 
-def _modules_of_run(run: Run) -> tuple[dict[object, Module], tuple[Module, ...]]:
+def _modules_of_run(run: Run, named: Mapping[str, Any]) -> tuple[dict[object, Module], tuple[Module, ...]]:
     """Return the modules of operations, and those that hold leaves, by the leaves' names; and the calls around them."""
     from gviz.trace.modules import holders_of, modules_of
 
     paths = {key: path for key, (path, _) in run.modules.items()}
     found, around = modules_of(graph_nodes(run.roots.values()), paths)
-    return {**found, **holders_of(run.modules)}, around
+    return {**found, **holders_of(run.modules, named)}, around

@@ -177,17 +177,18 @@ def modules_of(
     return found, tuple(around)
 
 
-def holders_of(modules: Mapping[int, tuple[str, Any]]) -> dict[object, Module]:
+def holders_of(modules: Mapping[int, tuple[str, Any]], named: Mapping[str, Any]) -> dict[object, Module]:
     """Return the module that holds each parameter, by the parameter's name in the program.
 
     Args:
         modules: from :func:`module_names`.
+        named: the tensors that have a name; it may lead past the module: ``weight``, ``fc.weight``.
     """
-    return {
-        f"{path}.{name}": Module(path, type(module).__name__)
-        for path, module in modules.values()
-        for name in vars(module).get("_parameters", {})
-    }
+    holder: dict[int, Module] = {}
+    for path, module in modules.values():
+        for parameter in vars(module).get("_parameters", {}).values():
+            holder.setdefault(id(parameter), Module(path, type(module).__name__))
+    return {name: holder[id(tensor)] for name, tensor in named.items() if id(tensor) in holder}
 
 
 def unlisted(
@@ -245,15 +246,20 @@ def order_of(node: Any) -> int:
 
 
 def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[str, Any]]:
-    """Return the modules that names of a program reach, by their identity: each with its first name, ``net.fc``, and itself."""
+    """Return the modules that names of a program reach, by their identity: each with its first name, ``net.fc``, and itself.
+
+    All that a variable holds comes before the next variable, and before lists: then a module is called as its parameters are.
+    """
     nn = import_module(f"{engine.__name__}.nn")
     todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]
     names: dict[int, tuple[str, Any]] = {}
     for name, value, depth in todo:  # grows while it is read
         if issubclass(type(value), nn.Module) and "_modules" in vars(value):
-            if id(value) not in names:
-                names[id(value)] = name, value
-                todo += [(f"{name}.{child}", module, depth) for child, module in vars(value)["_modules"].items()]
+            inside = [(name, value)]
+            for path, module in inside:  # grows, too
+                if module is not None and id(module) not in names:
+                    names[id(module)] = path, module
+                    inside += [(f"{path}.{child}", one) for child, one in vars(module)["_modules"].items()]
         elif depth < DEEPEST and type(value) in (list, tuple):
             todo += [(f"{name}[{at}]", item, depth + 1) for at, item in enumerate(value)]
         elif depth < DEEPEST and type(value) is dict:

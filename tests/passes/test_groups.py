@@ -318,3 +318,39 @@ def test_a_picture_of_groups_that_was_saved_can_be_grouped_again(gviz: Program) 
         graph = Graph.from_json((gviz.folder / name).read_text())
         cards.append([(node.card.operations, node.card.elements) for node in graph.nodes if node.card])
     assert cards[0] == cards[1]
+
+
+def test_a_module_that_stands_in_a_list_and_in_a_variable_of_a_loop_has_the_name_of_its_parameters(
+    gviz: Program,
+) -> None:
+    (gviz.folder / "net.py").write_text(
+        """
+import torch
+from torch import nn
+parts = [nn.Linear(2, 2), nn.ReLU()]
+net = nn.Sequential(*parts, nn.Linear(2, 1))
+for layer in net:
+    pass
+bias = net[0].bias
+net(torch.ones(1, 2)).sum().backward()
+"""
+    )
+    assert gviz("render", "net.py", "--depth", 2, "-o", "y.json").status == 0
+    nodes = Graph.from_json((gviz.folder / "y.json").read_text()).nodes
+    assert {node.name: node.card.elements for node in nodes if node.card} == {"net.0": 6, "net.1": 0, "net.2": 3}
+
+
+def test_a_card_is_silent_about_what_an_earlier_backward_has_freed(gviz: Program) -> None:
+    (gviz.folder / "two.py").write_text(
+        """
+import torch
+from torch import nn
+net = nn.Linear(2, 1)
+one, two = net(torch.ones(1, 2)).sum(), net(torch.ones(1, 2)).sum()
+one.backward()
+two.backward()
+"""
+    )
+    assert gviz("render", "two.py", "--depth", 1, "--root", "one", "--root", "two", "-o", "y.json").status == 0
+    nodes = Graph.from_json((gviz.folder / "y.json").read_text()).nodes
+    assert {node.name: node.card.kept for node in nodes if node.card} == {"net": None, "net, call 2": 8}
