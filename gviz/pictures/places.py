@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gviz.layout.graphviz import draw
-from gviz.pictures.picture import Arrow, Picture, Shape, Statement
+from gviz.pictures.picture import Arrow, Frame, Picture, Shape, Statement
 
 _POINT = re.compile(r"([es],)?(-?[\d.]+(?:e[-+]?\d+)?),(-?[\d.]+(?:e[-+]?\d+)?)")
 
@@ -93,3 +93,51 @@ def placed(statements: Iterable[Statement], layout: Layout) -> list[Statement]:
         else:
             result.append(one._replace(look={**one.look, **layout.frames.get(one.path, {})}) if one.path else one)
     return result
+
+
+def with_free_titles(picture: Picture, write: Callable[[Picture], str], graphviz: str) -> Picture:
+    """Return a picture whose frames have their titles on the right where a line would strike them through on the left.
+
+    Nothing else moves by that. A title that is struck on both sides stays on the left.
+
+    Args:
+        picture: what is laid out.
+        write: returns a picture as DOT.
+        graphviz: the engine that lays out.
+    """
+    layout = laid_out(picture, write, graphviz)
+    points = [point for arrow in layout.arrows for point in points_on(curve_of(arrow.get("pos", ""))[0])]
+
+    def strikes(lines: Sequence[str], place: Mapping[str, str]) -> list[bool]:
+        left, _, right, _ = (float(number) for number in place["bb"].split(","))
+        middle, half = float(place["lp"].split(",")[1]), 36 * float(place["lheight"])
+        width = 72 * float(place["lwidth"]) * max(len(line.strip()) for line in lines) / max(map(len, lines))
+        beside = [x for x, y in points if abs(y - middle) < half]
+        return [any(start < x < start + width for x in beside) for start in (left, right - width)]
+
+    def turned(one: Statement) -> Statement:
+        if not isinstance(one, Frame) or "lp" not in (place := layout.frames.get(one.path, {})):
+            return one
+        lines = one.look["label"].split("\n")
+        if strikes(lines, place) != [True, False]:
+            return one
+        label = "\n".join(line.strip().rjust(len(line)) for line in lines)
+        return one._replace(look={**one.look, "label": label, "labeljust": "r"})
+
+    return replace(picture, statements=[turned(one) for one in picture.statements])
+
+
+def points_on(curve: Sequence[Point]) -> Iterator[Point]:
+    """Yield points on a line of Bezier curves, so near to one another that none passes a letter unseen.
+
+    >>> list(points_on([(0.0, 0.0), (0.0, 2.0), (0.0, 4.0), (0.0, 6.0)]))
+    [(0.0, 0.0), (0.0, 3.0), (0.0, 6.0)]
+    """
+    for at in range(0, len(curve) - 3, 3):
+        a, b, c, d = curve[at : at + 4]
+        steps = 1 + round(max(abs(d[0] - a[0]), abs(d[1] - a[1])) / 5)
+        for step in range(steps + 1):
+            t, u = step / steps, 1 - step / steps
+            weights = u**3, 3 * u * u * t, 3 * u * t * t, t**3
+            x, y = (sum(w * point[axis] for w, point in zip(weights, (a, b, c, d), strict=True)) for axis in (0, 1))
+            yield x, y

@@ -18,11 +18,10 @@ from gviz.graphs import Graph
 from gviz.layout import NoEngineError, RenderWarning
 from gviz.layout.graphviz import draw, engines, time_limit
 from gviz.layout.plan import is_for_layered, make_plan
-from gviz.pictures import LARGE, Arrow, Picture, Shape, html, picture_of, sheet_of
+from gviz.pictures import LARGE, Arrow, Frame, Picture, Shape, html, picture_of, sheet_of
 from gviz.pictures.look import LONGEST_TITLE
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.page import TITLE
-from gviz.pictures.picture import Frame
 from gviz.render import FormatRow, dot
 from gviz.render.marks import mark
 from gviz.text import shorten
@@ -160,6 +159,10 @@ def _draw(graph: Graph, options: RenderOptions, output: str) -> bytes:
     if plan.is_slow:
         warn_of_size(len(shapes), len(plan.long), "DOT (graph.dot) and the tree (graph.txt) are there at once")
     if not plan.long:
+        if len(shapes) <= LARGE and any(isinstance(one, Frame) and one.path for one in listed):
+            from gviz.pictures.places import with_free_titles  # few pictures have frames
+
+            picture = with_free_titles(picture, lambda bare: dot.dot_text(bare, plan.attributes), options.graphviz)
         return draw(dot.dot_text(picture, plan.attributes), output, using=options.graphviz)
     long = {id(arrows[number]) for number in plan.long}
     kept = replace(picture, statements=[one for one in listed if id(one) not in long])

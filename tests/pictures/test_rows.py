@@ -12,7 +12,7 @@ from pypdf import PdfReader
 
 from gviz import GvizWarning, RenderOptions, SourceOptions, read
 from gviz.graphs import Graph
-from gviz.pictures import Picture, picture_of, places, slide
+from gviz.pictures import Arrow, Frame, Picture, Shape, picture_of, places, slide
 from gviz.pictures.places import Layout
 from gviz.pictures.wrap import TURNS, wrapped
 from gviz.render import dot, render, series
@@ -158,3 +158,16 @@ def test_a_leaf_that_is_drawn_again_keeps_the_whole_sum_and_its_paths() -> None:
     assert path.count("<TD>w</TD>") == 5
     faint = [line for line in path.splitlines() if "<TD>w</TD>" in line and "#BDBDBD" in line]
     assert not faint  # each of them is on a path
+
+
+@pytest.mark.parametrize(("end", "side"), [("b", "r"), ("c", None)])
+def test_a_title_of_a_frame_stands_where_no_line_strikes_it(end: str, side: str | None) -> None:
+    frame = Frame("f", {"label": "title of the frame", "labeljust": "l"})
+    inside = [Shape("b", {"width": "1.5"}), Shape("c", {"width": "1.5"})]
+    picture = Picture(
+        "", {}, {}, {}, [Shape("a", {}), frame, *inside, Frame(), Arrow("a", end, {"weight": "9"}, "", "")]
+    )
+    (drawn, _) = [
+        one for one in places.with_free_titles(picture, dot.dot_text, "auto").statements if isinstance(one, Frame)
+    ]
+    assert drawn.look.get("labeljust") == (side or "l")

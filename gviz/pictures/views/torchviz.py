@@ -48,6 +48,10 @@ GROUPS = {
 """What the legend says of each kind of box, and of groups."""
 
 
+ROOM = 3
+"""Spaces more than letters after the title of a frame that arrows enter: what is inside is in the middle, so they come
+in beside the title and do not strike it through."""
+
 REPEATED_FRAME = {"penwidth": "2", "fontsize": "13"}
 """The frame of a block that stands for several."""
 
@@ -138,8 +142,8 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
     for node, shape in zip(graph.nodes, _shapes(graph.nodes, looks), strict=True):
         inside[node.region].append(shape)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
-    over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
-    entered = _entered(graph)
+    over = "b" if options.direction == "BT" else "t"  # BT turns the picture over
+    entered = _entered(graph) if options.direction in ("TB", "BT") else set[int]()
     waiting: list[tuple[int, bool]] = [(-1, False)]
     while waiting:  # a stack: frames nest as deep as they like
         number, is_done = waiting.pop()
@@ -148,12 +152,11 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             continue
         if number >= 0:
             region = graph.regions[number]
-            place = (
-                below if number in entered and region.times == 1 else over
-            )  # where no arrow strikes the title through
-            own = {**look, "penwidth": "1", "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
+            own = {**look, "penwidth": "1", "labelloc": over, **(REPEATED_FRAME if region.times > 1 else {})}
             outer = graph.regions[region.within].title if region.within >= 0 else ""
-            yield Frame(paths[number], {"label": frame_title(region, outer), **own})
+            title = frame_title(region, outer)
+            room = " " * (len(title) + ROOM) * (number in entered)
+            yield Frame(paths[number], {"label": title + room, **own})
             waiting.append((number, True))
         yield from inside[number]
         waiting.extend((inner, False) for inner in reversed(within[number]))
@@ -189,14 +192,15 @@ def titles_around(regions: Sequence[Region], number: int) -> str:
 def frame_title(region: Region, outer: str = "") -> str:
     """Return what is written on a frame; within another, of whose title it is a part, the rest of it.
 
-    A fold has its whole title, by which ``--unfold`` knows it.
+    A fold has its whole title, by which ``--unfold`` knows it; so has what would be a number, which says how many.
 
     >>> frame_title(Region("net.blocks.{0…11}", "Block", times=12), "net"), frame_title(Region("net.fc", "Linear"), "net")
     ('net.blocks.{0…11}  Block  × 12', 'fc  Linear')
     """
     times = f"× {region.times}" if region.times > 1 else ""
-    title = region.title if times else region.title.removeprefix(f"{outer}.")
-    return "  ".join(filter(None, [title or region.title, region.kind, times]))
+    rest = region.title.removeprefix(f"{outer}.")
+    title = region.title if times or not rest or rest[0].isdigit() else rest
+    return "  ".join(filter(None, [title, region.kind, times]))
 
 
 def _entered(graph: Graph) -> set[int]:
@@ -245,5 +249,6 @@ def _lines(
             yield Arrow(start, end, {"label": html.on_line(text, THEMES[options.theme], options), **look})
             continue
         if kind == "data" and label:
-            look = {"label": shorten(label, LONGEST_LINE, middle=True), **look}
+            room = " " * (graph.kind != "static")  # else its first letter touches the arrow
+            look = {"label": room + shorten(label, LONGEST_LINE, middle=True), **look}
         yield Arrow(start, end, look)
