@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from heapq import heapify, heappop, heappush
@@ -24,6 +24,9 @@ NUMBER = re.compile(r"\d+")
 
 ENOUGH = 40
 """Boxes that people read at a glance: as many levels are opened as give no more."""
+
+MOST_TRIED = 3_000
+"""Boxes up to which it is tried whether they become few where what repeats is drawn once."""
 
 COUNTED = ("operation", "group")
 """The kinds of nodes that are in the group that recorded them; all others are in that of what uses them."""
@@ -69,6 +72,8 @@ def grouped(
     depth: int | None = None,
     collapse: Collection[str] = (),
     expand: Collection[str] = (),
+    *,
+    boxes_of: Callable[[Graph], int] | None = None,
 ) -> Graph:
     """Return the graph with its groups as boxes, the closed ones, and as frames around what is inside, the open ones.
 
@@ -88,6 +93,7 @@ def grouped(
         collapse: groups that are closed besides, by their paths; ``*`` stands for anything within a part, and
             ``blocks.*`` is ``net.blocks.3``, too.
         expand: groups that are opened besides, with all that they are in.
+        boxes_of: returns how many boxes are drawn of a graph with groups, if what repeats in it is drawn once.
 
     Raises:
         RenderError: there are no such groups, or none of that name.
@@ -101,6 +107,16 @@ def grouped(
         levels = range(1, max(groups.levels) + 1)
         depth = max(1, bisect_right(levels, ENOUGH, key=lambda level: groups.count(groups.closed(level, shut, opened))))
         depth = levels.stop if groups.is_static and collapse else depth
+        shown = groups.drawn(groups.closed(depth, shut, opened))
+        for level in levels[depth:]:
+            closed = groups.closed(level, shut, opened)
+            if boxes_of is None or groups.count(closed) > MOST_TRIED:
+                break
+            deeper = groups.drawn(closed)
+            if boxes_of(deeper) > ENOUGH:
+                break
+            shown = deeper
+        return shown
     elif depth > (deepest := max(groups.levels)) + 1:
         remark = f"depth {depth} is as depth {deepest + 1}: the deepest {groups.word} is {deepest} deep"
         warn_user(remark, RenderWarning)

@@ -7,7 +7,7 @@ sees what the one before has made of the graph.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
@@ -28,11 +28,16 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with its modules, or lines, as boxes and frames."""
     from gviz.passes import groups  # few pictures need it
 
-    return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand)
+    is_tried = may_fold(options, options.format) and not options.unfold  # names of folds are those of one depth
+    boxes_of = (lambda shown: len(folded(shown, options)[0].nodes)) if is_tried else None
+    return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand, boxes_of=boxes_of)
 
 
 MANY = 150
 """Boxes above which blocks that repeat are folded without being asked for, if that leaves at most half of them."""
+
+MANY_GROUPS = 40
+"""The same of a picture of groups, whose boxes are larger."""
 
 DATA = ("json", "dot", "gv", "txt", "tensorboard")
 """Formats that have all of a graph unless folds are asked for."""
@@ -44,24 +49,30 @@ def may_fold(options: RenderOptions, suffix: str) -> bool:
     return options.fold != "off" and is_picture and (options.asks_folds or suffix not in DATA)
 
 
-def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
-    """Return the graph with blocks that repeat drawn once, and say so where nobody has asked for it."""
-    is_asked = options.asks_folds
-    if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= MANY):
-        return graph
+def folded(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] | None]:
+    """Return the graph with blocks that repeat drawn once, if that is wanted, and what these are; None if it is not."""
+    is_asked, few = options.asks_folds, MANY_GROUPS if options.groups else MANY
+    if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= few):
+        return graph, None
     from gviz.passes.fold import Folding  # few pictures need it
 
     key = Folding, options.fold_min, options.unfold
     if key not in graph.memo:
         graph.memo[key] = Folding(graph, options.fold_min, options.unfold)
     folding: Folding = graph.memo[key]
-    shown = folding.folded
-    if not is_asked and 2 * len(shown.nodes) > len(graph.nodes):
+    if not is_asked and 2 * len(folding.folded.nodes) > len(graph.nodes):
+        return graph, None
+    return folding.folded, [f"{title} × {fold.count}" for fold, title in folding.titles.items()]
+
+
+def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
+    """Return the graph with blocks that repeat drawn once, and say so where nobody has asked for it."""
+    shown, texts = folded(graph, options)
+    if texts is None:
         return graph
-    texts = [f"{title} × {fold.count}" for fold, title in folding.titles.items()]
     if not texts and not options.unfold:
         warnings.warn("no blocks that repeat were found", RenderWarning, stacklevel=2)
-    elif texts and not is_asked:
+    elif texts and not options.asks_folds:
         less = f"{len(shown.nodes)} boxes in place of {len(graph.nodes)}"
         what = f"blocks that repeat are drawn once: {joined(texts, most=3)}"
         warnings.warn(f"{what}; {less}; --fold off draws all", RenderWarning, stacklevel=2)
