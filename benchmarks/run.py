@@ -7,7 +7,7 @@ import os
 import platform
 from importlib import import_module
 
-NAMES = ("cold", "engine", "heavy", "training", "walk", "imports", "lines", "answers", "static", "layout")
+NAMES = ("cold", "engine", "heavy", "training", "walk", "imports", "lines", "answers", "static", "layout", "models")
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,10 @@ def commands(block: str) -> list[str]:
 
 
 class Shell:
-    """Runs commands in an empty folder that has the named files of some pages, with gviz and python on the path."""
+    """Runs commands in an empty folder that has the named files of some pages, with gviz and python on the path.
+
+    Programs of ``samples/models`` that a page links to are there, too.
+    """
 
     def __init__(self, folder: Path, forks: Forks | None, *pages: Path) -> None:
         self.forks = forks
@@ -57,6 +61,9 @@ class Shell:
         for name, words in {"gviz": "-m gviz", "python": ""}.items():
             (programs / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {words} \"$@\"\n")
             (programs / name).chmod(0o755)
+        for page in pages:
+            for path in re.findall(r"\]\((\.\./samples/models/\w+\.py)\)", page.read_text(encoding="utf-8")):
+                shutil.copy(page.parent / path, self.folder)
         for info, text in fences(r"(?:python|json) \S+", *pages):
             (self.folder / info.split()[1]).write_text(text, encoding="utf-8")
 

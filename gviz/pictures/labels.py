@@ -19,7 +19,7 @@ from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
-from gviz.text import amount, bytes_text, shorten
+from gviz.text import amount, bytes_text, joined, shorten
 
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
@@ -329,6 +329,10 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     return rows
 
 
+MOST_SIZES = 4
+"""Sizes that a group's box tells of what goes in, and of what goes out."""
+
+
 def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
     """Return what the box of a group says: its name and class, what is in it, what goes through it.
 
@@ -342,9 +346,11 @@ def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
     rows.append((Span(amount(card.operations, "operation"), "muted"),))
     if card.parameters:
         rows.append((Span(f"{card.elements:,} numbers in {amount(card.parameters, 'parameter')}", "muted"),))
-    sides = [", ".join(size_text(shape) or "number" for shape in shapes) for shapes in (card.inputs, card.outputs)]
+    sides = [
+        joined((size_text(shape) or "number" for shape in shapes), MOST_SIZES) for shapes in (card.inputs, card.outputs)
+    ]
     if any(sides):
-        rows.append((Span(short(" → ".join(sides).strip(), LONGEST_NAME), "muted"),))
+        rows.append((Span(" → ".join(sides).strip(), "muted"),))
     if card.kept is not None:
         rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
     if card.grad is not None and "grad" in options.show:
