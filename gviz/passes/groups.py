@@ -117,7 +117,7 @@ def grouped(
                 break
             shown = deeper
         return shown
-    elif depth > (deepest := max(groups.levels)) + 1:
+    if depth > (deepest := max(groups.levels)) + 1:
         remark = f"depth {depth} is as depth {deepest + 1}: the deepest {groups.word} is {deepest} deep"
         warn_user(remark, RenderWarning)
     return groups.drawn(groups.closed(depth, shut, opened))

@@ -142,8 +142,9 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
     for node, shape in zip(graph.nodes, _shapes(graph.nodes, looks), strict=True):
         inside[node.region].append(shape)
     look = {**CLUSTER, "color": THEMES[options.theme].line} if options.show else CLUSTER
-    over = "b" if options.direction == "BT" else "t"  # BT turns the picture over
-    entered = _entered(graph) if options.direction in ("TB", "BT") else set[int]()
+    over, below = ("b", "t") if options.direction == "BT" else ("t", "b")  # BT turns the picture over
+    entered = _entered(graph, [(edge.source, edge.target) for edge in graph.edges])
+    left = _entered(graph, [(edge.target, edge.source) for edge in graph.edges])
     waiting: list[tuple[int, bool]] = [(-1, False)]
     while waiting:  # a stack: frames nest as deep as they like
         number, is_done = waiting.pop()
@@ -152,10 +153,13 @@ def _frames(graph: Graph, looks: list[dict[str, str]], options: RenderOptions) -
             continue
         if number >= 0:
             region = graph.regions[number]
-            own = {**look, "penwidth": "1", "labelloc": over, **(REPEATED_FRAME if region.times > 1 else {})}
+            is_below = number in entered and number not in left and region.times == 1
+            place = below if is_below else over  # where no arrow strikes the title through
+            own = {**look, "penwidth": "1", "labelloc": place, **(REPEATED_FRAME if region.times > 1 else {})}
             outer = graph.regions[region.within].title if region.within >= 0 else ""
             title = frame_title(region, outer)
-            room = " " * (len(title) + ROOM) * (number in entered)
+            needs_room = number in entered and not is_below and options.direction in ("TB", "BT")
+            room = " " * (len(title) + ROOM) * needs_room
             yield Frame(paths[number], {"label": title + room, **own})
             waiting.append((number, True))
         yield from inside[number]
@@ -203,16 +207,16 @@ def frame_title(region: Region, outer: str = "") -> str:
     return "  ".join(filter(None, [title, region.kind, times]))
 
 
-def _entered(graph: Graph) -> set[int]:
-    """Return the frames into which an arrow leads from outside."""
+def _entered(graph: Graph, arrows: Iterable[tuple[str, str]]) -> set[int]:
+    """Return the frames into which an arrow, told by its ends, leads from outside."""
     frames = {node.id: node.region for node in graph.nodes}
     entered: set[int] = set()
-    for edge in graph.edges:
-        outside, frame = set[int](), frames[edge.source]
+    for start, end in arrows:
+        outside, frame = set[int](), frames[start]
         while frame >= 0:
             outside.add(frame)
             frame = graph.regions[frame].within
-        frame = frames[edge.target]
+        frame = frames[end]
         while frame >= 0 and frame not in outside:
             entered.add(frame)
             frame = graph.regions[frame].within
