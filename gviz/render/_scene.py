@@ -13,7 +13,7 @@ from html import unescape
 from itertools import pairwise
 from typing import NamedTuple
 
-from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, Stroke, TextLine, text_width
+from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, Stroke, TextLine, head_of, text_width
 from gviz.layout.layered import layered
 from gviz.pictures import Arrow, Picture, Shape
 from gviz.pictures.html import Html
