@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
-from gviz.graphs.numbers import Numbers
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.walk import (
@@ -17,9 +17,7 @@ from gviz.walk import (
     FEW,
     NodeFlow,
     NodeLike,
-    gradient,
     graph_nodes,
-    numbers,
     tensor_row,
     walk,
     without_collecting,
@@ -43,7 +41,7 @@ class Pass:
         function: its name.
         place: the script's line that the call came from; None if no line of the script was running.
         flow: how the gradient is going to flow, if that was asked for.
-        spare: how it is, if it was not: it tells what rounding has left of a sum.
+        spare: returns how it is, if it was not: it tells what rounding has left of a sum. None if that is not known.
         kept: the bytes that each operation has saved, which backward frees; None if they were not looked at.
         moments: what the tensors were when it ran, by their identity.
         earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
@@ -56,7 +54,7 @@ class Pass:
     function: str
     place: Place | None = None
     flow: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
-    spare: Mapping[NodeLike, NodeFlow] = field(default_factory=dict)
+    spare: Callable[[], Mapping[NodeLike, NodeFlow]] | None = None
     kept: Mapping[NodeLike, int | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
     earlier: int = 0
@@ -113,9 +111,8 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             from gviz.sources.lines import leaves_below, unnamed_leaves
 
             names |= unnamed_leaves(names, leaves_below(names, leaves_of_nodes))
-        grads = [one.grad.value for one in moments.values()] or (grads_of(names.values()) if about.spare else [])
-        flow = about.spare if about.spare and has_tiny(grads) else {}
-        graph = walk(
+        walked = partial(
+            walk,
             run.roots,
             names,
             saved=options.saved,
@@ -123,11 +120,14 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             most=most,
             detailed=math.inf if options.folds else DETAILED if options.details else FEW,
             statements=run.statements,
-            flow=about.flow or flow,
             origin_of=run.lines.of if run.lines is not None else None,
             moments=moments,
             modules=_modules_of_run(run, names) if run.has_layers else None,
         )
+        graph, flow = walked(flow=about.flow), about.flow
+        if about.spare is not None and has_tiny(graph):
+            flow = about.spare()
+            graph = walked(flow=flow)
         if options.order:  # of a script it is that of its own backward
             of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
             nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
@@ -176,15 +176,11 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
         )
 
 
-def has_tiny(grads: Iterable[Numbers | None]) -> bool:
-    """Return whether a gradient has a number so small that it may be what rounding has left of a sum."""
-    known = (grad.elements or () for grad in grads if grad is not None)
+def has_tiny(graph: Graph) -> bool:
+    """Return whether a gradient of a small graph has a number that may be what rounding has left of a sum."""
+    grads = [node.grad.value for node in graph.nodes if node.grad.value is not None]
+    known = (grad.elements or () for grad in grads) if len(graph.nodes) <= FEW_NODES else ()
     return any(isinstance(one, float) and 0 < abs(one) < TINY for elements in known for one in elements)
-
-
-def grads_of(tensors: Iterable[Any]) -> list[Numbers | None]:
-    """Return the gradients that tensors have."""
-    return [None if (grad := gradient(tensor)) is None else numbers(grad) for tensor in tensors]
 
 
 def _has_gradient(node: Node) -> bool:

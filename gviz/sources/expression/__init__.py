@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,9 @@ from gviz.sources.expression.run import ENGINE_ERRORS, FILE, engine_error, run_p
 from gviz.sources.expression.values import make_leaves, make_value, normalize_name
 from gviz.sources.options import Note, SourceOptions, short_text
 from gviz.sources.order import derivatives
-from gviz.sources.run import FEW_NODES, Pass, Run, grads_of, has_tiny
+from gviz.sources.run import Pass, Run
 from gviz.text import did_you_mean, excerpt, joined, shorten
-from gviz.walk import NodeFlow, NodeLike, graph_nodes
+from gviz.walk import NodeFlow, NodeLike
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines
@@ -100,13 +101,8 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
     )  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)
-        if (
-            roots
-            and not about.flow
-            and len(graph_nodes(roots.values())) <= FEW_NODES
-            and has_tiny(grads_of(tensors.values()))
-        ):
-            about = replace(about, spare=_flow(replace(options, jacobians=True), tuple(roots.values())))
+        if roots and not about.flow:
+            about = replace(about, spare=partial(_flow, replace(options, jacobians=True), tuple(roots.values())))
     run = Run(tensors, roots, names.expressions, names.statements, tuple(notes), lines, about, code=text)
     return replace(run, error=SourceError(NO_GRAPH), notes=(*notes, Note(refused.what, "warning"))) if refused else run
 

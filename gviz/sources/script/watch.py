@@ -201,7 +201,7 @@ class Calls:
         flow, hearing = self.flowing(function, tensors, given, nodes)
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         is_asked = self.options.flow or self.hooks.are_there
-        own, spare = (flow, {}) if is_asked else ({}, flow)
+        own, spare = (flow, None) if is_asked else ({}, (lambda: flow) if flow else None)
         about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count)
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
