@@ -93,8 +93,8 @@ def test_one_name_may_stand_alone() -> None:
 
 def test_an_error_shows_where_it_is_and_how_to_mend_it() -> None:
     with pytest.raises(gviz.GvizError) as caught:
-        gviz.read("y=lg(x)", x=2)
-    assert str(caught.value).splitlines()[1:] == ["  y=lg(x)", "    ^^", "did you mean log?"]
+        gviz.read("y=logg(x)", x=2)
+    assert str(caught.value).splitlines()[1:] == ["  y=logg(x)", "    ^^^^", "did you mean log?"]
 
 
 # Graphs of tensors

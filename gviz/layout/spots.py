@@ -75,7 +75,7 @@ class Rect(NamedTuple):
         return first < last
 
 
-class Piece(NamedTuple):
+class Leg(NamedTuple):
     """A straight piece of a line, with the number of that line; -1 for one that has no texts."""
 
     start: Point
@@ -121,8 +121,8 @@ class TextPlaces:
     ) -> None:
         self.lines, self.twins, self.aside = lines, twins, aside
         self.taken = list(boxes)
-        self.pieces = [Piece(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
-        self.pieces += [Piece(*pair, -1) for line in others for pair in pairwise(line)]
+        self.pieces = [Leg(*pair, number) for number, line in enumerate(lines) for pair in pairwise(line)]
+        self.pieces += [Leg(*pair, -1) for line in others for pair in pairwise(line)]
 
     def beside(self, texts: Sequence[Sides], sources: Sequence[int]) -> tuple[list[list[Spot | None]], int]:
         """Return the places of the two texts of each line, above and below, and how many are bad.
@@ -230,7 +230,7 @@ def worst(spots: Iterable[Spot | None]) -> float:
     return max([spot.cost for spot in spots if spot is not None], default=0.0)
 
 
-def distance_to(point: Point, piece: Piece) -> float:
+def distance_to(point: Point, piece: Leg) -> float:
     """Return how far a point is from a piece of a line."""
     (x, y), (left, top) = point, piece.start
     across, down = piece.end[0] - left, piece.end[1] - top

@@ -298,12 +298,12 @@ class OperationSequence:
         return [period for period in found if 2 * period <= high - low][:PERIODS]
 
     @staticmethod
-    def _gaps(mark: Any, places: Any) -> list[int]:
+    def _gaps(mark: np.ndarray, places: np.ndarray) -> list[int]:
         """Return the distances between operations with the same mark, the most frequent first."""
         order = np.lexsort((places, mark))
         is_same = mark[order][1:] == mark[order][:-1]
         gaps, counts = np.unique((places[order][1:] - places[order][:-1])[is_same], return_counts=True)
-        return gaps[np.argsort(-counts, kind="stable")].tolist()  # type: ignore[no-any-return]
+        return [int(gap) for gap in gaps[np.argsort(-counts, kind="stable")]]
 
     def _alike(self, low: int, high: int, period: int) -> Any:
         """Return for each operation of low + period ... high whether it is as the one a period before."""

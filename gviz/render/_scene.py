@@ -81,9 +81,9 @@ def label_rows(label: str, name: str) -> Rows:
     r"""Return the lines of a label.
 
     >>> label_rows("a\nb", "n0")
-    [[Inked(text='a', colour='', is_bold=False)], [Inked(text='b', colour='', is_bold=False)]]
+    [[Inked(text='a', colour='', is_bold=False, face='mono')], [Inked(text='b', colour='', is_bold=False, face='mono')]]
     >>> label_rows(Html('<<B>x</B> = <FONT COLOR="#8F2B00">2 &lt; 3</FONT>>'), "n0")[0][2]
-    Inked(text='2 < 3', colour='#8F2B00', is_bold=False)
+    Inked(text='2 < 3', colour='#8F2B00', is_bold=False, face='mono')
     """
     if not isinstance(label, Html):
         text = label.replace("\\N", name) if label == "\\N" else label

@@ -150,7 +150,7 @@ def test_a_large_picture_is_of_modules_by_itself(gviz: Program) -> None:
     net = write_net(gviz, 8)
     said = gviz("render", net, "-o", "y.svg").err
     assert "drawn by module; --by operation draws all" in said
-    assert "net.blocks.7" in (gviz.folder / "y.svg").read_text()
+    assert re.search(r"net\.blocks\.{.…7}", (gviz.folder / "y.svg").read_text())
     off = ["--fold", "off"]
     for more in (["--by", "operation", *off], ["--view", "torchviz", *off], ["--show", "none"]):
         said = gviz("render", net, "-o", "z.svg", *more).err

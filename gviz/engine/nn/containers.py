@@ -128,7 +128,7 @@ class Sequential(Numbered):
 class DataParallel(Module):
     """A module for several devices: without any, as here, it is the module itself."""
 
-    def __init__(self, module: Any, device_ids: object = None, output_device: object = None, dim: int = 0) -> None:
+    def __init__(self, module: Module, device_ids: object = None, output_device: object = None, dim: int = 0) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list[int] = []

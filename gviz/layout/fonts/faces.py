@@ -70,10 +70,10 @@ def type_width(text: str, size: float, face: str = "sans") -> float:
     (7.22, 0.0, 12.04)
     """
     font = font_of(face)
-    glyphs, widths, em = font.glyphs, font.widths, font.em
-    return sum([
-        widths[glyphs[ord(char)]] / em if ord(char) in glyphs else CELL * display_width(char) for char in text
-    ]) * size  # fmt: skip
+    glyphs, widths = font.glyphs, font.widths
+    units = sum([widths[glyphs[ord(char)]] for char in text if ord(char) in glyphs])
+    columns = sum([display_width(char) for char in text if ord(char) not in glyphs])
+    return (units / font.em + CELL * columns) * size
 
 
 def extent_of(text: str, size: float, face: str = "sans") -> tuple[float, float]:

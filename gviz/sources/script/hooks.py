@@ -45,6 +45,7 @@ class WatchedHooks:
     ) -> None:
         self.script, self.numbers_of, self.quiet = script, numbers_of, quiet
         self.are_there = False
+        self.has_packed = False  # whether what backward needs comes from functions of the script, as of a checkpoint
         self.follower: Follower | None = None  # of the pass that runs
         self.of_leaves: dict[int, list[Hooked]] = {}  # by the identity of the leaf, in this pass
 
@@ -62,11 +63,24 @@ class WatchedHooks:
             if owner is not None:
                 before.append((owner, name, vars(owner)[name]))
                 setattr(owner, name, self.registering(vars(owner)[name], kind))
+        packing = engine.autograd.graph.saved_tensors_hooks
+        before.append((packing, "__enter__", packing.__enter__))
+        packing.__enter__ = self.entering(packing.__enter__)
         try:
             yield
         finally:
             for owner, name, original in before:
                 setattr(owner, name, original)
+
+    def entering(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what begins a block in which tensors are packed, for one that is noted."""
+
+        @functools.wraps(original)
+        def enter(own: object) -> object:
+            self.has_packed = True
+            return original(own)
+
+        return enter
 
     def registering(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         """Return the method that registers a hook, for one that is noted."""

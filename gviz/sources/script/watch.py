@@ -294,7 +294,7 @@ class Calls:
             facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}
             one = Follower(self.engine, order, inputs, elements=options.most, **facts)
             return one.result, self.hooks.heard(one)
-        if not options.flow and (self.count > SPARE or len(nodes) > FEW_NODES):
+        if not options.flow and (self.count > SPARE or len(nodes) > FEW_NODES or self.hooks.has_packed):
             return {}, nullcontext()
         found = flow(
             self.engine,
