@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib import import_module
@@ -38,6 +38,7 @@ def flow(
     elements: int = ALL_ELEMENTS,
     all_factors: bool = True,
     inputs: Collection[NodeLike] | None = None,
+    outdated: Iterable[NodeLike] = (),
 ) -> dict[NodeLike, NodeFlow]:
     """Return the flow of gradients from the roots, as it is going to be if no hook changes it.
 
@@ -49,6 +50,7 @@ def flow(
         jacobians: whether to find the Jacobians of small operations, too.
         most: operations; of a larger graph nothing is found.
         elements: of a tensor that are listed.
+        outdated: operations that would compute with other numbers than when they were recorded; they count as unknown.
         all_factors: False for the factors alone of operations that hand on nan or inf: they cost a second backward.
         inputs: the nodes that backward is asked to go to, as ``inputs=`` says; None for all.
 
@@ -59,6 +61,7 @@ def flow(
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
     facts = {"has_gradient": has_gradient, "jacobians": jacobians, "all_factors": all_factors}
     one = Follower(engine, order, inputs, elements=elements, **facts)
+    one.unknown.update(outdated)
     with engine.no_grad():
         for root, gradient in zip_longest(roots, gradients[: len(roots)]):
             if root.grad_fn in one.waiting:
@@ -229,7 +232,7 @@ def entries_of(rows: Sequence[Sequence[Any]], at: int) -> list[Any]:
     return [item for part in parts for item in part or ()] if None not in parts else []
 
 
-def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, NodeFlow]:
+def flow_of(tensors: Any, *, jacobians: bool = False, outdated: Iterable[NodeLike] = ()) -> dict[NodeLike, NodeFlow]:
     """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library they are."""
     roots = (
         list(tensors.values())
@@ -240,7 +243,7 @@ def flow_of(tensors: Any, *, jacobians: bool = False) -> dict[NodeLike, NodeFlow
     )
     if not roots or not all(hasattr(root, "grad_fn") for root in roots):
         return {}
-    return flow(engine_of(roots[0]), roots, jacobians=jacobians)
+    return flow(engine_of(roots[0]), roots, jacobians=jacobians, outdated=outdated)
 
 
 def engine_of(tensor: Any) -> Any:

@@ -247,9 +247,11 @@ def tensor_row(
     grad = gradient(tensor) if most is not None else None
     left = None if grad is None else numbers(grad, most)
     before, arrived = (moment.grad.before, moment.grad.arrived) if moment is not None else (None, None)
-    then = None if moment is None else (moment.grad.value, moment.numbers or own, moment.requires_grad, moment.remark)
     hooks = () if moment is None else moment.grad.hooks
-    is_same = moment is None or then == (left, own, bool(tensor.requires_grad), "")
+    is_same = moment is None or (
+        (moment.grad.value, moment.numbers or own, moment.remark) == (left, own, "")
+        and moment.requires_grad in (None, bool(tensor.requires_grad))
+    )
     return TensorRow(
         name=name,
         numbers=own,
@@ -488,6 +490,7 @@ class Walker:
         held = self.held([(key, one) for key, one in kept if is_tensor(one) and not one.requires_grad])
         recorded = recorded._replace(held=held) if held else recorded
         state = FREED if FREED in dict(attrs).values() else "retained" if row is not None and row.retains_grad else ""
+        state = row.moment.remark or state if row is not None and row.moment is not None else state
         names = self.makes.get(id(node), {})
         if len(names) > 1:
             recorded = recorded._replace(outputs=tuple(names.get(number, "") for number in range(max(names) + 1)))
@@ -691,7 +694,7 @@ def result_sizes(node: NodeLike) -> Numbers | None:
 
 
 def state_of(row: TensorRow, grad: Gradient) -> str:
-    """Return the honest remark on a tensor's gradient when backward ran."""
+    """Return the honest remark on a tensor's gradient when backward ran, or on the moment that its numbers are of."""
     if row.moment is not None and row.moment.remark:
         return row.moment.remark
     if grad.value is not None:

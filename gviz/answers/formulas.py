@@ -181,6 +181,10 @@ def remark(chain: Chain) -> str:
         return afterwards(chain.node, name)
     if not is_retained(chain.node):
         return f"equals {name}"
+    later = chain.node.later
+    if chain.node.grad.value is None and later is not None and later.other:
+        value = numbers(later.grad, LONGEST_VALUE)
+        return f"equals the engine's gradient; backward has not run here: {name}, {value}, is of {later.other}"
     if chain.node.grad.value is None and not chain.node.grad.hooks:
         is_returned = chain.node.state.startswith(RETURNED)
         why = chain.node.state if is_returned else "backward() has not run, or it was cleared"

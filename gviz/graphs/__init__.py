@@ -55,11 +55,17 @@ FREED = "freed"
 NOW = "its numbers are those of now"
 """The state of a tensor of which nobody knows what it was when backward ran."""
 
+MIXED = "written between its uses"
+"""The state of a tensor that had several values in one graph, so that none is shown."""
+
 GRAD_OF = "grad is that of "
 """How the state of a leaf begins whose gradient is of something else than its name lets people think."""
 
 LEFT_OUT, RETURNED = "left out by ", "its gradient was returned by "
 """How the state of a leaf begins that backward did not add to, though it could: who has called says for what."""
+
+REMARKS = (NOW, MIXED, GRAD_OF)
+"""How states begin that say of which moment the numbers of a tensor are."""
 
 PARTS = ("roots", "nodes", "edges", "tensors")
 """The lists of a graph, which its JSON always has."""
@@ -252,19 +258,25 @@ class Flow(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A tensor when backward ran.
+    """A tensor when its graph was recorded, and when backward ran.
 
     Args:
-        numbers: its numbers then; None where they are not known.
-        grad: its gradient then.
+        numbers: its numbers when it was used; None where they are not known, or are the same now.
+        grad: its gradient when backward had run; none where it did not run on this graph.
         requires_grad: whether it required a gradient; None where that is not known.
-        remark: why backward did not come to it, though there is a path; "" where it did, or there is none.
+        remark: why backward did not come to it, though there is a path; or :data:`NOW`, or :data:`MIXED`.
+        is_of_other: whether the gradient that it has now is of another graph's backward, since none ran on this one.
+        grad_of: the name of the root of that; "" for one without a name.
+        grad_at: where that was called.
     """
 
     numbers: Numbers | None = None
     grad: Gradient = Gradient()
     requires_grad: bool | None = None
     remark: str = ""
+    is_of_other: bool = False
+    grad_of: str = ""
+    grad_at: Place | None = None
 
 
 class Later(NamedTuple):
@@ -277,6 +289,9 @@ class Later(NamedTuple):
         cleared_at: where that was done, or where it was set to zeros; None where that is not known.
         requires_grad: whether it requires a gradient now; None if that is as it was.
         set_at: where that was set; None where that is not known.
+        is_of_other: whether that is a gradient of another graph's backward, since none ran on this one.
+        grad_of: the name of the root of that; "" for one without a name.
+        grad_at: where that was called.
     """
 
     numbers: Numbers | None = None
@@ -285,6 +300,15 @@ class Later(NamedTuple):
     cleared_at: Place | None = None
     requires_grad: bool | None = None
     set_at: Place | None = None
+    is_of_other: bool = False
+    grad_of: str = ""
+    grad_at: Place | None = None
+
+    @property
+    def other(self) -> str:
+        """The other backward that its gradient is of, as people read it: ``loss, line 7``; "" if it is of none."""
+        where = f", {self.grad_at}" if self.grad_at is not None else ""
+        return f"{self.grad_of or 'another backward'}{where}" if self.is_of_other else ""
 
 
 class History(NamedTuple):
@@ -524,6 +548,7 @@ class TensorRow(NamedTuple):
             is_cleared,
             self.history.grad_cleared,
             *((self.requires_grad, self.set_at) if self.required_grad != self.requires_grad else ()),
+            *self.moment[3:],
         )
         return then, grad, later
 

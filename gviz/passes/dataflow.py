@@ -115,7 +115,8 @@ class Outside:
                 numbers = numbers._replace(dtype="")
             formula = Formula.read(row.expression) if row is not None and row.expression else None
             node = Node(own, "frozen" if row is not None or has_names(name) else "constant", name=name, numbers=numbers)
-            outside = why or (why_outside(row) if row is not None else "")
+            remark = row.moment.remark if row is not None and row.moment is not None else ""
+            outside = remark or why or (why_outside(row) if row is not None else "")
             expression = formula.python if formula is not None else ""
             self.nodes.append(node._replace(state=outside, expression=expression, later=later))
             self.edges.append(Edge(own, target, place))

@@ -13,7 +13,7 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed
-from gviz.graphs import GRAD_OF, LEFT_OUT, NOW, RETURNED, Card, Edge, Gradient, Graph, Hooked, Later, Node
+from gviz.graphs import LEFT_OUT, REMARKS, RETURNED, Card, Edge, Gradient, Graph, Hooked, Later, Node
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, times
 from gviz.pictures.options import RenderOptions
@@ -44,7 +44,7 @@ BEFORE = " (before)"
 
 MINUS_ONE = Numbers((), "float32", (-1.0,))
 
-TOLD = (NOW, GRAD_OF, LEFT_OUT, RETURNED)
+TOLD = (*REMARKS, LEFT_OUT, RETURNED)
 """How the states begin that every view tells."""
 
 _FIRST = ("self", "input")
@@ -323,7 +323,8 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and not node.state.startswith(TOLD) and (is_reason or ("state" in show and not is_root)):
         rows.append((Span(node.state, "muted"),))
-    rows += [*later_lines(node, options), *place_lines(node, options)]
+    rows += [] if is_operation and has_box else later_lines(node, options)
+    rows += place_lines(node, options)
     if "attrs" in show and is_operation:
         rows += [(Span(cell),) for cell in _attributes(node, options.max_chars, table=table)]
     return rows
@@ -366,7 +367,7 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
     >>> [text_of(line) for line in later_lines(Node("n0", "leaf", later=later), RenderOptions())]
     ['now 2.8; grad cleared, line 9']
     """
-    text = "" if node.state.startswith(NOW) else later_text(node.later, options.show, options.precision)
+    text = later_text(node.later, options.show, options.precision)
     told = [node.state] * node.state.startswith(TOLD)
     return [(Span(line, "muted"),) for line in (*told, text) if line]
 
@@ -403,7 +404,8 @@ def later_text(later: Later | None, show: Container[str], precision: int = 4) ->
     if later is not None and "grad" in show and (later.is_cleared or later.cleared_at is not None):
         parts.append("grad cleared" + (f", {later.cleared_at}" if later.cleared_at is not None else ""))
     elif later is not None and "grad" in show and later.grad is not None:
-        parts.append(f"grad now {short_value(later.grad, precision)}")
+        text = short_value(later.grad, precision)
+        parts.append(f"grad {text} is of {later.other}" if later.other else f"grad now {text}")
     if later is not None and later.requires_grad is not None:
         word = "now requires grad" if later.requires_grad else "now frozen"
         parts.append(word + (f", {later.set_at}" if later.set_at is not None else ""))

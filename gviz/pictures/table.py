@@ -51,10 +51,10 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         **{key.replace("required", "requires"): [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
-        "value": [cell_text(value if value.is_known else None) for value, _, _ in then],
+        "value": [cell_text(own if own.is_known else None) for own in map(value_of, rows)],
         **({"grad_before": [cell_text(grad.before) for _, grad, _ in then]} if before else {}),
         "grad_after" if before else "grad": [cell_text(grad.value) for _, grad, _ in then],
-        "later": [later_text(later, ("value", "grad")) for *_, later in then],
+        "later": [_later(row) for row in rows],
         "line": [row.place.number if row.place is not None else "" for row in rows],
         "column": [str(places.get(row.name, "")) for row in rows],
         "note": [note_of(row) for row in rows],
@@ -67,6 +67,19 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         "note": any(map(note_of, rows)),
     }
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
+
+
+def value_of(row: TensorRow) -> Numbers:
+    """Return what a tensor was when its graph was recorded; what it is now, if it was several things then."""
+    then, _, _ = row.at_backward()
+    return then if then.is_known else row.numbers
+
+
+def _later(row: TensorRow) -> str:
+    """Return what the program has made of a tensor since, or that the value of its row is of no one moment."""
+    if row.moment is not None and row.moment.remark:
+        return row.moment.remark
+    return later_text(row.at_backward()[-1], ("value", "grad"))
 
 
 def cell_text(value: Numbers | None) -> str:

@@ -24,10 +24,8 @@ from weakref import ref
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.trace.gradients import Gradients, Known, recall, remember
+from gviz.trace.versions import KEY
 from gviz.walk import dtype_name, graph_nodes, numbers
-
-KEY = "gviz"
-"""Under which a node's ``metadata`` has a :class:`NodeRecord`."""
 
 ENGINE = "gviz.engine"
 

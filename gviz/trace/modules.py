@@ -17,12 +17,11 @@ from weakref import ReferenceType, ref
 
 from gviz.graphs import Module, Place, Unlisted
 from gviz.trace.gradients import Known, recall, remember
+from gviz.trace.versions import next_number
 from gviz.walk import NodeLike
 
 KEY = "gviz.modules"
 """Under which a node's ``metadata`` has the calls whose result it made."""
-
-ENGINE = "gviz.engine"
 
 DEEPEST = 3
 """How far inside of lists, dictionaries and objects modules are looked for."""
@@ -106,7 +105,8 @@ class ModuleCalls:
         above = self.stack[-1] if self.stack else None
         children = getattr(above.module() if above is not None else None, "_modules", {})
         own = next((name for name, child in children.items() if child is module), "")
-        call = ModuleCall(ref(module), type(module).__name__, number, self.now(), len(self.stack), above, own)
+        start = next_number(self.engine)
+        call = ModuleCall(ref(module), type(module).__name__, number, start, len(self.stack), above, own)
         self.stack.append(call)
 
     def end(self, result: Any) -> None:
@@ -116,12 +116,6 @@ class ModuleCalls:
             node = tensor.grad_fn
             if node is not None and node._sequence_nr() >= call.start:  # noqa: SLF001 - PyTorch's own name
                 node.metadata.setdefault(KEY, []).append(call)
-
-    def now(self) -> int:
-        """Return the number that the next operation has, or a smaller one."""
-        if self.engine.__name__ == ENGINE:
-            return int(import_module("gviz.autograd.node").next_seq())
-        return int(self.engine.autograd._get_sequence_nr())  # noqa: SLF001 - as above
 
 
 def tensors_in(value: Any, kind: type) -> Iterator[Any]:

@@ -64,14 +64,15 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         self.tid_to_weakhandle: WeakValueDictionary[int, Handle] = WeakValueDictionary()
 
     def __enter__(self) -> Self:
-        refuse(mode.writing is not None, "allow_mutation_on_saved_tensors contexts cannot be nested")
+        is_nested = getattr(mode.writing, "__func__", None) is allow_mutation_on_saved_tensors.copy
+        refuse(is_nested, "allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
-        mode.writing = self.copy
+        self.before, mode.writing = mode.writing, self.copy
         return self
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        mode.writing = None
+        mode.writing = self.before
         self.clear()
 
     def clear(self) -> None:
@@ -98,6 +99,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     def copy(self, written: Tensor) -> None:
         """Copy the tensors on the memory that is about to be written."""
+        if self.before is not None:
+            self.before(written)
         for handle, one in list(self.original.items()):
             if np.may_share_memory(one._array, written._array):
                 self.cloned[handle] = from_array(one._array.copy(), None)
@@ -147,6 +150,13 @@ class SavedTensor:
             value if whole else [value if i == self.part else one for i, one in enumerate(kept[self.position])]
         )
         self.node._saved = kept
+
+    @property
+    def data(self) -> Any:
+        """The tensor that is kept, or what hooks made of it, also if it was written since; None if it is freed."""
+        value = None if self.node._saved is GONE else self.value
+        content = getattr(value, "content", value)
+        return None if content is GONE or content.__class__ is np.ndarray else content
 
     def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         """Pack this tensor now with the first of two hooks; the second returns it.

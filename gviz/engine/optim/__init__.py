@@ -454,12 +454,14 @@ class LBFGS(
         self._move(way * size)
         _, loss, grad = self._evaluated(closure)
         for tensor, array in zip(self._tensors(), before, strict=True):
-            tensor._array[...] = array
+            tensor._array[...] = array  # what it was before, of which _move has told
             tensor.version_cell().count += 1
         return Point(size, loss, grad, grad @ way)
 
     def _move(self, step: Array) -> None:
         for tensor in self._tensors():
+            if mode.writing is not None:
+                mode.writing(tensor)
             part, step = step[: tensor._array.size], step[tensor._array.size :]
             tensor._array += part.reshape(tensor._array.shape)
             tensor.version_cell().count += 1

@@ -365,11 +365,16 @@ def _drawn(left: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, ta
     names = {**names, **gone}
     about = about or Pass("")
     known = {one.about.number for one in (call, left.calls.last.get("backward")) if one is not None}
-    about = replace(about, is_followed=about.function == "backward" and about.number not in known)
+    about = replace(
+        about,
+        is_followed=about.function == "backward" and about.number not in known,
+        moments=left.calls.moments_of(roots.values(), names, about),
+    )
     if options.jacobians and not about.flow and not any(tensor.numel() != 1 for tensor in roots.values()):
         from gviz.flow import flow_of
 
-        about = replace(about, flow=flow_of(dict(roots), jacobians=True))
+        outdated = left.calls.versions.outdated(roots.values())
+        about = replace(about, flow=flow_of(dict(roots), jacobians=True, outdated=outdated))
     if options.order and roots:
         from gviz.sources.order import derivatives, factors
 

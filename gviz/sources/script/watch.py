@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import zip_longest
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
 from gviz.graphs import LEFT_OUT, RETURNED, Gradient, Moment, Place
-from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
+from gviz.graphs.numbers import Numbers
 from gviz.records import record
 from gviz.sources.options import Note, SourceOptions
 from gviz.sources.run import FEW_NODES, SPARE, Pass
@@ -23,6 +24,7 @@ from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
 from gviz.trace.gradients import Known, recall, remember
+from gviz.trace.versions import Versions
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
 
 NOT_RETAINED = (
@@ -103,7 +105,7 @@ class Calls:
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
         self.retained: set[str] = set()  # names of tensors that were told to keep their gradient
-        self.numbers: Known[tuple[int, Numbers]] = {}  # of large tensors that nobody has written since
+        self.versions = Versions(engine, self.living)
         self.hooks = WatchedHooks(script, self.numbers_of, self.quiet)
 
     @property
@@ -118,6 +120,28 @@ class Calls:
             return call.about
         return next(filter(None, (recall(self.passes, root) for root in roots)), None)
 
+    def moments_of(self, roots: Collection[Any], names: Mapping[str, Any], about: Pass) -> dict[int, Moment]:
+        """Return what the tensors of a graph were when it was recorded, and when backward ran on it.
+
+        Args:
+            roots: the tensors that it is below.
+            names: the tensors that have a name.
+            about: the last pass through it; of function "" if there was none.
+        """
+        moments, last = dict(about.moments), self.last.get("backward")
+        if about.function not in ("backward", "grad") and last is not None:
+            nodes = graph_nodes(roots)
+            inside = [one for one in names.values() if one.grad_fn in nodes or any(one is root for root in roots)]
+            of = [name for name, one in {**last.names, **names}.items() if any(one is root for root in last.tensors)]
+            for one in (*inside, *(leaf for leaf in nodes.values() if leaf is not None)):
+                if gradient(one) is not None:
+                    is_last = id(one) in last.about.moments
+                    told = (of[0] if of else "", last.about.place) if is_last else ("", None)
+                    known = moments.get(id(one), Moment())
+                    of_other = {"is_of_other": True, "grad_of": told[0], "grad_at": told[1]}
+                    moments[id(one)] = known._replace(grad=Gradient(), remark="", **of_other)
+        return moments | self.versions.moments(roots, names.values(), about.at, moments)
+
     @contextmanager
     def noted(self, finder: EngineFinder, *, has_layers: bool) -> Iterator[None]:
         """Note the calls of the engine's ``backward`` and ``grad``, and the finder's ``make_dot``, in the block.
@@ -130,7 +154,7 @@ class Calls:
         module.grad = self.watched(asked)
         finder.watch = self.watched
         try:
-            with self.hooks.noted(self.engine, has_layers=has_layers):
+            with self.versions.noted(self.quiet), self.hooks.noted(self.engine, has_layers=has_layers):
                 yield
         finally:
             tensor.backward, module.backward, module.grad = method, of_several, asked
@@ -202,10 +226,12 @@ class Calls:
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own, spare = (flow, None) if is_asked else ({}, (lambda: flow) if flow else None)
-        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count)
+        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.now())
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
-            remember(self.passes, tensor, about)
+            known = recall(self.passes, tensor)
+            if function == "backward" or known is None or known.function != "backward":
+                remember(self.passes, tensor, about)
         self.moments = moments
         return watched, leaves, hearing
 
@@ -264,15 +290,16 @@ class Calls:
         return None if grad is None else self.numbers_of(grad)
 
     def numbers_of(self, tensor: Any) -> Numbers:
-        """Return the numbers of a tensor; those of a large one are computed when it was written, and not each time."""
-        most = self.options.most
-        if tensor.numel() <= FEW_ELEMENTS or tensor.is_inference():
-            return numbers(tensor, most)
-        version, known = tensor._version, recall(self.numbers, tensor)  # noqa: SLF001 - PyTorch's own name
-        if known is None or known[0] != version:
-            known = version, numbers(tensor, most)
-            remember(self.numbers, tensor, known)
-        return known[1]
+        """Return the numbers of a tensor, as many as are asked for."""
+        return self.versions.numbers_of(tensor, self.options.most)
+
+    def living(self) -> list[Any]:
+        """Return the tensors that the picture may be of: those that have a name now, and those of the last calls."""
+        names = shallow(self.namespace)
+        for frame, _ in walk_stack(sys._getframe()):  # noqa: SLF001 - as below
+            names |= frame.f_locals if self.script.is_ours(frame.f_code.co_filename) else {}
+        called = [tensor for call in self.last.values() for tensor in call.tensors]
+        return [*named_tensors(names, [self.engine]).values(), *called]
 
     def flowing(
         self, function: str, tensors: tuple[Any, ...], given: Mapping[str, Any], nodes: Mapping[NodeLike, Any]

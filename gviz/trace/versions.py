@@ -1,0 +1,365 @@
+"""What tensors were before a program wrote them: a graph that was recorded by then is of those numbers.
+
+Operations are numbered in the order of recording, by gviz's engine and by PyTorch. So it is enough to note, at each
+write, the numbers that it overwrites and which operation is the next one: nothing is looked at where nothing is written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache, wraps
+from importlib import import_module
+from typing import Any, NamedTuple
+from weakref import ref
+
+from gviz.graphs import MIXED, NOW, Moment
+from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
+from gviz.trace.gradients import Known, recall, remember
+from gviz.walk import NodeLike, grad_fn, graph_nodes, numbers, saved_value
+
+ENGINE = "gviz.engine"
+
+KEY = "gviz"
+"""Under which a node's ``metadata`` has what a trace tells of it."""
+
+NO_WRITES = {"requires_grad_", "detach_", "share_memory_", "rename_", "retain_grad_"}
+"""Names with an underscore at their end that write no memory."""
+
+NO_UPDATES = {"__init__", "__init_subclass__", "__int__", "__invert__", "__index__", "__iter__"}
+"""Methods whose names begin as those of ``+=`` and its kin do."""
+
+ROOM = 100_000
+"""Numbers that are kept before it is looked which of them a graph that lives may still need."""
+
+
+class Version(NamedTuple):
+    """What a tensor was until a write.
+
+    Args:
+        until: the number of the next operation at the write: those with smaller numbers have seen it.
+        numbers: None where they are not known any more.
+        is_counted: whether the write counts as one, so that backward refuses a tensor that was saved; not by ``.data``.
+    """
+
+    until: int
+    numbers: Numbers | None
+    is_counted: bool = True
+
+
+class Versions:
+    """The numbers that a program's writes have overwritten.
+
+    Args:
+        engine: the module that the program knows as torch: gviz's engine, or PyTorch.
+        living: gives the tensors that a picture may still be of; it is asked when much is kept.
+    """
+
+    def __init__(self, engine: Any, living: Callable[[], Iterable[Any]]) -> None:
+        self.engine, self.living = engine, living
+        self.is_own = engine.__name__ == ENGINE
+        self.before: Known[list[Version]] = {}
+        self.shared: Known[
+            tuple[Any, bool]
+        ] = {}  # of one that tells of no base: weakly what it shares, and whether writes count
+        self.large: Known[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
+        self.kept, self.room, self.is_busy = 0, ROOM, False
+        self.start = self.last = self.current = next_number(engine)
+
+    # ---------------------------------------------------------------- being told
+    @contextmanager
+    def noted(self, quiet: Callable[[], Any]) -> Iterator[None]:
+        """Let writes in the block be noted.
+
+        Args:
+            quiet: a context manager in which nobody is told of what is read.
+        """
+        self.quiet = quiet
+        with ExitStack() as stack:
+            kind = self.engine.Tensor
+            data = kind.data
+            own = property(self.sharing(data.__get__, is_counted=False), self.setting(data))
+            stack.enter_context(replaced(kind, "data", own))
+            stack.enter_context(replaced(kind, "detach", self.sharing(kind.detach)))
+            stack.enter_context(replaced(kind, "numpy", self.telling(kind.numpy)))  # who has the array may write it
+            if self.is_own:
+                mode = import_module("gviz.autograd.modes").mode
+                stack.enter_context(replaced(mode, "writing", self.will_write))
+            for home, name in () if self.is_own else names_of_writes(self.engine):
+                stack.enter_context(replaced(home, name, self.telling(getattr(home, name))))
+            yield
+
+    def telling(self, function: Any) -> Any:
+        """Return a function that tells of what it is going to write: its first argument, or a list of tensors."""
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for one in (args[0] if isinstance(args[0], list | tuple) else args[:1]) if args else ():
+                if isinstance(one, self.engine.Tensor):
+                    self.will_write(one)
+            return function(*args, **kwargs)
+
+        return call
+
+    def setting(self, data: Any) -> Callable[[Any, Any], None]:
+        """Return what gives a tensor other memory, and tells of it."""
+
+        def set_data(tensor: Any, value: Any) -> None:
+            self.will_write(tensor, is_counted=False)
+            data.__set__(tensor, value)
+
+        return set_data
+
+    def sharing(self, function: Any, *, is_counted: bool = True) -> Callable[[Any], Any]:
+        """Return a function whose result is on the memory of its argument, and counts its writes, too, or does not."""
+
+        @wraps(function)
+        def call(tensor: Any) -> Any:
+            result = function(tensor)
+            if not self.is_busy:
+                owner, counts = self.owner(tensor)
+                remember(self.shared, result, (ref(owner), is_counted and counts))
+            return result
+
+        return call
+
+    def owner(self, tensor: Any) -> tuple[Any, bool]:
+        """Return the tensor that the memory of another is known by, and whether writes count there, too."""
+        is_counted = True
+        while True:
+            base = tensor._base  # noqa: SLF001 - PyTorch's own name, as are those below
+            if base is None and (known := recall(self.shared, tensor)) is not None:
+                base, is_counted = known[0](), known[1] and is_counted
+            if base is None:
+                return tensor, is_counted
+            tensor = base
+
+    def now(self) -> int:
+        """Return the number of the next operation: the same one as long as none is recorded."""
+        number = next_number(self.engine)
+        if number != self.last + self.is_own:  # gviz's engine counts the question, too
+            self.current = number
+        self.last = number
+        return self.current
+
+    def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
+        """Note what a tensor is before it is written, if something was recorded since it was written last."""
+        if self.is_busy:
+            return
+        owner, counts = self.owner(tensor)
+        now, is_counted = self.now(), is_counted and counts
+        known = recall(self.before, owner)
+        if known and known[-1].until == now:
+            known[-1] = known[-1]._replace(is_counted=known[-1].is_counted and is_counted)
+        elif now != self.start:
+            if known is None:
+                known = list[Version]()
+                remember(self.before, owner, known)
+            known.append(Version(now, self.overwritten(owner), is_counted))
+            self.kept += size_of(known[-1])
+            if self.kept > self.room:
+                self.forget()
+        self.large.pop(id(owner), None)
+
+    def overwritten(self, tensor: Any) -> Numbers | None:
+        """Return the numbers of a tensor; None for a large one that takes no gradient: a program may write it very often."""
+        self.is_busy = True
+        try:
+            with self.quiet():
+                return self.numbers_of(tensor) if tensor.requires_grad or tensor.numel() <= FEW_ELEMENTS else None
+        except (RuntimeError, ValueError):  # PyTorch's for a parameter that has no size yet
+            return None
+        finally:
+            self.is_busy = False
+
+    def numbers_of(self, tensor: Any, most: int = FEW_ELEMENTS) -> Numbers:
+        """Return the numbers of a tensor; those of a large one are computed when it was written, and not each time."""
+        if tensor.numel() <= FEW_ELEMENTS or tensor.is_inference():
+            return numbers(tensor, most)
+        version, known = tensor._version, recall(self.large, tensor)  # noqa: SLF001
+        if known is None or known[0] != version:
+            known = version, numbers(tensor, most)
+            remember(self.large, tensor, known)
+        return known[1]
+
+    def forget(self) -> None:
+        """Keep those numbers only that a graph has seen which lives: a loop may make very many."""
+        with self.quiet():
+            alive = sorted({one._sequence_nr() for one, leaf in graph_nodes(self.living()).items() if leaf is None})  # noqa: SLF001
+        for _, known in [*self.before.values()]:
+            kept, since = list[Version](), 0
+            for one in known:
+                is_needed = bisect_left(alive, since) < bisect_left(alive, one.until)
+                version = one if is_needed else one._replace(numbers=None)
+                if kept and kept[-1].numbers is version.numbers is None:
+                    kept.pop()
+                kept.append(version)
+                since = one.until
+            known[:] = kept
+        self.kept = sum(size_of(one) for _, known in self.before.values() for one in known)
+        self.room = max(ROOM, 2 * self.kept)
+
+    # ---------------------------------------------------------------- telling
+    def moments(
+        self, roots: Iterable[Any], named: Iterable[Any], at: int, known: Mapping[int, Moment]
+    ) -> dict[int, Moment]:
+        """Return what tensors were when the operations of a graph used them, as far as they were written since.
+
+        Args:
+            roots: the tensors that the graph is below.
+            named: the tensors that have a name.
+            at: the number of the next operation when backward was called; 0 where it was not.
+            known: what tensors were then.
+        """
+        if not self.before:
+            return {}
+        nodes = graph_nodes(roots)
+        if not nodes:
+            return {}
+        leaves = {id(leaf): node for node, leaf in nodes.items() if leaf is not None}
+        ends = [leaf for leaf in nodes.values() if leaf is not None]
+        written = [
+            (one, versions)
+            for one in {id(one): one for one in (*ends, *named)}.values()
+            if (versions := recall(self.before, self.owner(one)[0]))
+        ]
+        makers = {id(one): leaves.get(id(one), grad_fn(one)) for one, _ in written}
+        users = uses_of(nodes, {id(one) for one, _ in written}, set(filter(None, makers.values())))
+        found = {}
+        for one, versions in written:
+            uses = {*users.get(id(one), ()), *users.get(makers[id(one)], ())}
+            if uses or not one.requires_grad:  # by which operations one was used that is not saved, nobody tells
+                then = known.get(id(one), Moment())
+                found[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))
+        return {key: one for key, one in found.items() if one is not None}
+
+    def moment(
+        self, tensor: Any, versions: list[Version], uses: Iterable[int], known: Moment, at: int, *, is_sure: bool
+    ) -> Moment | None:
+        """Return what a tensor was when it was used; None if it is the same now.
+
+        Args:
+            tensor: which.
+            versions: what was written over.
+            uses: the numbers of the operations that have used it, or may have.
+            known: what it was when backward was called.
+            at: when that was.
+            is_sure: whether these operations have used it.
+        """
+
+        def place_of(number: int) -> int:
+            return bisect_right(versions, number, key=lambda version: version.until)
+
+        def seen(place: int) -> Numbers | None:
+            if known.numbers is not None and place == at_backward:
+                return known.numbers
+            return self.seen_by(tensor, versions[place].numbers) if place < len(versions) else numbers(tensor)
+
+        places, at_backward = {*map(place_of, uses)}, place_of(at) if at else -1
+        first = min(places)
+        if first == len(versions):
+            return None
+        own, *others = map(seen, sorted(places))
+        if own is None or (others and not is_sure):
+            return known._replace(remark=NOW)
+        is_hidden = any(not one.is_counted for one in versions[first : at_backward if at else first])
+        if is_hidden or any(one != own for one in others):
+            return known._replace(numbers=Numbers(own.shape, own.dtype), remark=MIXED)
+        return known._replace(numbers=own)
+
+    def seen_by(self, tensor: Any, memory: Numbers | None) -> Numbers | None:
+        """Return the numbers of a tensor on a memory that had these; None where that cannot be told."""
+        owner, _ = self.owner(tensor)
+        if owner is tensor or memory is None:
+            return memory
+        if memory.elements is None or not owner.is_contiguous() or str in map(type, memory.elements):
+            return None
+        array = self.engine.tensor(memory.elements, dtype=owner.dtype)
+        return numbers(array.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()))
+
+    def outdated(self, roots: Iterable[Any]) -> set[NodeLike]:
+        """Return the operations below tensors that have saved a tensor which was written since: backward would use that."""
+        found = set[NodeLike]()
+        for node, leaf in graph_nodes(roots).items() if self.before else ():
+            for one in saved_tensors(node) if leaf is None else ():
+                versions = recall(self.before, self.owner(one)[0]) or [Version(0, None)]
+                if versions[-1].until > node._sequence_nr():  # noqa: SLF001
+                    found.add(node)
+        return found
+
+
+def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[Any]) -> dict[Any, list[int]]:
+    """Return the numbers of the operations that use some tensors.
+
+    Args:
+        nodes: the operations.
+        tensors: the identities of tensors that operations have saved.
+        makers: the operations that made others, or lead to leaves.
+
+    Returns:
+        By the identity of a tensor, and by its maker, which is a use, too; by None those of all.
+    """
+    found: dict[Any, list[int]] = {None: []}
+    for node in nodes:
+        if type(node).__name__ == "AccumulateGrad":
+            continue
+        number = node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
+        used = [following for following, _ in node.next_functions if following in makers]
+        used += [node] if node in makers else []
+        record = node.metadata.get(KEY)  # of a trace, if there is one
+        given = [one() for _, one in record.given if isinstance(one, ref)] if record is not None else []
+        for key in {None, *used, *(id(one) for one in (*given, *saved_tensors(node)) if id(one) in tensors)}:
+            found.setdefault(key, []).append(number)
+    return found
+
+
+def saved_tensors(node: Any) -> list[Any]:
+    """Return the tensors that an operation has saved and not freed, also those that were written since."""
+    values = [saved_value(node, name) for name in raw_names(type(node))]
+    listed = (one for value in values for one in (value if isinstance(value, tuple | list) else (value,)))
+    tensors = (getattr(one, "data", None) for one in listed)
+    return [one for one in tensors if hasattr(one, "grad_fn")]
+
+
+@cache
+def raw_names(kind: Hashable) -> list[str]:
+    """Return the names by which a kind of node has what it saved as it is kept."""
+    return [name for name in sorted(dir(kind)) if name.startswith("_raw_saved_")]
+
+
+def size_of(version: Version) -> int:
+    """Return how much room a version takes."""
+    return 8 + len((version.numbers and version.numbers.elements) or ())
+
+
+def next_number(engine: Any) -> int:
+    """Return the number that the next operation has, or, since gviz's engine counts the question, a smaller one."""
+    if engine.__name__ == ENGINE:
+        return int(import_module("gviz.autograd.node").next_seq())
+    return int(engine.autograd._get_sequence_nr())  # noqa: SLF001 - PyTorch's own name
+
+
+def names_of_writes(engine: Any) -> Iterator[tuple[Any, str]]:
+    """Yield where PyTorch's functions are that write in place, each with its name."""
+    for home in (engine.Tensor, engine):
+        for name in dir(home):
+            is_update = home is engine.Tensor and name[:3] == "__i" and name not in NO_UPDATES
+            is_written = name[-1] == "_" and name[-2:] != "__" and name not in NO_WRITES
+            if (is_update or is_written or name == "__setitem__") and callable(getattr(home, name)):
+                yield home, name
+
+
+@contextmanager
+def replaced(home: Any, name: str, value: Any) -> Iterator[None]:
+    """Give a home another value by a name in the block; what it had only by inheritance it has so again afterwards."""
+    is_own = not isinstance(home, type) or name in vars(home)
+    before = getattr(home, name) if not isinstance(home, type) else vars(home).get(name)
+    setattr(home, name, value)
+    try:
+        yield
+    finally:
+        if is_own:
+            setattr(home, name, before)
+        else:
+            delattr(home, name)
