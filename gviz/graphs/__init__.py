@@ -542,13 +542,17 @@ class TensorRow(NamedTuple):
             return self.numbers, self.grad, None
         then, grad, now = self.moment.numbers or self.numbers, self.moment.grad, self.grad.value
         is_cleared = grad.value is not None and (now is None or (now.has_only(0) and not grad.value.has_only(0)))
+        is_set = self.required_grad != self.requires_grad
         later = Later(
             None if then == self.numbers else self.numbers,
             None if grad.value == now else now,
             is_cleared,
             self.history.grad_cleared,
-            *((self.requires_grad, self.set_at) if self.required_grad != self.requires_grad else ()),
-            *self.moment[3:],
+            self.requires_grad if is_set else None,
+            self.set_at if is_set else None,
+            self.moment.is_of_other,
+            self.moment.grad_of,
+            self.moment.grad_at,
         )
         return then, grad, later
 

@@ -46,7 +46,7 @@ class Pass:
         moments: what the tensors were when it ran, by their identity.
         earlier: the run of the last line that had run when the call before this one was made; 0 for the first.
         number: which call this is, counted from 1.
-        at: the number of the next operation when it was called; 0 where that was not asked for.
+        at: when it was called, by the numbers of operations; 0 where that was not asked for.
         of: what it is of, where that is not the roots.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
         is_followed: whether it was asked for by the name of its root, and the program called backward again afterwards.
@@ -63,7 +63,7 @@ class Pass:
     is_first_bad: bool = False
     is_followed: bool = False
     of: str = ""
-    at: int = 0
+    at: float = 0.0
 
 
 @record

@@ -7,7 +7,7 @@ write, the numbers that it overwrites and which operation is the next one: nothi
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache, wraps
 from importlib import import_module
@@ -38,12 +38,13 @@ class Version(NamedTuple):
     """What a tensor was until a write.
 
     Args:
-        until: the number of the next operation at the write: those with smaller numbers have seen it.
+        until: when the write was: operations with smaller numbers have seen them. It lies below the number of the next
+            operation if no pass was called since the last one.
         numbers: None where they are not known any more.
         is_counted: whether the write counts as one, so that backward refuses a tensor that was saved; not by ``.data``.
     """
 
-    until: int
+    until: float
     numbers: Numbers | None
     is_counted: bool = True
 
@@ -66,6 +67,7 @@ class Versions:
         self.large: Known[tuple[int, Numbers]] = {}  # the numbers of large tensors that nobody has written since
         self.kept, self.room, self.is_busy = 0, ROOM, False
         self.start = self.last = self.current = next_number(engine)
+        self.passed = 0  # the number of the next operation when a pass was called last
 
     # ---------------------------------------------------------------- being told
     @contextmanager
@@ -143,20 +145,26 @@ class Versions:
         self.last = number
         return self.current
 
+    def at_pass(self) -> float:
+        """Return when a pass is called: after the writes and operations before, and before all that follow."""
+        self.passed = self.now()
+        return self.passed - 0.25
+
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
         """Note what a tensor is before it is written, if something was recorded since it was written last."""
         if self.is_busy:
             return
         owner, counts = self.owner(tensor)
         now, is_counted = self.now(), is_counted and counts
+        until = now if self.passed == now else now - 0.5
         known = recall(self.before, owner)
-        if known and known[-1].until == now:
+        if known and known[-1].until == until:
             known[-1] = known[-1]._replace(is_counted=known[-1].is_counted and is_counted)
         elif now != self.start:
             if known is None:
                 known = list[Version]()
                 remember(self.before, owner, known)
-            known.append(Version(now, self.overwritten(owner), is_counted))
+            known.append(Version(until, self.overwritten(owner), is_counted))
             self.kept += size_of(known[-1])
             if self.kept > self.room:
                 self.forget()
@@ -188,7 +196,7 @@ class Versions:
         with self.quiet():
             alive = sorted({one._sequence_nr() for one, leaf in graph_nodes(self.living()).items() if leaf is None})  # noqa: SLF001
         for _, known in [*self.before.values()]:
-            kept, since = list[Version](), 0
+            kept, since = list[Version](), 0.0
             for one in known:
                 is_needed = bisect_left(alive, since) < bisect_left(alive, one.until)
                 version = one if is_needed else one._replace(numbers=None)
@@ -202,14 +210,14 @@ class Versions:
 
     # ---------------------------------------------------------------- telling
     def moments(
-        self, roots: Iterable[Any], named: Iterable[Any], at: int, known: Mapping[int, Moment]
+        self, roots: Iterable[Any], named: Iterable[Any], at: float, known: Mapping[int, Moment]
     ) -> dict[int, Moment]:
         """Return what tensors were when the operations of a graph used them, as far as they were written since.
 
         Args:
             roots: the tensors that the graph is below.
             named: the tensors that have a name.
-            at: the number of the next operation when backward was called; 0 where it was not.
+            at: when backward was called, as :meth:`at_pass` has told; 0 where it was not.
             known: what tensors were then.
         """
         if not self.before:
@@ -235,7 +243,7 @@ class Versions:
         return {key: one for key, one in found.items() if one is not None}
 
     def moment(
-        self, tensor: Any, versions: list[Version], uses: Iterable[int], known: Moment, at: int, *, is_sure: bool
+        self, tensor: Any, versions: list[Version], uses: Iterable[int], known: Moment, at: float, *, is_sure: bool
     ) -> Moment | None:
         """Return what a tensor was when it was used; None if it is the same now.
 
@@ -248,7 +256,7 @@ class Versions:
             is_sure: whether these operations have used it.
         """
 
-        def place_of(number: int) -> int:
+        def place_of(number: float) -> int:
             return bisect_right(versions, number, key=lambda version: version.until)
 
         def seen(place: int) -> Numbers | None:
@@ -316,14 +324,14 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
 
 def saved_tensors(node: Any) -> list[Any]:
     """Return the tensors that an operation has saved and not freed, also those that were written since."""
-    values = [saved_value(node, name) for name in raw_names(type(node))]
+    values = [saved_value(node, name) for name in raw_names(node.__class__)]
     listed = (one for value in values for one in (value if isinstance(value, tuple | list) else (value,)))
     tensors = (getattr(one, "data", None) for one in listed)
     return [one for one in tensors if hasattr(one, "grad_fn")]
 
 
 @cache
-def raw_names(kind: Hashable) -> list[str]:
+def raw_names(kind: type[object]) -> list[str]:
     """Return the names by which a kind of node has what it saved as it is kept."""
     return [name for name in sorted(dir(kind)) if name.startswith("_raw_saved_")]
 

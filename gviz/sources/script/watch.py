@@ -136,10 +136,11 @@ class Calls:
             for one in (*inside, *(leaf for leaf in nodes.values() if leaf is not None)):
                 if gradient(one) is not None:
                     is_last = id(one) in last.about.moments
-                    told = (of[0] if of else "", last.about.place) if is_last else ("", None)
+                    name, place = (of[0] if of else "", last.about.place) if is_last else ("", None)
                     known = moments.get(id(one), Moment())
-                    of_other = {"is_of_other": True, "grad_of": told[0], "grad_at": told[1]}
-                    moments[id(one)] = known._replace(grad=Gradient(), remark="", **of_other)
+                    moments[id(one)] = known._replace(
+                        grad=Gradient(), remark="", is_of_other=True, grad_of=name, grad_at=place
+                    )
         return moments | self.versions.moments(roots, names.values(), about.at, moments)
 
     @contextmanager
@@ -226,7 +227,7 @@ class Calls:
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         is_asked = self.options.flow or self.hooks.are_there
         own, spare = (flow, None) if is_asked else ({}, (lambda: flow) if flow else None)
-        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.now())
+        about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.at_pass())
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             known = recall(self.passes, tensor)

@@ -194,7 +194,7 @@ def test_every_product_and_sum_holds_at_the_numbers_drawn(tmp_path_factory: Any,
     known = {
         node.name: node.value.elements[0] for node in drawn.nodes if node.name and node.value and node.value.elements
     }
-    statements = dict(line.split(" = ") for line in code if line.startswith("a"))
+    statements = dict(line.split(" = ") for line in code if line.startswith("a") and " = " in line)
     for node in drawn.nodes:
         if (
             node.name in statements
