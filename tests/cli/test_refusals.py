@@ -15,7 +15,7 @@ from program import Program, clean_environment, python
 @pytest.mark.parametrize(
     ("words", "phrases"),
     [
-        (["y=(x+w)*lg(w)"], ["lg", "did you mean", "log", "^"]),
+        (["y=(x+w)*loog(w)"], ["loog", "did you mean", "log", "^"]),
         (["y=(x+w"], ["y=(x+w", "^"]),
         (["y=1/2x"], ["2*x", "^"]),
         (["y=A@B", "A=ones(2,3)", "B=ones(2,3)"], ["mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)", "^"]),

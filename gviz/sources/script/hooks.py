@@ -87,7 +87,7 @@ class WatchedHooks:
 
         @functools.wraps(original)
         def register(own: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
-            if not callable(hook):
+            if not callable(hook) or isinstance(hook, Heard):  # PyTorch's own methods come here once more
                 return original(own, hook, *args, **kwargs)
             self.are_there = True
             leaf = ref(own) if getattr(own, "is_leaf", False) else None

@@ -14,6 +14,7 @@ from itertools import accumulate, compress
 from operator import not_
 from typing import Any, TypeAlias
 
+from gviz.sources.script.syntax import pieces
 from gviz.walk import grad_fn, graph_nodes
 
 Names: TypeAlias = "dict[str, Any]"
@@ -38,14 +39,14 @@ MAX_COPIED = 1000
 """Items of a list that are remembered at a backward call; a longer list is data, not parameters."""
 
 
-def loop_names(tree: ast.AST) -> set[str]:
+def loop_names(tree: ast.Module) -> set[str]:
     """Return the names that loops alone give, and no assignment.
 
     >>> sorted(loop_names(ast.parse("for p, (q, w) in x: r = p; w = 1")))
     ['p', 'q']
     """
     names = {True: set[str](), False: set[str]()}
-    for node in ast.walk(tree):
+    for node in pieces(tree):
         if isinstance(node, ast.AugAssign):  # p -= lr * p.grad changes a tensor
             continue
         targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
@@ -70,7 +71,7 @@ def named_tensors(
         libraries: what the program may know as torch, loaded already; nothing is loaded for this.
         unnamed: takes the items of lists and dictionaries that have no name, since they require no gradient and are more
             than :data:`MOST_NAMED`; None if all are to have one.
-        loops: names that loops give: what has a better name has none of these.
+        loops: names that loops give: what has a better name has these last.
     """
     tensors = tuple(library.Tensor for library in libraries)
     layers = (sys.modules.get(f"{library.__name__}.nn") for library in libraries)
@@ -106,7 +107,8 @@ def named_tensors(
     if passing:  # p of "for p in net.parameters()"; an item of a list is a better name for a leaf alone
         others = ((name, tensor) for name, tensor in names.items() if name not in passing)
         better = {id(tensor) for name, tensor in others if name[-1] != "]" or tensor.is_leaf}
-        names = {name: tensor for name, tensor in names.items() if name not in passing or id(tensor) not in better}
+        second = {name: tensor for name, tensor in names.items() if name in passing and id(tensor) in better}
+        names = {name: tensor for name, tensor in names.items() if name not in second} | second
     return names
 
 
