@@ -294,7 +294,7 @@ def test_on_a_terminal_a_tensor_has_one_row_and_its_second_names_a_line(gviz: Pr
     (gviz.folder / "net.py").write_text(NETWORK)
     lines = without_escapes(gviz.on_terminal("inspect", "net.py", columns=120).out).splitlines()
     assert not [line for line in lines if line.startswith(("p ", "last "))]
-    assert "second names: p is net.output_layer.bias, last is loss" in lines
+    assert "second names: last is loss, p is net.output_layer.bias" in lines
     assert {"p", "last", "loss", "net.output_layer.bias"} <= set(gviz.inspect("net.py"))
 
 
