@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib import import_module
@@ -63,12 +63,9 @@ def flow(
     one = Follower(engine, order, inputs, elements=elements, **facts)
     one.unknown.update(outdated)
     with engine.no_grad():
-        for root, gradient in zip_longest(roots, gradients[: len(roots)]):
-            if root.grad_fn in one.waiting:
-                start = engine.ones_like(root) if gradient is None else gradient
-                add(one.waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
+        one.start(roots, gradients)
         for node in order:
-            one.visit(node, one.waiting.pop(node))
+            one.hand_on(node, one.visit(node, one.waiting.pop(node)))
     return one.result
 
 
@@ -101,20 +98,35 @@ class Follower:
         )  # what is below an operation of which nothing is known gets more than is known
         self.goals: set[NodeLike | None] | None = None if inputs is None else {*inputs}
         self.changes: list[Hooked] = []  # what hooks have done since an operation was visited last
+        self.of_leaves: dict[NodeLike, Hooked] = {}  # what came to a leaf otherwise than it was handed on
+        self.handed: dict[NodeLike, Sequence[Any]] = {}  # by operations that run, before any hook
         self.result: dict[NodeLike, NodeFlow] = {}
         goals: set[NodeLike | None] = self.goals or set()
         for node in reversed(order) if goals else ():
             if any(following in goals for following, _ in node.next_functions):
                 goals.add(node)
 
-    def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Hooked, ...] = ()) -> None:
-        """Note what arrives at an operation, by the number of the output, and what it hands on."""
+    def start(self, roots: Sequence[TensorLike], gradients: Sequence[Any]) -> None:
+        """Let roots have what backward starts from: the gradients, ones where there is none."""
+        for root, gradient in zip_longest(roots, gradients[: len(roots)]):
+            if root.grad_fn in self.waiting:
+                start = self.engine.ones_like(root) if gradient is None else gradient
+                add(self.waiting[root.grad_fn], getattr(root, "output_nr", 0), start)
+
+    def hand_on(self, node: NodeLike, handed: Sequence[Any]) -> None:
+        """Let the inputs of an operation have what it hands on."""
+        for (following, number), grad in zip(node.next_functions, handed, strict=False):
+            if following is not None and grad is not None and following in self.waiting:
+                add(self.waiting[following], number, grad)
+
+    def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Hooked, ...] = ()) -> Sequence[Any]:
+        """Note what arrives at an operation, by the number of the output; return what it hands on, if that is known."""
         engine, elements = self.engine, self.elements
         if node in self.unknown or (arrived and hasattr(type(node), "saved_tensors")):
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
-            return
+            return ()
         if not arrived or type(node).__name__ == "AccumulateGrad":
-            return
+            return ()
         count = len(getattr(node, "_input_metadata", ())) or 1
         grads: list[Any] = [arrived.get(number) for number in range(count)]
         try:
@@ -126,7 +138,7 @@ class Follower:
             factors = _as_tuple(of_ones)
         except RuntimeError:
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
-            return
+            return ()
         matrices = jacobians_of(engine, node, grads[0], handed) if self.jacobians and count == 1 else ()
         inputs = [
             Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
@@ -134,9 +146,7 @@ class Follower:
         ]
         arrives = numbers(grads[0], elements) if count == 1 and self.has_gradient else None
         self.result[node] = NodeFlow(arrives, inputs, self.held[node], hooks)
-        for (following, number), grad in zip(node.next_functions, handed, strict=False):
-            if following is not None and grad is not None and following in self.waiting:
-                add(self.waiting[following], number, grad)
+        return handed
 
     def wanted(self, node: NodeLike, handed: Sequence[Any]) -> tuple[Any, ...]:
         """Return what an operation hands on, without what goes to no input that backward is asked for."""
@@ -150,6 +160,9 @@ class Follower:
     def heard(self, quiet: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
         """Follow the gradient of the pass that runs in the block: what comes to each operation after all hooks.
 
+        What comes otherwise than it was handed on was changed by a hook that nobody has heard of: PyTorch's own nodes
+        do not tell when one is registered.
+
         Args:
             quiet: gives a block in which nobody hears of calls.
         """
@@ -157,19 +170,29 @@ class Follower:
         def before(node: NodeLike, grads: tuple[Any, ...]) -> None:
             with quiet(), self.engine.no_grad():
                 hooks, arrived = self.taken(), {at: grad for at, grad in enumerate(grads) if grad is not None}
+                waiting = self.waiting.pop(node, {})
+                unheard = () if hooks or node in self.unknown else self.changed(waiting, arrived, "arrived")
                 self.unknown.discard(node)  # what arrives is known now, whatever is above
+                if unheard and type(node).__name__ == "AccumulateGrad":
+                    self.of_leaves[node] = unheard[0]
+                hooks = hooks or unheard
                 if hasattr(type(node), "saved_tensors"):
                     own = numbers(grads[0], self.elements) if len(grads) == 1 and arrived else None
                     self.result[node] = NodeFlow(own, [NO_FLOW] * len(node.next_functions), self.held[node], hooks)
                 else:
-                    self.visit(node, arrived, hooks)
+                    self.handed[node] = self.visit(node, arrived, hooks)
 
         def after(node: NodeLike, handed: Sequence[Any]) -> None:
             own, hooks = self.result.get(node), self.taken()
+            with quiet(), self.engine.no_grad():
+                wanted = self.wanted(node, handed)
+                self.hand_on(node, wanted)
+                made = {at: grad for at, grad in enumerate(self.handed.pop(node, ())) if grad is not None}
+                hooks = hooks or self.changed(made, dict(enumerate(wanted)), "handed")
             if own is None or not (hooks or hasattr(type(node), "saved_tensors")):
                 return
             with quiet():
-                pairs = zip_longest(own.inputs, self.wanted(node, handed)[: len(own.inputs)])
+                pairs = zip_longest(own.inputs, wanted[: len(own.inputs)])
                 inputs = [
                     one._replace(handed=None if grad is None else numbers(grad, self.elements)) for one, grad in pairs
                 ]
@@ -185,6 +208,15 @@ class Follower:
         finally:
             for handle in handles:
                 handle.remove()
+
+    def changed(self, given: Mapping[int, Any], made: Mapping[int, Any], kind: str) -> tuple[Hooked, ...]:
+        """Return the first of the gradients that is another one now; none where all are as they were."""
+        for at, grad in given.items():
+            now = made.get(at)
+            if now is None or _is_other(self.engine, grad, now):
+                pair = [None if one is None else numbers(one, self.elements) for one in (grad, now)]
+                return (Hooked(*pair, None, kind),)
+        return ()
 
     def taken(self) -> tuple[Hooked, ...]:
         """Return what hooks have done since this was asked last."""
@@ -250,6 +282,14 @@ def engine_of(tensor: Any) -> Any:
     """Return the module that a tensor is of: the real torch, or gviz's engine."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(tensor, torch.Tensor) else import_module("gviz.engine")
+
+
+def _is_other(engine: Any, one: Any, other: Any) -> bool:
+    """Return whether a gradient is another one; False where they cannot be compared."""
+    try:
+        return not engine.allclose(one, other, equal_nan=True)
+    except RuntimeError:
+        return False
 
 
 def _as_tuple(result: Any) -> tuple[Any, ...]:

@@ -223,7 +223,7 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         came = equation(grad, chain.node.grad.value, options.precision) if chain.node.kind == "leaf" else ""
         came = came or f"{short_value(chain.grad, options.precision)} comes to {chain.wrt}"
         yield Span(equation(_quotient(chain), chain.found, options.precision), is_bold=True)
-        yield Span(f"   but {came}: {chain.hooks[0][1].where}, has changed it", "muted")
+        yield Span(f"   but {came}: {chain.hooks[0][1].as_cause}", "muted")
         return
     if chain.sum is None:
         why = "hooks have changed it on its way" if chain.hooks else "not all steps are factors"
@@ -252,7 +252,7 @@ def _sum_line(chain: Chain, own: Sequence[tuple[int, Path]], options: RenderOpti
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:
         hooks = chain.node.grad.hooks
-        why = f"{hooks[0].where}, has changed it" if hooks else "a hook, or another backward, has changed it"
+        why = f"{hooks[0].as_cause}" if hooks else "a hook, or another backward, has changed it"
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ REGISTERED = (
     ("Node", "register_hook", "handed"),
     ("Module", "register_full_backward_pre_hook", "handed"),
     ("Module", "register_full_backward_hook", "handed"),
+    ("Module", "register_backward_hook", "handed"),
 )
 """The methods that register hooks of backward, and what such a hook changes."""
 
@@ -66,11 +68,22 @@ class WatchedHooks:
         packing = engine.autograd.graph.saved_tensors_hooks
         before.append((packing, "__enter__", packing.__enter__))
         packing.__enter__ = self.entering(packing.__enter__)
+        if "Node" not in homes:
+            asked = engine.Tensor.grad_fn
+            engine.Tensor.grad_fn = property(lambda own: self.node_of(asked, own))
         try:
             yield
         finally:
             for owner, name, original in before:
                 setattr(owner, name, original)
+            if "Node" not in homes:
+                del engine.Tensor.grad_fn
+
+    def node_of(self, attribute: Any, tensor: Any) -> Any:
+        """Return a tensor's node, to which the program may give a hook if it asks for the node itself."""
+        caller = sys._getframe(2).f_code.co_filename  # noqa: SLF001 - inspect.currentframe costs a large import
+        self.are_there = self.are_there or self.script.is_ours(caller)
+        return attribute.__get__(tensor)
 
     def entering(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return what begins a block in which tensors are packed, for one that is noted."""
@@ -90,7 +103,8 @@ class WatchedHooks:
             if not callable(hook) or isinstance(hook, Heard):  # PyTorch's own methods come here once more
                 return original(own, hook, *args, **kwargs)
             self.are_there = True
-            leaf = ref(own) if getattr(own, "is_leaf", False) else None
+            tensor = getattr(own, "variable", own)  # of AccumulateGrad
+            leaf = ref(tensor) if getattr(tensor, "is_leaf", False) else None
             return original(own, Heard(hook, self, self.script.running()[1], kind, leaf), *args, **kwargs)
 
         return register
@@ -104,6 +118,9 @@ class WatchedHooks:
                 yield
         finally:
             self.follower = None
+            for node, change in follower.of_leaves.items():
+                known = self.of_leaves.setdefault(id(node.variable), [])
+                known += [] if any(one.kind == change.kind for one in known) else [change]
 
 
 class Heard:

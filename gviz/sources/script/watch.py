@@ -22,7 +22,7 @@ from gviz.sources.script.hooks import WatchedHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.process import EngineFinder
 from gviz.sources.script.program import GVIZ, Script
-from gviz.trace import Trace
+from gviz.trace import ENGINE, Trace
 from gviz.trace.gradients import Known, recall, remember
 from gviz.trace.versions import Versions
 from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, bytes_kept, gradient, graph_nodes, numbers
@@ -317,10 +317,12 @@ class Calls:
         runs = function != "make_dot" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
         most = MOST_TO_DIAGNOSE if options.diagnose else MOST_FLOWING
         inputs = _nodes_of(self.engine, as_several(given.get("inputs"))) if given.get("inputs") is not None else None
-        if self.hooks.are_there and runs:
+        is_unheard = options.flow and inputs is None and self.engine.__name__ != ENGINE  # a library's hook, say
+        if runs and (self.hooks.are_there or is_unheard):
             order = users_first([root.grad_fn for root in tensors if root.grad_fn is not None], most)
             facts = {"jacobians": options.jacobians, "all_factors": not options.diagnose}
             one = Follower(self.engine, order, inputs, elements=options.most, **facts)
+            one.start(tensors, gradients)
             return one.result, self.hooks.heard(one)
         if not options.flow and (self.count > SPARE or len(nodes) > FEW_NODES or self.hooks.has_packed):
             return {}, nullcontext()
