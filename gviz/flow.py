@@ -18,7 +18,7 @@ from typing import Any
 
 from gviz.graphs import NO_FLOW, Flow, Hooked
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers
-from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, numbers, saved_constants
+from gviz.walk import MOST_FLOWING, NodeFlow, NodeLike, TensorLike, may_be_rounding, numbers, saved_constants
 
 MOST_TO_DIAGNOSE = 10_000
 """Operations that are followed where a program is searched for nan."""
@@ -139,7 +139,8 @@ class Follower:
         except RuntimeError:
             self.unknown.update(following for following, _ in node.next_functions if following is not None)
             return ()
-        matrices = jacobians_of(engine, node, grads[0], handed) if self.jacobians and count == 1 else ()
+        is_asked = self.jacobians or any(map(may_be_rounding, passed))  # of what was added up tells the Jacobian
+        matrices = jacobians_of(engine, node, grads[0], handed) if is_asked and count == 1 else ()
         inputs = [
             Flow("", None if factor is None else numbers(factor, elements), one if self.has_gradient else None, matrix)
             for factor, one, matrix in zip_longest(factors, passed, matrices)

@@ -47,9 +47,22 @@ CHUNK = 1 << 17
 TINY, HUGE = 1e-15, 1e15
 """Numbers beyond these are scaled before they are squared: a float32 has no room for their squares."""
 
+TINY_GRADIENT = 1e-4
+"""Numbers of a gradient below this are compared with what was added up to them."""
+
 MOST_FLOWING = 300
 """Operations and leaves of a graph whose flow of gradients is looked at; nobody reads the derivatives of a larger
 one."""
+
+
+def may_be_rounding(grad: Numbers | None) -> bool:
+    """Return whether a gradient has a number so small that it may be what rounding has left of a sum.
+
+    >>> may_be_rounding(Numbers.of([3.0, 2e-8])), may_be_rounding(Numbers.of([3.0, 0.0])), may_be_rounding(None)
+    (True, False, False)
+    """
+    elements = (grad.elements if grad is not None else None) or ()
+    return any(isinstance(one, float) and 0 < abs(one) < TINY_GRADIENT for one in elements)
 
 
 class NodeLike(Protocol):

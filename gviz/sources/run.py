@@ -18,6 +18,7 @@ from gviz.walk import (
     NodeFlow,
     NodeLike,
     graph_nodes,
+    may_be_rounding,
     tensor_row,
     walk,
     without_collecting,
@@ -25,9 +26,6 @@ from gviz.walk import (
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
-
-TINY = 1e-4
-"""Numbers of a gradient below this are compared with what was added up to them."""
 
 SPARE, FEW_NODES = 20, 60
 """Calls of backward, the first ones, whose flow is kept for that, and operations of their graphs."""
@@ -180,9 +178,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
 
 def has_tiny(graph: Graph) -> bool:
     """Return whether a gradient of a small graph has a number that may be what rounding has left of a sum."""
-    grads = [node.grad.value for node in graph.nodes if node.grad.value is not None]
-    known = (grad.elements or () for grad in grads) if len(graph.nodes) <= FEW_NODES else ()
-    return any(isinstance(one, float) and 0 < abs(one) < TINY for elements in known for one in elements)
+    return len(graph.nodes) <= FEW_NODES and any(may_be_rounding(node.grad.value) for node in graph.nodes)
 
 
 def _has_gradient(node: Node) -> bool:
