@@ -112,14 +112,9 @@ def zero(case: Diagnosis, row: TensorRow) -> Cause:
         what = f"the gradient of {row.name} is 0, and where it became so is not known"
         mend = "gviz render --view dataflow shows the gradients on their way"
         return Cause(row.name, "zero", what, case.line_of_backward, mend)
-    own = next(
-        (
-            case.nodes[edge.source]
-            for edge in cuts
-            if edge.flow.handed is not None and not has_only(edge.flow.handed, 0.0)
-        ),
-        None,
-    )
+    unknown = (one for one in cuts if one.flow.handed is not None and not has_only(one.flow.handed, 0.0))
+    ends = (*(case.nodes[edge.target] for edge in cuts), *(case.nodes[edge.source] for edge in unknown))
+    own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
         what = f"the gradient of {row.name} is 0: the backward of {own.label.removesuffix('Backward')} gives 0"
         return Cause(row.name, "zero", what, case.line_of_node(own), "look at what its backward returns")
@@ -200,6 +195,8 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     if not is_picked and (told := born(case, row.name, f"{row.name}.grad is {number}")) is not None:
         return told
     own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
+    if edge is not None and is_own(case.nodes[edge.target]):
+        edge, own = None, case.nodes[edge.target]
     if edge is None and own is not None:
         what = f"{row.name}.grad is {number}: the backward of {own.label.removesuffix('Backward')} gives it"
         return Cause(row.name, "nan", what, case.line_of_node(own), "look at what its backward returns")
@@ -223,11 +220,14 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
     return Cause(row.name, "nan", what, tuple(dict.fromkeys((*lines, *case.line_of_node(where)))), mend)
 
 
+def is_own(node: Node) -> bool:
+    """Return whether an operation is a Function of the program's own."""
+    return node.kind == "operation" and not CLASS.fullmatch(node.label)
+
+
 def is_given_to_own(case: Diagnosis, edge: Edge) -> bool:
     """Return whether a finite gradient comes to a Function of the program's own: nobody else knows what that hands on."""
-    node = case.nodes[edge.source]
-    is_own = node.kind == "operation" and not CLASS.fullmatch(node.label)
-    return is_own and edge.flow.handed is not None and is_finite(edge.flow.handed)
+    return is_own(case.nodes[edge.source]) and edge.flow.handed is not None and is_finite(edge.flow.handed)
 
 
 def chooser(case: Diagnosis, edge: Edge) -> Node | None:
