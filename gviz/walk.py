@@ -470,7 +470,7 @@ class Walker:
                 source, below = ids.get(id(node)), ()
                 if source is None:
                     source, below = self.enter(node)
-                add_edge(new_edge((source, here, slot, "", "data", output, NO_FLOW, False, 1)))
+                add_edge(new_edge((source, here, slot, "", "data", output, NO_FLOW, (), 1)))
                 if below:
                     stack.append((here, slots))
                     here, slots = source, enumerate(below)

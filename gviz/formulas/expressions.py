@@ -132,6 +132,7 @@ def words_of(graph: Graph) -> dict[str, Words]:
     for each in graph.inputs_first(("data",)):
         node = each._replace(expression=pieces[each.id]) if each.id in pieces else each
         operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
+        operands |= {slot: Text(name) for edge in inputs[node.id] for slot, name in edge.called}
         is_phrase = node.kind == "group" and ", " in (node.name or "")  # "net.fc, call 2" is no name in a formula
         text = Text("" if is_phrase else node.name or "")
         if node.kind == "accumulate":
@@ -273,8 +274,6 @@ def output_name(node: Node, number: int) -> str:
 def operand_text(edge: Edge, source: Node, texts: Mapping[str, Text]) -> Text:
     """Return what is used along an edge: one of several outputs has a name, a hidden view is the label."""
     text = Text(output_name(source, edge.output)) if source.recorded.outputs else texts[edge.source]
-    if edge.is_elsewhere:
-        return Text(UNKNOWN)
     is_view = edge.label.startswith(".") and bool(text.text)
     return Text(f"{in_brackets_below(text, WHOLE)}{edge.label}") if is_view else text
 

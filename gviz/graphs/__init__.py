@@ -474,7 +474,7 @@ class Edge(NamedTuple):
         kind: one of :data:`EDGE_KINDS`.
         output: which output of ``source`` is used (``unbind`` has several), counted from 0.
         flow: what goes along it when backward runs.
-        is_elsewhere: whether it is a wire of other blocks of a fold than the last, whose names and numbers are drawn.
+        called: what goes along it, by its slots, where that is of other blocks of a fold than the last, which is drawn.
         times: for how many wires of its source it stands, in all blocks of a fold.
     """
 
@@ -485,7 +485,7 @@ class Edge(NamedTuple):
     kind: str = "data"
     output: int = 0
     flow: Flow = NO_FLOW
-    is_elsewhere: bool = False
+    called: tuple[tuple[int, str], ...] = ()
     times: int = 1
 
 

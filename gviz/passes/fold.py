@@ -9,13 +9,14 @@ all that the whole one does, but for the names of operations and the numbers of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise, product, takewhile
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from gviz.errors import RenderError
+from gviz.formulas.expressions import output_name
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
 from gviz.passes.part import fold_remarks
 from gviz.passes.repeats import CALL, DIGITS, Fold, OperationSequence, saved_boxes
@@ -34,6 +35,11 @@ BEFORE = "of the block before"
 MOST_PAIRS = 4
 """Pairs of blocks that a label lists."""
 
+ELSEWHERE = "…"
+"""The name in a formula of what another block than the drawn one has made, if it has none."""
+
+T = TypeVar("T")
+
 Rows: TypeAlias = "dict[tuple[int, int], tuple[Variant, int]]"
 
 
@@ -50,6 +56,8 @@ class Variant:
         self.leaves, self.number = leaves, number
         self.folds: list[Fold] = []
         """The folds whose blocks use them."""
+        self.first = self
+        """Of rows whose last leaves are one row of a fold inside: the first of them, which says the block for all."""
 
 
 class Coordinates(NamedTuple):
@@ -119,7 +127,10 @@ class Folding:
     def _find(self, sequence: OperationSequence) -> None:
         """Find the folds in one order of the operations."""
         self.rows: Rows = {}
+        self.variants: list[Variant] = []
         self.titles: dict[Fold, str] = {}
+        self.copies: dict[int, list[int]] = {}
+        """The operations, or leaves, that one inside a fold stands for: one in each block of the folds around."""
         self.kept: list[str] = []
         """Titles of folds that are drawn block by block."""
         self.frames = Frames(self.graph)
@@ -130,30 +141,32 @@ class Folding:
         self.frames.trim(fold)
         if fold.count < max(self.least, 2):
             return False
-        title = fold_title(self.graph.nodes, fold)
+        title = fold_title(self.graph.nodes, fold, self.copies)
         if {title, stem_of(title)} & {*self.unfold}:
             self.kept.append(title)
             return None
-        parents = [parent for row in fold.rows if (parent := self._parent(row)) is not None]
+        parents = [found for row in fold.rows if (found := self._parents(row)) is not None]
         if len(parents) < len(fold.rows):
             return False
-        for leaves, parent in zip(fold.rows, parents, strict=True):
-            row = (
-                self.rows[parent, leaves[0]][0]
-                if (parent, leaves[0]) in self.rows
-                else Variant(leaves, len(self.rows) + 1)
-            )
-            row.folds.append(fold)
-            self.rows.update({(parent, leaf): (row, block) for block, leaf in enumerate(leaves)})
+        for leaves, above in zip(fold.rows, parents, strict=True):
+            if (above[0], leaves[0]) not in self.rows:
+                self.variants.append(Variant(leaves, len(self.variants) + 1))
+                places = enumerate(zip(above, leaves, strict=True))
+                self.rows.update({key: (self.variants[-1], block) for block, key in places})
+                for parent in filter(None, above):
+                    self.variants[parent - 1].first = self.variants[above[0] - 1].first
+            self.rows[above[0], leaves[0]][0].folds.append(fold)
         self.titles[fold] = title
+        for several in (*zip(*fold.blocks, strict=True), *fold.rows):
+            self.copies[several[-1]] = [one for each in several for one in self.copies.get(each, [each])]
         return True
 
-    def _parent(self, leaves: tuple[int, ...]) -> int | None:
-        """Return the number of the row whose last leaf stands for these, 0 for none; None if they cannot be one box.
+    def _parents(self, leaves: tuple[int, ...]) -> list[int] | None:
+        """Return for each leaf the number of the row that it is the last of, 0 for none; None if they cannot be one box.
 
-        Leaves of two folds are one box only if both take them in the same order.
+        Leaves of two folds are one box only if both take them in the same order, or one is inside the other.
         """
-        parents = set[int]()
+        parents: list[int] = []
         for leaf in leaves:
             parent = 0
             while (parent, leaf) in self.rows:
@@ -163,8 +176,9 @@ class Folding:
                 if block < len(row.leaves) - 1:
                     return None
                 parent = row.number
-            parents.add(parent)
-        return parents.pop() if len(parents) == 1 else None
+            parents.append(parent)
+        around = [self.variants[parent - 1].folds if parent else None for parent in parents]
+        return parents if len({*parents}) == 1 or (around[0] and all(one == around[0] for one in around)) else None
 
     # ---------------------------------------------------------------- where a node is drawn
     def coordinates(self) -> list[Coordinates]:
@@ -194,7 +208,7 @@ class Folding:
                 row, block = self.rows[parent, drawn[number]]
                 fold = row.folds[0]
                 is_inside = is_inside and len(row.folds) == 1 and outer.get(fold) is around
-                blocks[number][fold if is_inside else row] = block
+                blocks[number][fold if is_inside else row.first] = block
                 drawn[number], parent, around = row.leaves[-1], row.number, fold
         return [Coordinates(*one) for one in zip(drawn, blocks, strict=True)]
 
@@ -283,10 +297,21 @@ class Folding:
             label=label,
             kind="carried" if is_carried else edge.kind,
             times=sum(one.source == self.graph.nodes[start.drawn].id for one, *_ in found),
-            is_elsewhere=any(
-                block < count_of(one) - 1 for place in (start, end) for one, block in place.blocks.items()
-            ),
+            called=tuple(self._called(found))[:MOST_PAIRS],
         )
+
+    def _called(self, found: list[Wire]) -> Iterator[tuple[int, str]]:
+        """Yield for each slot of the drawn target what it gets, if the drawn source has another name, or one of several."""
+        for edge, start, end in found:
+            source = self.graph.by_id[edge.source]
+            is_one_leaf = source.kind == "leaf" and not start.blocks.keys() <= end.blocks.keys()
+            if is_last(end) and (is_one_leaf or not is_last(start)):
+                yield edge.slot, (not source.is_letter and output_name(source, edge.output)) or ELSEWHERE
+
+
+def is_last(place: Coordinates) -> bool:
+    """Return whether a node is the one that is drawn: that of the last block."""
+    return all(block == count_of(one) - 1 for one, block in place.blocks.items())
 
 
 Wire: TypeAlias = tuple[Edge, Coordinates, Coordinates]
@@ -367,8 +392,7 @@ def _common(graph: Graph, names: Sequence[str]) -> int:
             path.append(region)
             region = graph.regions[region].within
         paths.append(path[::-1])
-    common = [numbers[0] for numbers in takewhile(lambda numbers: len({*numbers}) == 1, zip(*paths, strict=False))]
-    return common[-1] if common else -1
+    return [-1, *common_path(paths)][-1]
 
 
 # ---------------------------------------------------------------- what a wire says
@@ -525,13 +549,18 @@ def pattern(names: Sequence[str]) -> str:
     return f"{head}{listed([name[len(head) : len(name) - len(tail)] for name in names])}{tail}"
 
 
+def common_path(paths: Sequence[Sequence[T]]) -> list[T]:
+    """Return what all paths begin with."""
+    return [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*paths, strict=False))]
+
+
 def _by_numbers(name: str) -> list[int]:
     return [int(digits) for digits in DIGITS.findall(name)]
 
 
 def _beginning(names: Sequence[str]) -> str:
     """Return what all names begin with."""
-    return "".join(signs[0] for signs in takewhile(lambda signs: len({*signs}) == 1, zip(*names, strict=False)))
+    return "".join(common_path(names))
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -555,15 +584,24 @@ def stem_of(title: str) -> str:
     return title.partition("{")[0].rstrip(".") or title
 
 
-def fold_title(nodes: Sequence[Node], fold: Fold) -> str:
-    """Return the name of the blocks of a fold: what the names of all modules, or else leaves, of a block begin with."""
-    paths = [[nodes[number].scope or _name_of_group(nodes[number]) for number in block] for block in fold.blocks]
-    leaves = [[nodes[row[number]].name or "" for row in fold.rows] for number in range(fold.count)]
+def fold_title(nodes: Sequence[Node], fold: Fold, copies: Mapping[int, Sequence[int]]) -> str:
+    """Return the name of the blocks of a fold: what the names of all modules, or else leaves, of a block begin with.
+
+    Where these do not vary it is the module that all blocks are in.
+    """
+
+    def copied(blocks: Iterable[Sequence[int]]) -> Iterator[Sequence[int]]:
+        for block in blocks:
+            columns = [copies.get(number, [number]) for number in block]
+            yield from zip(*columns, strict=True) if len({*map(len, columns)}) == 1 else [block]
+
+    paths = [[nodes[one].scope or _name_of_group(nodes[one]) for one in block] for block in copied(fold.blocks)]
+    leaves = [[nodes[one].name or "" for one in block] for block in copied(zip(*fold.rows, strict=True))]
     for names in (paths, leaves):
         heads = [*map(beginning_of, names)]
-        if all(heads) and len({*heads}) == len(heads):
+        if heads and all(heads) and len({*heads}) == len(heads):
             return pattern(heads)
-    return UNNAMED
+    return ".".join(common_path([path.split(".") for block in paths for path in block])) or UNNAMED
 
 
 def _name_of_group(node: Node) -> str:
@@ -576,12 +614,7 @@ def beginning_of(names: Sequence[str]) -> str:
     >>> beginning_of(["net.blocks.3.ln.weight", "net.blocks.3.mlp.0.weight"]), beginning_of(["W"]), beginning_of([])
     ('net.blocks.3', '', '')
     """
-    paths = [name.split(".") for name in names]
-    head: list[str] = []
-    for parts in zip(*paths, strict=False):
-        if len({*parts}) > 1:
-            break
-        head.append(parts[0])
+    head = common_path([name.split(".") for name in names])
     while head and not any(sign.isdecimal() for sign in head[-1]):
         head.pop()
     return ".".join(head)

@@ -62,7 +62,7 @@ def folded(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] |
     folding: Folding = graph.memo[key]
     if not is_asked and 2 * len(folding.folded.nodes) > len(graph.nodes):
         return graph, None
-    return folding.folded, [f"{title} × {fold.count}" for fold, title in folding.titles.items()]
+    return folding.folded, [*dict.fromkeys(f"{title} × {fold.count}" for fold, title in folding.titles.items())]
 
 
 def without_repeats(graph: Graph, options: RenderOptions) -> Graph:

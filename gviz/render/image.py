@@ -213,7 +213,7 @@ def _on_page(graph: Graph, options: RenderOptions) -> Picture:
     from gviz.pictures import places, slide  # with all that lines on a page need
 
     page = slide.PAGES[options.fit]
-    typed = [html.escaped(line) for line in html.caption_lines(options.caption)]
+    typed = [html.escaped(line) for text in (*graph.remarks, options.caption) for line in html.caption_lines(text)]
     drawn: list[tuple[tuple[float, ...], str, Picture, places.Layout]] = []
     for rankdir in [options.rankdir] if options.rankdir else ["TB", "LR"]:
         picture = picture_of(graph, replace(options, rankdir=rankdir))
