@@ -173,3 +173,19 @@ def bytes_text(count: int) -> str:
         return amount(count, "byte")
     power = min((count.bit_length() - 1) // 10, 4)
     return f"{count / 1024**power:.1f}".removesuffix(".0") + f" {'KMGT'[power - 1]}iB"
+
+
+def braced(parts: Sequence[str]) -> str:
+    """Return what names differ in: all of three, the first and the last of more.
+
+    >>> braced(["0", "1", "2"]), braced(["u", "w"]), braced(["1", "2", "4", "8"])
+    ('{0…2}', '{u, w}', '{1, 2, … 8}')
+    """
+    is_dense = (
+        [*parts] == [str(number) for number in range(int(parts[0]), int(parts[0]) + len(parts))]
+        if parts[0].isdecimal()
+        else False
+    )
+    if is_dense:
+        return f"{{{parts[0]}…{parts[-1]}}}"
+    return f"{{{', '.join(parts) if len(parts) < 4 else f'{parts[0]}, {parts[1]}, … {parts[-1]}'}}}"

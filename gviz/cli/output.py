@@ -212,7 +212,10 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     )
     folds = (
         look(
-            "fold", "Draw blocks that repeat once: where that makes a large picture readable, always, or never.", FOLDS
+            "fold",
+            "Draw blocks that repeat once: where that makes a large picture readable, always, always with the range of "
+            "all blocks' values and gradients, or never.",
+            FOLDS,
         ),
         click.option("--unfold", **NAMES, help="Draw all blocks of the fold of that title; repeatable."),
         look("fold_min", "How many blocks a fold has at least.", type=click.IntRange(2), metavar="N"),

@@ -63,6 +63,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         functions=look.groups == "function",
         details=picture.has_details,
         folds=picture.may_fold,
+        shares=picture.may_fold and look.asks_folds,
     )
     with streams.stages():
         if source.kind != "script":  # which prints what it likes

@@ -185,6 +185,7 @@ class Card(NamedTuple):
         kept: bytes of the tensors that its operations save for backward; None where that is not known.
         grad: the norm of the gradients of its leaves together; None where one is not known.
         content: a digest of what is in it, each operation with its options and wires: groups alike have the same.
+        numbers: those of its operations that may vary among groups alike, in order: (attribute or "", text).
     """
 
     kind: str = ""
@@ -196,6 +197,7 @@ class Card(NamedTuple):
     kept: int | None = None
     grad: float | None = None
     content: str = ""
+    numbers: tuple[tuple[str, str], ...] = ()
 
 
 class Region(NamedTuple):
@@ -400,6 +402,47 @@ NO_GRADIENT, NOT_RECORDED, NO_FLOW, NO_HISTORY = Gradient(), Recorded(), Flow(),
 
 
 # ---------------------------------------------------------------- records
+class Varying(NamedTuple):
+    """A number that an operation has another of in each block of a fold.
+
+    Args:
+        name: the attribute that holds it; "" for what the call was given.
+        texts: the number of each block, in their order.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+
+
+class Share(NamedTuple):
+    """What a block of a fold hands to the gradient of a leaf that all blocks use.
+
+    Args:
+        block: its number, counted from 1, as in ``16``, or ``5.3`` in a fold inside a fold; "" for what is in no block.
+        grad: the gradient.
+    """
+
+    block: str
+    grad: Numbers
+
+
+class Blocks(NamedTuple):
+    """What is known of all blocks of a fold where the last one is drawn.
+
+    Args:
+        varies: the numbers that are other ones in each block.
+        values: the least and the greatest value; of tensors of several elements of their norms. () where that was not
+            asked for, or one is not known.
+        grads: likewise of the gradients.
+        shares: what blocks have handed to a leaf that they share, the last block first; it comes to its gradient.
+    """
+
+    varies: tuple[Varying, ...] = ()
+    values: tuple[float, ...] = ()
+    grads: tuple[float, ...] = ()
+    shares: tuple[Share, ...] = ()
+
+
 class Node(NamedTuple):
     """One box of the picture.
 
@@ -419,6 +462,7 @@ class Node(NamedTuple):
         later: what the program has made of the tensor since.
         card: what a group comes to.
         region: the innermost frame that it is in, by its place in the graph's ``regions``; -1 for none.
+        blocks: what is known of all blocks, if it is drawn for those of a fold.
     """
 
     id: str
@@ -436,6 +480,7 @@ class Node(NamedTuple):
     later: Later | None = None
     card: Card | None = None
     region: int = -1
+    blocks: Blocks | None = None
 
     @property
     def shape(self) -> Sizes | None:

@@ -13,14 +13,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise, product, takewhile
 from math import prod
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gviz.errors import RenderError
 from gviz.formulas.expressions import output_name
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
+from gviz.passes.blocks import blocks_of
 from gviz.passes.part import fold_remarks
 from gviz.passes.repeats import CALL, DIGITS, Fold, OperationSequence, saved_boxes
-from gviz.text import did_you_mean, excerpt, joined, shorten
+from gviz.text import braced, did_you_mean, excerpt, joined, shorten
 from gviz.walk import without_collecting
 
 UNNAMED = "repeats"
@@ -99,30 +100,40 @@ class Folding:
         graph: any graph; what is folded in it already stays so.
         least: how many blocks a fold has at least.
         unfold: titles of folds whose blocks are all drawn, or what they begin with: ``blocks`` for ``blocks.{0…11}``.
+        has_ranges: whether what is drawn says of which range the values and gradients of all blocks are.
 
     Raises:
         RenderError: there is no such title.
     """
 
     @without_collecting()
-    def __init__(self, graph: Graph, least: int = 2, unfold: Collection[str] = ()) -> None:
+    def __init__(
+        self, graph: Graph, least: int = 2, unfold: Collection[str] = (), *, has_ranges: bool = False
+    ) -> None:
         """Find the folds."""
         self.whole, self.graph = graph, without_accumulate(graph)
-        self.least, self.unfold = least, unfold
+        self.least, self.unfold, self.has_ranges = least, unfold, has_ranges
         sequence = OperationSequence(self.graph)
-        self._find(sequence)
-        best = dict(vars(self))
-        for order in sequence.other_orders:
-            if 10 * saved_boxes(best["folds"]) < 9 * len(order) and sequence.rearrange(order):
-                self._find(sequence)
-                best = max(best, dict(vars(self)), key=lambda one: saved_boxes(one["folds"]))
-        vars(self).update(best)
+        found: list[dict[str, Any]] = []
+        for is_exact in (True, False):
+            is_first = is_exact or (self._is_little(found) and sequence.loosen())
+            for order in sequence.orders if is_first else ():
+                if (not found or self._is_little(found)) and (sequence.rearrange(order) or is_first):
+                    self._find(sequence)
+                    found.append(dict(vars(self)))
+                is_first = False
+        vars(self).update(max(found, key=lambda one: saved_boxes(one["folds"])))
         titles = [*self.kept, *self.titles.values()]
         for name in self.unfold:
             if all(name not in (title, stem_of(title)) for title in self.kept):
                 listed = f"there are {joined(titles, most=5)}" if titles else "nothing repeats"
                 hint = did_you_mean(name, [*titles, *map(stem_of, titles)]) or listed
                 raise RenderError(f"there is no fold {excerpt(name)!r}", hint=hint)
+
+    def _is_little(self, found: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether all that was found leaves more than a tenth of the operations."""
+        operations = sum(node.kind in ("operation", "group") for node in self.graph.nodes)
+        return 10 * max(saved_boxes(one["folds"]) for one in found) < 9 * operations
 
     def _find(self, sequence: OperationSequence) -> None:
         """Find the folds in one order of the operations."""
@@ -233,9 +244,12 @@ class Folding:
             if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
                 names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)
+        blocks = blocks_of(self.graph, places, has_ranges=self.has_ranges)
         nodes = tuple(
             node._replace(
-                region=region_of[number], name=pattern(names[number]) if len(names.get(number, ())) > 1 else node.name
+                region=region_of[number],
+                name=pattern(names[number]) if len(names.get(number, ())) > 1 else node.name,
+                blocks=blocks.get(number),
             )
             for number, node in enumerate(self.graph.nodes)
             if places[number].drawn == number
@@ -542,11 +556,11 @@ def pattern(names: Sequence[str]) -> str:
         numbers = [DIGITS.findall(name) for name in names]
         parts = [[*dict.fromkeys(column)] for column in zip(*numbers, strict=True)]
         if prod(map(len, parts)) == len(names):
-            middle = [listed(part) if len(part) > 1 else part[0] for part in parts]
+            middle = [braced(part) if len(part) > 1 else part[0] for part in parts]
             return "".join(text for pair in zip(pieces[0], [*middle, ""], strict=True) for text in pair)
     head = _beginning(names)
     tail = _beginning([name[len(head) :][::-1] for name in names])[::-1]
-    return f"{head}{listed([name[len(head) : len(name) - len(tail)] for name in names])}{tail}"
+    return f"{head}{braced([name[len(head) : len(name) - len(tail)] for name in names])}{tail}"
 
 
 def common_path(paths: Sequence[Sequence[T]]) -> list[T]:
@@ -561,18 +575,6 @@ def _by_numbers(name: str) -> list[int]:
 def _beginning(names: Sequence[str]) -> str:
     """Return what all names begin with."""
     return "".join(common_path(names))
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Return what names differ in: all of two, the first and the last of more."""
-    is_dense = (
-        [*parts] == [str(number) for number in range(int(parts[0]), int(parts[0]) + len(parts))]
-        if parts[0].isdecimal()
-        else False
-    )
-    if is_dense:
-        return f"{{{parts[0]}…{parts[-1]}}}"
-    return f"{{{', '.join(parts) if len(parts) < 4 else f'{parts[0]}, {parts[1]}, … {parts[-1]}'}}}"
 
 
 def stem_of(title: str) -> str:

@@ -335,6 +335,7 @@ class Groups:
                 group = self.tree[shut[node.id]]
                 title = titles[shut[node.id]] + f", part {part + 1} of {parts[box]}" * (parts[box] > 1)
                 card = card_of(inside, group.kind, *sizes[node.id])
+                card = card._replace(numbers=tuple(pair for one in inside for pair in self.numbers_of(one)))
                 card = card._replace(
                     content=self.content(inside, title, box_of, wires, number_of, outputs=outputs[node.id])
                 )
@@ -345,6 +346,12 @@ class Groups:
             nodes.append(node._replace(region=frames[around[node.id]]))
         roots = tuple(dict.fromkeys(box_of[root] for root in graph.roots))
         return graph.changed(nodes=tuple(nodes), edges=edges, roots=roots, regions=regions)
+
+    def numbers_of(self, node: Node) -> tuple[tuple[str, str], ...]:
+        """Return the numbers of a node that may vary where groups repeat."""
+        from gviz.passes.repeats import varying_numbers  # it loads numpy
+
+        return varying_numbers(node)
 
     @cached_property
     def unknown(self) -> set[str]:
@@ -373,6 +380,8 @@ class Groups:
             number_of: the place of each node in its box.
             outputs: what is used outside, each together with what else is used in the same place.
         """
+        from gviz.passes.repeats import without_numbers  # it loads numpy
+
         path, box = title.partition(",")[0], box_of[inside[0].id]
         digest = blake2b(repr(outputs).encode(), digest_size=8)
         used: dict[str, set[int]] = defaultdict(set)
@@ -381,7 +390,7 @@ class Groups:
                 used[box_of[edge.source]].add(number_of[edge.source])
         ranks = {other: sorted(numbers) for other, numbers in used.items() if other != box}
         for node in inside:
-            recorded = node.recorded
+            recorded = without_numbers(node.recorded)
             plain = [pair for pair in recorded.attrs if pair[0] not in recorded.tensors and pair[1] != "freed"]
             if node.id in self.unknown:
                 plain = [("", node.id)]  # nobody knows what it saved
@@ -397,8 +406,8 @@ class Groups:
                 number = number_of[edge.source]  # of another box the arrow tells which: the first block has another one
                 rank = ranks[other].index(number) if other in ranks else number
                 ends.append((edge.kind, edge.slot, edge.output, edge.label, end, rank))
-            card = node.card and node.card._replace(grad=None)
-            numbers = [text for text in recorded.given if re.fullmatch(r"[-+\d.e]+|True|False|None", text)]
+            card = node.card and node.card._replace(grad=None, numbers=())
+            numbers = [text for text in recorded.given if re.fullmatch(r"[-+\d.e]+|True|False|None|#", text)]
             about = (
                 node.kind,
                 node.label,

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gviz.graphs import FREED, Edge, Graph, Node
+from gviz.graphs import FREED, Edge, Graph, Node, Recorded
 from gviz.walk import FEW
 
 MOST_INPUTS = 16
@@ -35,6 +35,9 @@ SHALLOW = 4
 
 EFFORT, OVERHEAD = 12, 200
 """How often each operation may be looked at, and what a look at a few costs in operations; what is left then stays."""
+
+VARYING = ("other", "exponent", "self", "alpha", "value", "index", "start", "end")
+"""Attributes whose numbers may vary from block to block: a factor, a step, the place of an element."""
 
 Block: TypeAlias = list[int]
 """The operations of a block, by their places in the graph's nodes."""
@@ -107,7 +110,10 @@ class OperationSequence:
             else:
                 self.inputs[place[edge.target]].append((edge, place[edge.source]))
         self.fixed = {place[name] for name in fixed} | {*_in_folds(graph), *unknown_operations(graph)}
-        self.order, *self.other_orders = self._orders([place[root] for root in graph.roots])
+        self.orders = self._orders([place[root] for root in graph.roots])
+        self.order = self.orders[0]
+        self.is_exact = True
+        """Whether numbers that may vary have to be the same."""
         self.at = {number: index for index, number in enumerate(self.order)}
         self.form, self.input, self.wire = (np.zeros(0, np.int64) for _ in range(3))
         self.loose: list[int] = []
@@ -148,6 +154,12 @@ class OperationSequence:
         ways = (order, rank), (soon, rank), (order, runs)
         return [sorted((number for number in way if number in steps), key=key.__getitem__) for way, key in ways]
 
+    def loosen(self) -> bool:
+        """Let numbers vary from block to block; return whether more operations are alike then."""
+        count, self.is_exact, self.loose = len(np.unique(self.form)), False, []
+        self._fill()
+        return len(np.unique(self.form)) < count
+
     def rearrange(self, order: list[int]) -> bool:
         """Put the operations in another order; return whether it is another."""
         if self.order == order:
@@ -173,7 +185,7 @@ class OperationSequence:
             node, columns, form = self.nodes[number], [*self._columns(number)], None
             is_fixed = any(column >= MOST_INPUTS for column, _ in columns) or number in self.fixed
             if not is_fixed and node.kind in ("operation", "group"):
-                form = form_of(node)
+                form = form_of(node, is_exact=self.is_exact)
             found.append(forms.setdefault(form or number, len(forms)))
             self.loose.append(forms.setdefault(form[:-1] if form else number, len(forms)))
             for column, (edge, source) in () if is_fixed else columns:
@@ -462,6 +474,9 @@ class Check:
                 first, other = (sequence.nodes[sequence.order[index]] for index in members[:2])
                 if not lacks_inputs_alone(first, other):
                     self._end(1)
+                if not sequence.is_exact:  # what the first has besides could be taken for a number that varies
+                    numbers = [varying_numbers(sequence.nodes[sequence.order[index]]) for index in members]
+                    self._end(_first_other(numbers[1:]) + 1)
             self._end(_first_other(forms))
         for source in (self.shared | self.taken_first) & self.rows.keys():
             self._end(self.rows[source][1] if source in self.shared else 1)
@@ -534,21 +549,26 @@ def _first_other(values: Sequence[int]) -> int:
 
 
 # ---------------------------------------------------------------- forms
-def form_of(node: Node) -> tuple[Any, ...]:
+def form_of(node: Node, *, is_exact: bool = True) -> tuple[Any, ...]:
     """Return what two operations have in common that are alike.
 
     What is last depends on which inputs have a gradient: sizes and strides of inputs, which tensors are saved and which
     are None, and what the call was given without one.
+
+    Args:
+        node: the operation.
+        is_exact: whether numbers that may vary are the same, too.
     """
-    recorded = node.recorded
+    recorded = node.recorded if is_exact else without_numbers(node.recorded)
     plain: list[tuple[str, str]] = []
     sizes: list[tuple[str, str]] = []
     for name, text in recorded.attrs:
         is_tensor = name in recorded.tensors or text in ("None", FREED)
         is_loose = is_tensor or name.endswith(("_sym_sizes", "_sym_strides"))
         (sizes if is_loose else plain).append((name, "" if is_tensor and text != "None" else text))
-    sizes += [("", text) for text in numbers_given(node)]
+    sizes += [("", text) for text in numbers_given(recorded)]
     card = node.card._replace(grad=None) if node.card is not None else None
+    card = card._replace(numbers=()) if card is not None and not is_exact else card
     name = DIGITS.sub("#", CALL.sub("", node.name or "")) if node.kind == "group" else ""
     made = node.shape if not recorded.outputs else None  # of several outputs it is known only where they have names
     shape = made, recorded.slots, recorded.is_written
@@ -566,16 +586,42 @@ def lacks_inputs_alone(first: Node, other: Node) -> bool:
     (True, False)
     """
     attrs = dict(other.recorded.attrs)
-    rest = iter(numbers_given(first))
-    return all(text in rest for text in numbers_given(other)) and all(
+    rest = iter(numbers_given(first.recorded))
+    return all(text in rest for text in numbers_given(other.recorded)) and all(
         attrs.get(name) == text or text in ("None", "()") or (_is_saved(first, name) and _is_saved(other, name))
         for name, text in first.recorded.attrs
     )
 
 
-def numbers_given(node: Node) -> list[str]:
+def numbers_given(recorded: Recorded) -> list[str]:
     """Return what a call was given without a gradient: numbers, and nothing for what has a name, which may vary."""
-    return [text if _is_number(text) else "" for text in node.recorded.given]
+    return [text if _is_number(text) else "" for text in recorded.given]
+
+
+def varying_numbers(node: Node) -> tuple[tuple[str, str], ...]:
+    """Return the numbers of an operation, or a group, that may vary from block to block, each with its attribute.
+
+    >>> from gviz.graphs import Recorded
+    >>> varying_numbers(Node("", "", recorded=Recorded(1, (("alpha", "2"), ("dim", "1")), given=("0.5", "x", "True"))))
+    (('alpha', '2'), ('', '0.5'))
+    """
+    if node.card is not None:
+        return node.card.numbers
+    recorded = node.recorded
+    own = [pair for pair in recorded.attrs if pair[0] in VARYING and may_vary(pair[1])]
+    return (*own, *[("", text) for text in recorded.given if may_vary(text)])
+
+
+def without_numbers(recorded: Recorded) -> Recorded:
+    """Return what is recorded of an operation with a sign for each number that may vary."""
+    attrs = [(name, "#" if name in VARYING and may_vary(text) else text) for name, text in recorded.attrs]
+    given = ["#" if may_vary(text) else text for text in recorded.given]
+    return recorded._replace(attrs=(*attrs,), given=(*given,))
+
+
+def may_vary(text: str) -> bool:
+    """Return whether a text is a number, and no word."""
+    return text not in ("True", "False", "None") and _is_number(text)
 
 
 def _is_saved(node: Node, name: str) -> bool:
@@ -593,7 +639,7 @@ def _is_number(text: str) -> bool:
     try:
         complex(text)
     except ValueError:
-        return text in ("True", "False", "None")
+        return text in ("True", "False", "None", "#")
     return True
 
 

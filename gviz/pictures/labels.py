@@ -6,20 +6,20 @@ A line is a list of spans. How an ink looks, and how a text is quoted, is the bu
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
-from gviz.formulas.operands import input_names, signed
-from gviz.graphs import LEFT_OUT, REMARKS, RETURNED, Card, Edge, Gradient, Graph, Hooked, Later, Node
+from gviz.formulas.operands import input_names, signed, typed
+from gviz.graphs import LEFT_OUT, REMARKS, RETURNED, Blocks, Card, Edge, Gradient, Graph, Hooked, Later, Node, Share
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
-from gviz.passes.elements import is_finite, plus, times
+from gviz.passes.elements import is_finite, plus, sum_of, times
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Box, Line, Span, text_of
-from gviz.text import amount, bytes_text, joined, shorten
+from gviz.text import amount, braced, bytes_text, joined, shorten
 
 OPERATIONS = ("operation", "accumulate")
 """Kinds of boxes that hold no tensor; one with a name makes the tensor of that name."""
@@ -232,6 +232,7 @@ def boxes(graph: Graph, options: RenderOptions, *, table: bool = True) -> list[B
                 has_attrs and node.recorded.attrs,
                 node.grad.hooks,
                 place,
+                node.blocks,
             )
             box = known.get(key)
             if box is None:
@@ -318,7 +319,7 @@ def lines(node: Node, options: RenderOptions, *, has_box: bool = False, table: b
     else:
         rows += value_lines(node, options)
         rows += [*gradient_line(node, options), *before_line(node, options)] if "grad" in show else []
-    rows += hook_lines(node, options)
+    rows += [*hook_lines(node, options), *block_lines(node, options)]
     is_root = (node.kind, node.state) == ("output", "not retained")  # no root keeps it
     is_reason = node.kind == "frozen" and node.state != node.kind
     if node.state and not node.state.startswith(TOLD) and (is_reason or ("state" in show and not is_root)):
@@ -356,7 +357,57 @@ def card_lines(node: Node, card: Card, options: RenderOptions) -> list[Line]:
         rows.append((Span(f"{bytes_text(card.kept)} saved", "muted"),))
     if card.grad is not None and "grad" in options.show:
         rows.append((Span(f"‖grad‖ = {decimal(card.grad, options.precision)}", "gradient"),))
-    return rows
+    return [*rows, *block_lines(node, options)]
+
+
+MOST_VARYING, MOST_SHARES = 3, 6
+"""Numbers that vary, and shares of a gradient, that a box lists."""
+
+
+def block_lines(node: Node, options: RenderOptions) -> list[Line]:
+    """Return what is known of all blocks of a fold: numbers that vary, ranges, and shares of a gradient.
+
+    >>> from gviz.graphs import Blocks, Node, Share, Varying
+    >>> shares = Share("3", Numbers.of(0.5)), Share("2", Numbers.of(0.25)), Share("", Numbers.of(0.1))
+    >>> blocks = Blocks((Varying("alpha", ("0.1", "0.2", "0.4", "0.8")),), (1.0, 2.5), shares=shares)
+    >>> [text_of(line) for line in block_lines(Node("n0", "leaf", blocks=blocks), RenderOptions())]
+    ['alpha varies: 0.1, 0.2, … 0.8', 'all blocks: 1 … 2.5', 'block 3: 0.5, 2: 0.25, elsewhere: 0.1']
+    """
+    blocks = node.blocks or Blocks()
+    rows: list[Line] = []
+    for one in blocks.varies[:MOST_VARYING]:
+        text = f"{one.name} varies: ".lstrip() + braced([typed(text) for text in one.texts])[1:-1]
+        rows.append((Span(short(text, LONGEST_EXPRESSION), "muted"),))
+    if len(blocks.varies) > MOST_VARYING:
+        rows.append((Span(f"{len(blocks.varies) - MOST_VARYING} more vary", "muted"),))
+    is_number = node.card is None and (node.numbers is None or node.numbers.numel == 1)
+    for ends, name, word in ((blocks.values, "norm", "value"), (blocks.grads, "‖grad‖", "grad")):
+        if ends and word in options.show:
+            own = ("grad " if word == "grad" else "") if is_number else f"{name} "
+            least, most = (decimal(end, options.precision) for end in ends)
+            span = "nan" if math.isnan(ends[0]) else least if least == most else f"{least} … {most}"
+            rows.append((Span(f"all blocks: {own}{span}", "gradient" if word == "grad" else "muted"),))
+    return [*rows, *(share_lines(blocks.shares, options) if blocks.shares and "grad" in options.show else [])]
+
+
+def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
+    """Return what blocks have handed to the gradient of a leaf, the last ones first: numbers that it is the sum of, or norms."""
+    is_number = all(share.grad.numel == 1 and share.grad.elements for share in shares)
+    own = [share for share in shares if share.block]
+    few = own if len(own) <= MOST_SHARES else own[:MOST_SHARES]
+    rest = sum_of([share.grad for share in own[len(few) :]]) if is_number else None
+    named = [(share.block, share.grad) for share in few]
+    named += [(f"{len(own) - len(few)} others", rest)] * (rest is not None)
+    named += [("elsewhere", share.grad) for share in shares if not share.block]
+    texts = [f"{name}: {decimal(one.norm if not is_number else one.elements[0], options.precision)}" for name, one in named]  # type: ignore[union-attr,index]
+    texts[len(few) : len(few)] = ["…"] * (len(few) < len(own) and rest is None)
+    rows = [("block " if is_number else "norms: block ") + texts[0]]
+    for text in texts[1:]:
+        if len(rows[-1]) + len(text) > LONGEST_STATEMENT:
+            rows.append(text)
+        else:
+            rows[-1] += f", {text}"
+    return [(Span(row + "," * (number < len(rows) - 1), "gradient"),) for number, row in enumerate(rows)]
 
 
 def later_lines(node: Node, options: RenderOptions) -> list[Line]:

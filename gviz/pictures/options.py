@@ -41,8 +41,9 @@ STEPS = ("operation", "statement", *GROUPS)
 GROUPING = ("depth", "collapse", "expand")
 """Options of groups."""
 
-FOLDS = ("auto", "on", "off")
-"""Whether blocks that repeat are drawn once: where that makes a large picture readable, always, or never."""
+FOLDS = ("auto", "on", "range", "off")
+"""Whether blocks that repeat are drawn once: where that makes a large picture readable, always, always and with the
+range of the values and gradients of all blocks, or never."""
 
 EVERY = ("operation", "module", "line")
 """What a step is: an operation, a call of a module, or forward a line of the program."""
@@ -210,7 +211,7 @@ class RenderOptions:
             show=show,
             path=path,
             groups=groups,
-            asks_folds=self.fold == "on" or bool(listed["unfold"]) or self.fold_min != RenderOptions.fold_min,
+            asks_folds=self.fold in ("on", "range") or bool(listed["unfold"]) or self.fold_min != RenderOptions.fold_min,
             view=view,
             rankdir=rankdir,
             direction=rankdir or VIEWS.get(view, "TB"),

@@ -56,9 +56,9 @@ def folded(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] |
         return graph, None
     from gviz.passes.fold import Folding  # few pictures need it
 
-    key = Folding, options.fold_min, options.unfold
+    key = Folding, options.fold_min, options.unfold, options.fold == "range"
     if key not in graph.memo:
-        graph.memo[key] = Folding(graph, options.fold_min, options.unfold)
+        graph.memo[key] = Folding(graph, options.fold_min, options.unfold, has_ranges=options.fold == "range")
     folding: Folding = graph.memo[key]
     if not is_asked and 2 * len(folding.folded.nodes) > len(graph.nodes):
         return graph, None

@@ -97,7 +97,7 @@ def evaluate(text: str, options: SourceOptions | None = None) -> Run:
         roots, more = derivatives(roots, tensors, options)
         tensors, notes = tensors | roots, notes + more
     about = Pass(
-        "backward", flow=_flow(options, tuple(roots.values())) if options.flow and roots else {}
+        "backward", flow=_flow(options, tuple(roots.values())) if (options.flow or options.shares) and roots else {}
     )  # before it is freed
     if options.backward:
         notes += _run_backward(program, options, roots)

@@ -226,7 +226,9 @@ class Calls:
         flow, hearing = self.flowing(function, tensors, given, nodes)
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         is_asked = self.options.flow or self.hooks.are_there
-        own, spare = (flow, None) if is_asked else ({}, (lambda: flow) if flow else None)
+        own, spare = (flow, None) if is_asked or self.has_shares else ({}, None)
+        if flow and not is_asked and self.is_small(nodes):
+            spare = lambda: flow  # noqa: E731 - as it was before the graph was freed
         about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.at_pass())
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
@@ -315,7 +317,7 @@ class Calls:
         options, gradients = self.options, as_several(given.get("gradients"))
         pairs = zip_longest(tensors, gradients[: len(tensors)])
         runs = function != "make_dot" and all(tensor.numel() == 1 or grad is not None for tensor, grad in pairs)
-        most = MOST_TO_DIAGNOSE if options.diagnose else MOST_FLOWING
+        most = MOST_TO_DIAGNOSE if options.diagnose or self.has_shares else MOST_FLOWING
         inputs = _nodes_of(self.engine, as_several(given.get("inputs"))) if given.get("inputs") is not None else None
         is_unheard = options.flow and inputs is None and self.engine.__name__ != ENGINE  # a library's hook, say
         if runs and (self.hooks.are_there or is_unheard):
@@ -324,7 +326,7 @@ class Calls:
             one = Follower(self.engine, order, inputs, elements=options.most, **facts)
             one.start(tensors, gradients)
             return one.result, self.hooks.heard(one)
-        if not options.flow and (self.count > SPARE or len(nodes) > FEW_NODES or self.hooks.has_packed):
+        if not (options.flow or self.has_shares or (self.is_small(nodes) and not self.hooks.has_packed)):
             return {}, nullcontext()
         found = flow(
             self.engine,
@@ -341,6 +343,15 @@ class Calls:
         is_again = last is not None and [*map(id, last.tensors)] == [*map(id, tensors)]
         is_freed = last is not None and options.jacobians and is_again and len(found) < len(last.about.flow)
         return (last.about.flow if last is not None and is_freed else found), nullcontext()
+
+    def is_small(self, nodes: Collection[object]) -> bool:
+        """Return whether the flow of a call is noted though nobody has asked for it."""
+        return self.count <= SPARE and len(nodes) <= FEW_NODES
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether it is noted what operations hand on in this call."""
+        return self.options.shares and self.count <= MEASURED and not self.hooks.has_packed
 
     def caller(self) -> tuple[Place | None, Mapping[str, Any]]:
         """Return the line of the script that a call comes from, and the names there."""

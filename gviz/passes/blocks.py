@@ -1,0 +1,109 @@
+"""What is known of all blocks of a fold where one is drawn: numbers that vary, ranges, shares of a gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from gviz.graphs import Blocks, Graph, Node, Share, Varying
+from gviz.graphs.numbers import Numbers
+from gviz.passes.elements import ONE, agree, plus, sum_of, times
+from gviz.passes.repeats import varying_numbers
+
+Places: TypeAlias = "Sequence[tuple[int, Mapping[Any, int]]]"
+"""For each node the one that is drawn for it, and the block of each fold that it is in, outer ones first."""
+
+MINUS_ONE = ONE._replace(elements=(-1.0,))
+
+ROUNDING = 0.01
+"""Of the sizes of what is added up, how much counts where a sum is compared."""
+
+
+def blocks_of(graph: Graph, places: Places, *, has_ranges: bool) -> dict[int, Blocks]:
+    """Return what is said beside the drawn nodes, by their places in the graph.
+
+    Args:
+        graph: the whole one, without AccumulateGrad.
+        places: where each of its nodes is drawn.
+        has_ranges: whether ranges of values and gradients are asked for.
+    """
+    members: dict[int, list[tuple[tuple[int, ...], Node]]] = {}
+    for node, (drawn, blocks) in zip(graph.nodes, places, strict=True):
+        if blocks:
+            members.setdefault(drawn, []).append(((*blocks.values(),), node))
+    found = {drawn: Blocks(shares=shares) for drawn, shares in shares_of(graph, places).items()}
+    for drawn, several in members.items():
+        several.sort(key=lambda one: one[0])
+        nodes = [node for _, node in several]
+        facts = Blocks(varies_in(nodes), shares=found.get(drawn, Blocks()).shares)
+        if has_ranges:
+            cards = [node.card.grad if node.card else norm_of(node.grad.value) for node in nodes]
+            facts = facts._replace(values=span(norm_of(node.value) for node in nodes), grads=span(cards))
+        if facts != Blocks():
+            found[drawn] = facts
+    return found
+
+
+def varies_in(nodes: Sequence[Node]) -> tuple[Varying, ...]:
+    """Return the numbers of calls that vary, each row once."""
+    rows = [varying_numbers(node) for node in nodes]
+    rows = [row for row in rows if len(row) == len(rows[-1])]  # a first block without one has the others' numbers
+    columns = (Varying(column[-1][0], tuple(text for _, text in column)) for column in zip(*rows, strict=True))
+    return tuple(dict.fromkeys(one for one in columns if len({*one.texts}) > 1))
+
+
+def norm_of(numbers: Numbers | None) -> float | None:
+    """Return the one element, or the norm of more; None if it is not known."""
+    if numbers is None or not numbers.is_known:
+        return None
+    is_number = numbers.numel == 1 and numbers.elements is not None and isinstance(numbers.elements[0], float)
+    return numbers.elements[0] if is_number else numbers.norm  # type: ignore[index,return-value]
+
+
+def span(values: Iterable[float | None]) -> tuple[float, ...]:
+    """Return the least and the greatest of numbers, nan for both if one is; nothing if one is not known.
+
+    >>> span([2.0, 1.0]), span([1.0, None]), span([1.0, math.nan])
+    ((1.0, 2.0), (), (nan, nan))
+    """
+    listed = [*values]
+    known = [value for value in listed if value is not None]
+    if not known or len(known) < len(listed):
+        return ()
+    return (math.nan, math.nan) if any(map(math.isnan, known)) else (min(known), max(known))
+
+
+def shares_of(graph: Graph, places: Places) -> dict[int, tuple[Share, ...]]:
+    """Return what each block hands to the leaves that blocks share, last blocks first, where it comes to their gradient.
+
+    What does not come from a block is last, without a number.
+    """
+    place_of = {node.id: number for number, node in enumerate(graph.nodes)}
+    handed: dict[int, dict[tuple[int, ...], list[Numbers | None]]] = {}
+    for edge in graph.edges:
+        source = place_of[edge.source]
+        drawn, own = places[source]
+        if drawn == source and edge.kind == "data" and graph.nodes[source].kind == "leaf":
+            blocks = places[place_of[edge.target]][1]
+            key = tuple(block for one, block in blocks.items() if one not in own)
+            handed.setdefault(source, {}).setdefault(key, []).append(edge.flow.handed)
+    found: dict[int, tuple[Share, ...]] = {}
+    for number, parts in handed.items():
+        grad = graph.nodes[number].grad
+        total = grad.value if not norm_of(grad.before) else plus(grad.value, times(grad.before, MINUS_ONE))
+        sums = {key: sum_of(several) for key, several in sorted(parts.items(), reverse=True)}
+        known = [one for one in sums.values() if one is not None]
+        if len({*sums} - {()}) > 1 and len(known) == len(sums) and not grad.hooks and come_to(known, total):
+            texts = (".".join(str(block + 1) for block in key) for key in sums)
+            found[number] = tuple(map(Share, texts, known))
+    return found
+
+
+def come_to(parts: Sequence[Numbers], total: Numbers | None) -> bool:
+    """Return whether parts add up to a total, as far as their elements are listed; else whether their norms may."""
+    if total is None or not total.is_known or not all(one.is_known and one.is_finite for one in (*parts, total)):
+        return False
+    if all(one.elements is not None for one in (*parts, total)):
+        return agree(sum_of(parts), total, ROUNDING * sum(one.norm for one in parts))
+    return total.norm <= 1.001 * sum(one.norm for one in parts)
