@@ -51,6 +51,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
     """
     picture.check(source)
     look = picture.options
+    is_picture = all(map(is_drawn, map(picture.format_of, picture.files)))
     options = replace(
         options,
         saved="saved" in look.show,
@@ -59,7 +60,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         lines=look.needs_lines
         or source.kind == "script",  # for values without a name, and where a gradient was cleared
         costs=look.needs_costs,
-        kept=bool(look.groups),
+        kept=bool(look.groups) or (is_picture and said_nothing(look)),  # it may be of modules by itself
         functions=look.groups == "function",
         details=picture.has_details,
         folds=picture.may_fold,
@@ -73,7 +74,7 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         picture = picture.drawn_with(title=title_of(source, reading.graph))
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
-    boxes, is_picture = len(reading.graph.nodes), all(map(is_drawn, map(picture.format_of, picture.files)))
+    boxes = len(reading.graph.nodes)
     is_by_itself = is_picture and boxes > UNREADABLE and has_modules(reading.graph) and said_nothing(look)
     if is_by_itself:
         picture = picture.drawn_with(by="module")

@@ -20,7 +20,7 @@ ROUNDING = 0.01
 """Of the sizes of what is added up, how much counts where a sum is compared."""
 
 
-def blocks_of(graph: Graph, places: Places, *, has_ranges: bool) -> dict[int, Blocks]:
+def known_of_blocks(graph: Graph, places: Places, *, has_ranges: bool) -> dict[int, Blocks]:
     """Return what is said beside the drawn nodes, by their places in the graph.
 
     Args:
@@ -75,9 +75,9 @@ def span(values: Iterable[float | None]) -> tuple[float, ...]:
 
 
 def shares_of(graph: Graph, places: Places) -> dict[int, tuple[Share, ...]]:
-    """Return what each block hands to the leaves that blocks share, last blocks first, where it comes to their gradient.
+    """Return what each block hands to the leaves that blocks share, where that comes to their gradient.
 
-    What does not come from a block is last, without a number.
+    The last blocks are first; what does not come from a block is behind them, without a number.
     """
     place_of = {node.id: number for number, node in enumerate(graph.nodes)}
     handed: dict[int, dict[tuple[int, ...], list[Numbers | None]]] = {}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from gviz.errors import RenderError
 from gviz.formulas.expressions import output_name
 from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
-from gviz.passes.blocks import blocks_of
+from gviz.passes.blocks import known_of_blocks
 from gviz.passes.part import fold_remarks
 from gviz.passes.repeats import CALL, DIGITS, Fold, OperationSequence, saved_boxes
 from gviz.text import braced, did_you_mean, excerpt, joined, shorten
@@ -35,6 +35,9 @@ BEFORE = "of the block before"
 
 MOST_PAIRS = 4
 """Pairs of blocks that a label lists."""
+
+LOOSE = 0.6
+"""What a box counts that is saved since numbers may vary: one step with another number stands beside the others."""
 
 ELSEWHERE = "…"
 """The name in a formula of what another block than the drawn one has made, if it has none."""
@@ -107,9 +110,7 @@ class Folding:
     """
 
     @without_collecting()
-    def __init__(
-        self, graph: Graph, least: int = 2, unfold: Collection[str] = (), *, has_ranges: bool = False
-    ) -> None:
+    def __init__(self, graph: Graph, least: int = 2, unfold: Collection[str] = (), *, has_ranges: bool = False) -> None:
         """Find the folds."""
         self.whole, self.graph = graph, without_accumulate(graph)
         self.least, self.unfold, self.has_ranges = least, unfold, has_ranges
@@ -120,9 +121,10 @@ class Folding:
             for order in sequence.orders if is_first else ():
                 if (not found or self._is_little(found)) and (sequence.rearrange(order) or is_first):
                     self._find(sequence)
+                    self.weight = saved_boxes(self.folds) * (1.0 if is_exact else LOOSE)
                     found.append(dict(vars(self)))
                 is_first = False
-        vars(self).update(max(found, key=lambda one: saved_boxes(one["folds"])))
+        vars(self).update(max(found, key=lambda one: one["weight"]))
         titles = [*self.kept, *self.titles.values()]
         for name in self.unfold:
             if all(name not in (title, stem_of(title)) for title in self.kept):
@@ -133,7 +135,7 @@ class Folding:
     def _is_little(self, found: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether all that was found leaves more than a tenth of the operations."""
         operations = sum(node.kind in ("operation", "group") for node in self.graph.nodes)
-        return 10 * max(saved_boxes(one["folds"]) for one in found) < 9 * operations
+        return 10 * max(one["weight"] for one in found) < 9 * operations
 
     def _find(self, sequence: OperationSequence) -> None:
         """Find the folds in one order of the operations."""
@@ -173,7 +175,7 @@ class Folding:
         return True
 
     def _parents(self, leaves: tuple[int, ...]) -> list[int] | None:
-        """Return for each leaf the number of the row that it is the last of, 0 for none; None if they cannot be one box.
+        """Return for each leaf the number of the row that it is the last of, 0 for none; None if they are no one box.
 
         Leaves of two folds are one box only if both take them in the same order, or one is inside the other.
         """
@@ -244,7 +246,7 @@ class Folding:
             if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
                 names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)
-        blocks = blocks_of(self.graph, places, has_ranges=self.has_ranges)
+        blocks = known_of_blocks(self.graph, places, has_ranges=self.has_ranges)
         nodes = tuple(
             node._replace(
                 region=region_of[number],
@@ -315,7 +317,7 @@ class Folding:
         )
 
     def _called(self, found: list[Wire]) -> Iterator[tuple[int, str]]:
-        """Yield for each slot of the drawn target what it gets, if the drawn source has another name, or one of several."""
+        """Yield for each slot of the drawn target what it gets, if the drawn source has another name."""
         for edge, start, end in found:
             source = self.graph.by_id[edge.source]
             is_one_leaf = source.kind == "leaf" and not start.blocks.keys() <= end.blocks.keys()

@@ -118,7 +118,7 @@ def grouped(
             shown = deeper
         return shown
     if depth > (deepest := max(groups.levels)) + 1:
-        remark = f"depth {depth} is as depth {deepest + 1}: the deepest {groups.word} is {deepest} deep"
+        remark = f"depth {depth} draws what depth {deepest + 1} does, where all {groups.word}s are open"
         warn_user(remark, RenderWarning)
     return groups.drawn(groups.closed(depth, shut, opened))
 

@@ -391,7 +391,7 @@ def block_lines(node: Node, options: RenderOptions) -> list[Line]:
 
 
 def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
-    """Return what blocks have handed to the gradient of a leaf, the last ones first: numbers that it is the sum of, or norms."""
+    """Return what blocks have handed to the gradient of a leaf, the last first: what it is the sum of, or norms."""
     is_number = all(share.grad.numel == 1 and share.grad.elements for share in shares)
     own = [share for share in shares if share.block]
     few = own if len(own) <= MOST_SHARES else own[:MOST_SHARES]
@@ -399,7 +399,11 @@ def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
     named = [(share.block, share.grad) for share in few]
     named += [(f"{len(own) - len(few)} others", rest)] * (rest is not None)
     named += [("elsewhere", share.grad) for share in shares if not share.block]
-    texts = [f"{name}: {decimal(one.norm if not is_number else one.elements[0], options.precision)}" for name, one in named]  # type: ignore[union-attr,index]
+    texts = [
+        f"{name}: {decimal(one.elements[0] if is_number and one.elements else one.norm, options.precision)}"
+        for name, one in named
+        if one is not None
+    ]
     texts[len(few) : len(few)] = ["…"] * (len(few) < len(own) and rest is None)
     rows = [("block " if is_number else "norms: block ") + texts[0]]
     for text in texts[1:]:

@@ -211,7 +211,9 @@ class RenderOptions:
             show=show,
             path=path,
             groups=groups,
-            asks_folds=self.fold in ("on", "range") or bool(listed["unfold"]) or self.fold_min != RenderOptions.fold_min,
+            asks_folds=self.fold in ("on", "range")
+            or bool(listed["unfold"])
+            or self.fold_min != RenderOptions.fold_min,
             view=view,
             rankdir=rankdir,
             direction=rankdir or VIEWS.get(view, "TB"),

@@ -76,7 +76,7 @@ def test_patterns_close_and_open_besides(gviz: Program) -> None:
 
 def test_a_depth_below_the_deepest_module_says_how_deep_that_is(gviz: Program) -> None:
     run = gviz("render", write_net(gviz), "--by", "module", "--depth", 99, "-o", "y.dot")
-    assert "depth 99 is as depth 5: the deepest module is 4 deep" in run.err
+    assert "depth 99 draws what depth 5 does, where all modules are open" in run.err
 
 
 def test_what_is_around_a_module_is_drawn(gviz: Program) -> None:
