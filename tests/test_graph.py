@@ -11,6 +11,7 @@ from graphs import node
 
 import gviz
 from gviz.graphs import (
+    Blocks,
     Card,
     Edge,
     Flow,
@@ -26,9 +27,11 @@ from gviz.graphs import (
     Place,
     Recorded,
     Region,
+    Share,
     Stop,
     TensorRow,
     Unlisted,
+    Varying,
 )
 from gviz.graphs.numbers import Numbers, Summary
 
@@ -91,13 +94,26 @@ FULL = Graph(
             ),
             card=Card("Linear", 2, 1, 6, ((2, None),), ((),), 24, 0.5, "1f"),
             region=1,
+            blocks=Blocks(
+                (Varying("alpha", ("1", "2")),), (0.5, 2.0), (0.0, math.nan), (Share("2.1", Numbers.of(1.5)),)
+            ),
         ),
         Node("n1", "leaf", name="z", numbers=Numbers((2,), "complex64", ("(1+2j)", "1j"))),
         Node("n2", "leaf", name="mask", numbers=Numbers((2,), "bool", (True, False))),
         Node("n3", "leaf", name="count", numbers=Numbers((), "int64", (7,))),
     ),
     edges=(
-        Edge("n1", "n0", 1, "(2)", "saved", 2, Flow("b", Numbers.of(1.0), LARGE, Numbers.of([[1.0, 2.0]])), True, 3),
+        Edge(
+            "n1",
+            "n0",
+            1,
+            "(2)",
+            "saved",
+            2,
+            Flow("b", Numbers.of(1.0), LARGE, Numbers.of([[1.0, 2.0]])),
+            ((1, "w"),),
+            3,
+        ),
         Edge("n2", "n0"),
     ),
     roots=("n0",),

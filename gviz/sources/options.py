@@ -47,8 +47,8 @@ class SourceOptions:
         details: whether each operation of a large graph lists what it saved, which takes longer than the rest of the
             walk.
         folds: whether every operation lists it, since blocks that repeat are told by it.
-        shares: whether it tells the gradients that operations hand on, as far as ``flow`` does not: what each block of a
-            fold hands to a leaf that all use. Not in a script that calls backward more than 100 times.
+        shares: whether it tells the gradients that operations hand on: what each block of a fold hands to a leaf that
+            all use. Not in a script that calls backward more than 100 times.
         flow: whether the graph tells local derivatives, and the gradients on their way.
         lines: whether it tells the line of each operation, for which a script takes 1.1 to 1.6 times as long.
         functions: whether it tells the calls of a script's functions that operations were recorded in; with ``lines``.

@@ -226,9 +226,8 @@ class Calls:
         flow, hearing = self.flowing(function, tensors, given, nodes)
         kept = {node: bytes_kept(node) for node in nodes} if self.count <= self.measured else None
         is_asked = self.options.flow or self.hooks.are_there
-        own, spare = (flow, None) if is_asked or self.has_shares else ({}, None)
-        if flow and not is_asked and self.is_small(nodes):
-            spare = lambda: flow  # noqa: E731 - as it was before the graph was freed
+        own = flow if is_asked or self.has_shares else {}
+        spare = (lambda: flow) if flow and not is_asked and self.is_small(nodes) else None
         about = Pass(function, place, own, spare, kept, moments, self.earlier, self.count, at=self.versions.at_pass())
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
