@@ -156,6 +156,8 @@ class OperationSequence:
 
     def loosen(self) -> bool:
         """Let numbers vary from block to block; return whether more operations are alike then."""
+        if not any(map(varying_numbers, {id(node.card or node.recorded): node for node in self.nodes}.values())):
+            return False
         count, self.is_exact, self.loose = len(np.unique(self.form)), False, []
         self._fill()
         return len(np.unique(self.form)) < count

@@ -34,7 +34,7 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
 
 
 MANY = 150
-"""Boxes above which blocks that repeat are folded without being asked for, if that leaves at most half of them."""
+"""Boxes above which blocks that repeat are folded without being asked for, if that leaves at most half of them, and few."""
 
 MANY_GROUPS = 40
 """The same of a picture of groups, whose boxes are larger."""
@@ -60,7 +60,7 @@ def folded(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] |
     if key not in graph.memo:
         graph.memo[key] = Folding(graph, options.fold_min, options.unfold, has_ranges=options.fold == "range")
     folding: Folding = graph.memo[key]
-    if not is_asked and 2 * len(folding.folded.nodes) > len(graph.nodes):
+    if not is_asked and len(folding.folded.nodes) > min(LARGE, len(graph.nodes) / 2):
         return graph, None
     return folding.folded, [*dict.fromkeys(f"{title} × {fold.count}" for fold, title in folding.titles.items())]
 

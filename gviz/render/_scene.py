@@ -199,6 +199,9 @@ class Scene:
 
     def turned(self, stroke: Stroke) -> Stroke:
         """Return a stroke in the direction of the picture, on its page."""
+        if self.direction == "TB":  # the most, so without a pair for each point
+            left, top = self.left, self.top
+            return tuple([n + (top if at % 2 else left) for at, n in enumerate(stroke)])
         points = list(zip(stroke[::2], stroke[1::2], strict=True))
         if self.direction in ("LR", "RL"):
             points = [(y, x) for x, y in points]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 
 from gviz.layout.fonts.faces import FACES
-from gviz.layout.ink import Inked, Outline, Sheet, Stretch, TextLine, head_of, text_width, word_width
+from gviz.layout.ink import Inked, Outline, Pen, Sheet, Stretch, TextLine, head_of, text_width, word_width
 
 CODE = f"text{{font-family:{FACES['mono'].css};text-anchor:middle;font-kerning:none}}"
 """The usual face. Without kerning a text has the width that gviz has measured."""
@@ -42,13 +43,13 @@ def _lines(sheet: Sheet, looks: dict[str, str]) -> Iterator[str]:
     for item in sheet.items():
         if isinstance(item, Stretch):
             path = "".join(_stroke(number, stroke) for number, stroke in enumerate(item.strokes))
-            yield f'<path class="{look(_pen(item))}" d="{path}"/>'
+            yield f'<path class="{look(_pen(item.pen))}" d="{path}"/>'
             for tip, base in item.heads:
                 corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in head_of(tip, base, item.size))
                 yield f'<polygon class="{look(f"fill:{item.pen.colour}")}" points="{corners}"/>'
         elif isinstance(item, Outline):
             (x, y), (wide, high) = item.middle, item.size
-            rules = f"fill:{item.fill or 'none'};{_pen(item)}"
+            rules = f"fill:{item.fill or 'none'};{_pen(item.pen)}"
             corner = f' rx="{item.radius:.1f}"' if item.radius else ""
             place = f'x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
             end = f"><title>{escape(item.tip)}</title></rect>" if item.tip else "/>"
@@ -71,9 +72,10 @@ def _run(word: Inked, place: tuple[float, float], size: float, look: str) -> str
     return f"{start}{escape(word.text, quote=False)}</text>"
 
 
-def _pen(item: Stretch | Outline) -> str:
+@cache
+def _pen(pen: Pen) -> str:
     """Return the rules of a pen."""
-    colour, width, dash = item.pen
+    colour, width, dash = pen
     dashes = f";stroke-dasharray:{','.join(f'{part:g}' for part in dash)}" if dash else ""
     return f"stroke:{colour or 'none'};stroke-width:{width:g}{dashes}"
 
@@ -81,7 +83,7 @@ def _pen(item: Stretch | Outline) -> str:
 def _stroke(number: int, stroke: tuple[float, ...]) -> str:
     """Return a piece of a path."""
     word = "M" if not number else "C" if len(stroke) > 2 else "L"
-    return word + " ".join(f"{one:.1f}" for one in stroke)
+    return word + ("%.1f %.1f %.1f %.1f %.1f %.1f" if len(stroke) > 2 else "%.1f %.1f") % stroke  # the fastest way
 
 
 def _text(item: TextLine, look: str) -> str:

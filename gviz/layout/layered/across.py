@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from gviz.layout.layered.net import Net
 from gviz.layout.layered.order import Rows, median
@@ -53,12 +53,11 @@ def space_between(net: Net, room: Sequence[float], v: int, w: int) -> float:
 def settle_rows(net: Net, rows: Rows, room: Sequence[float]) -> list[float]:
     """Return places row by row, each box as near to the median of its neighbours as its row lets it be."""
     x = [0.0] * len(net.rank)
+    spaced = [(row, row_offsets(net, room, row)) for row in rows if row]
     for turn in range(SETTLING):
         beside, mates = (net.down, net.after) if turn % 2 else (net.up, net.before)
-        for row in reversed(rows) if turn % 2 else rows:
-            offsets, wanted = [0.0], []
-            for v, w in pairwise(row):
-                offsets.append(offsets[-1] + space_between(net, room, v, w))
+        for row, offsets in reversed(spaced) if turn % 2 else spaced:
+            wanted = []
             for v, offset in zip(row, offsets, strict=True):
                 if mates[v] >= 0:
                     wanted.append((x[mates[v]] - offset, MAIN))
@@ -68,6 +67,11 @@ def settle_rows(net: Net, rows: Rows, room: Sequence[float]) -> list[float]:
             for v, offset, at in zip(row, offsets, rising(wanted), strict=True):
                 x[v] = at + offset
     return x
+
+
+def row_offsets(net: Net, room: Sequence[float], row: Sequence[int]) -> list[float]:
+    """Return how far each box of a row is from the first one if they stand as near to each other as they may."""
+    return [*accumulate((space_between(net, room, v, w) for v, w in pairwise(row)), initial=0.0)]
 
 
 def rising(wanted: Iterable[tuple[float, float]]) -> list[float]:
@@ -80,11 +84,11 @@ def rising(wanted: Iterable[tuple[float, float]]) -> list[float]:
     """
     pools: list[tuple[float, float, int]] = []
     for number, weight in wanted:
-        pool = (number * weight, weight, 1)
-        while pools and pools[-1][0] * pool[1] >= pool[0] * pools[-1][1]:
-            before = pools.pop()
-            pool = (before[0] + pool[0], before[1] + pool[1], before[2] + pool[2])
-        pools.append(pool)
+        total, count = number * weight, 1
+        while pools and pools[-1][0] * weight >= total * pools[-1][1]:
+            before, heavy, many = pools.pop()
+            total, weight, count = before + total, heavy + weight, many + count  # noqa: PLW2901 - of the pool
+        pools.append((total, weight, count))
     return [total / weight for total, weight, count in pools for _ in range(count)]
 
 
