@@ -6,10 +6,11 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from math import hypot
 from typing import NamedTuple
 
 from gviz.layout.fonts.faces import FACES, bearings_of, extent_of, type_width
-from gviz.layout.spots import Rect
+from gviz.layout.spots import Piece, Rect, distance_to
 
 SVG = "{http://www.w3.org/2000/svg}"
 HAIR = 0.4
@@ -20,11 +21,20 @@ Line = tuple[tuple[float, float], tuple[float, float]]
 
 
 class Text(NamedTuple):
-    """A text and the rectangle of its ink."""
+    """A text, the rectangle of its ink, and its colour."""
 
     words: str
     size: float
     ink: Rect
+    colour: str
+
+
+class Card(NamedTuple):
+    """A box, what is read on it, and the text in it."""
+
+    box: Rect
+    tip: str
+    inside: str
 
 
 class Page(NamedTuple):
@@ -64,9 +74,75 @@ def text_of(one: ET.Element, rules: str) -> Text:
     x, y = float(one.attrib["x"]), float(one.attrib["y"])
     above, below = extent_of(words, size, face)
     left, right = bearings_of(words, size) if face == "math" and words.strip() else (0.0, 0.0)
-    return Text(
-        words, size, Rect(x - left / 2, y - above, x + type_width(words.rstrip(), size, face) + right / 2, y + below)
-    )
+    rect = Rect(x - left / 2, y - above, x + type_width(words.rstrip(), size, face) + right / 2, y + below)
+    return Text(words, size, rect, rules.rpartition("fill:")[2])
+
+
+def cards(svg: str) -> list[Card]:
+    """Return the boxes that say what they are."""
+    root, texts = ET.fromstring(svg), read(svg).texts  # noqa: S314 - gviz's own
+    found = []
+    for one in root.iter(f"{SVG}rect"):
+        x, y, wide, high = (float(one.attrib.get(name, 0)) for name in ("x", "y", "width", "height"))
+        tip, box = "".join(one.itertext()), Rect(x, y, x + wide, y + high)
+        inside = "".join(text.words for text in texts if box.meets(text.ink.grown(-HAIR, -HAIR)))
+        found += [Card(box, tip, inside)] if tip else []
+    return found
+
+
+def ways(svg: str) -> list[list[tuple[float, float]]]:
+    """Return the lines, each with its points."""
+    root = ET.fromstring(svg)  # noqa: S314 - gviz's own
+    found = []
+    for one in root.iter(f"{SVG}path"):
+        numbers = [float(number) for number in re.findall(r"-?[\d.]+", one.attrib["d"])]
+        found.append(list(zip(numbers[::2], numbers[1::2], strict=True)))
+    return found
+
+
+class Wire(NamedTuple):
+    """A line from a card to another, by their numbers, with the numbers above and below it."""
+
+    source: int
+    target: int
+    value: float
+    grad: float
+
+
+def wires(svg: str, value: str, gradient: str) -> list[Wire]:
+    """Return the lines between cards with the numbers that are nearest to each, in two colours."""
+    boxes, lines = cards(svg), list[tuple[int, int, list[tuple[float, float]]]]()
+    for points in ways(svg):
+        ends = [
+            min(range(len(boxes)), key=lambda at, end=end: gap_to(boxes[at].box, end))  # type: ignore[misc]
+            for end in (points[0], points[-1])
+        ]
+        gaps = [gap_to(boxes[at].box, end) for at, end in zip(ends, (points[0], points[-1]), strict=True)]
+        if max(gaps) < 12 and ends[0] != ends[1]:
+            lines.append((ends[0], ends[1], points))
+    told: list[dict[str, float]] = [{} for _ in lines]
+    for text in read(svg).texts:
+        if text.colour in (value, gradient) and re.fullmatch(r"−?[\d.]+(e[+−]\d+)?", text.words):
+            gaps = [min(beside(text.ink, *pair) for pair in pairwise(points)) for _, _, points in lines]
+            near = min(range(len(lines)), key=gaps.__getitem__, default=-1)
+            if near >= 0 and gaps[near] < 40:
+                told[near].setdefault(text.colour, float(text.words.replace("−", "-")))
+    nothing = float("nan")
+    return [
+        Wire(source, target, one.get(value, nothing), one.get(gradient, nothing))
+        for (source, target, _), one in zip(lines, told, strict=True)
+    ]
+
+
+def gap_to(box: Rect, point: tuple[float, float]) -> float:
+    """Return how far a point is from a box."""
+    x, y = point
+    return hypot(max(box.left - x, 0, x - box.right), max(box.top - y, 0, y - box.bottom))
+
+
+def beside(ink: Rect, start: tuple[float, float], end: tuple[float, float]) -> float:
+    """Return how far the middle of a text is from a straight piece of a line."""
+    return distance_to(((ink.left + ink.right) / 2, (ink.top + ink.bottom) / 2), Piece(start, end, 0))
 
 
 def faults(page: Page) -> Iterator[str]:

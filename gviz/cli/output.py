@@ -22,7 +22,21 @@ from gviz.files import STDIN
 from gviz.graphs import Graph
 from gviz.layout import ENGINES, RenderWarning
 from gviz.passes.part import HIDABLE
-from gviz.pictures.options import FITS, FOLDS, LAYOUTS, MEASURES, RANKDIRS, REPEATS, SHOWABLE, STEPS, SYMBOLS, VIEWS
+from gviz.pictures.look import docstring_of
+from gviz.pictures.options import (
+    ARROWS,
+    FITS,
+    FOLDS,
+    LAYOUTS,
+    MATH,
+    MEASURES,
+    RANKDIRS,
+    REPEATS,
+    SHOWABLE,
+    STEPS,
+    SYMBOLS,
+    VIEWS,
+)
 from gviz.pictures.parts import may_fold
 from gviz.pictures.theme import THEMES
 from gviz.records import record
@@ -186,7 +200,9 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
     """
     default = f" [default: {by_name}]" if by_name else ""
     views = (
-        look("view", "What is drawn. [default: torchviz, or dataflow for the next three]", VIEWS),
+        look(
+            "view", "What is drawn. [default: torchviz; circuit for --path and --arrows; dataflow for --symbols]", VIEWS
+        ),
         click.option(
             "--path", **NAMES, help="Draw each path of the chain rule to NAME, and what they come to; repeatable."
         ),
@@ -195,6 +211,8 @@ def makes_picture(by_name: str = "ROOT.pdf", *, has_views: bool = False) -> Call
         COLLAPSE,
         look("expand", "Draw a module as a frame with what is inside; repeatable.", **PATTERNS),
         look("symbols", "What stands on its lines.", SYMBOLS),
+        look("arrows", "For each line of the circuit one arrow, or a second one back, for the gradient.", ARROWS),
+        look("math", "Set formulas as mathematics does, or write code.", MATH),
         look("ghosts", "Draw constants, and inputs without gradients, in torchviz's view too.", is_flag=True),
     )
     parts = (
@@ -344,12 +362,20 @@ def for_terminal(options: RenderOptions) -> RenderOptions:
 
 
 def title_of(source: Source, graph: Graph) -> str:
-    """Return what stands above a page: the formula with the derivative that is drawn, or script and root."""
+    """Return what stands above a page: the formula with the derivative that is drawn, or what a script says that it is.
+
+    Of a script that is the first line of its docstring, else its name and the root.
+    """
     if source.kind == "expression":
         formula = formula_of(source.text)
         return f"{formula}:  {graph.title}" if "∂" in graph.title else formula
-    name = os.path.basename(source.file or "") if source.kind == "script" and source.file not in (None, STDIN) else ""
-    return shorten(": ".join(filter(None, [name, graph.title])), LONGEST_TITLE, mark="…")
+    title = docstring_of(graph.code) or ": ".join(filter(None, [script_name(source), graph.title]))
+    return shorten(title, LONGEST_TITLE, mark="…")
+
+
+def script_name(source: Source) -> str:
+    """Return the name of a script's file; "" for any other source."""
+    return os.path.basename(source.file or "") if source.kind == "script" and source.file not in (None, STDIN) else ""
 
 
 def unnamed_file(stem: str, suffix: str) -> str:

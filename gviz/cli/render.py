@@ -10,7 +10,7 @@ import click
 
 from gviz.cli import streams
 from gviz.cli.options import SourceCommand, takes_source
-from gviz.cli.output import Output, makes_picture, title_of
+from gviz.cli.output import Output, makes_picture, script_name, title_of
 from gviz.cli.reading import read_source
 from gviz.pictures.options import FOLDING, SHEETS
 from gviz.pictures.parts import drawn_parts
@@ -75,6 +75,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
             reading = read_source(source, options, product_on_stdout=picture.is_stdout)
     if look.fit != "none" and not (look.title or look.path or look.view in SHEETS):
         picture = picture.drawn_with(title=title_of(source, reading.graph))
+    if look.view in SHEETS:
+        picture = picture.drawn_with(of=source.text if source.kind == "expression" else script_name(source))
     if look.path:
         picture = picture.drawn_with(path=tuple(reading.aliases.get(name, name) for name in look.path))
     boxes = len(reading.graph.nodes)

@@ -90,6 +90,16 @@ class Formula:
         return {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name)}
 
     @property
+    def variables(self) -> set[str]:
+        """The names in it that are not those of functions.
+
+        >>> Formula.named("sin(x) + w").variables == {"x", "w"}
+        True
+        """
+        called = {id(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call)}
+        return {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name) and id(node) not in called}
+
+    @property
     def is_number(self) -> bool:
         """Whether it is computed from numbers alone."""
         return not self.names

@@ -12,6 +12,9 @@ from gviz.layout.ink import Point
 ON_BOX, ON_LINE, NEAR_LINE, ASTRAY = 60.0, 40.0, 14.0, 30.0
 """What a place costs: on a box or a text, on a line, close to one; and nearer to another line than to its own."""
 
+NEAR_TEXT = 3.0
+"""And close to a box or to a text of another line, which might be read as one with it."""
+
 SHARED, APART, UNEVEN = 30.0, 12.0, 14.0
 """What a stretch costs that lines share; that the two texts of a line stand beside different ones; or not opposite."""
 
@@ -199,7 +202,9 @@ class TextPlaces:
     def _cost(self, rect: Rect, number: int, taken: Sequence[Rect]) -> float:
         """Return what it costs a text of a line to stand there."""
         wide = rect.grown(7, 4)
-        cost = ON_BOX * sum(rect.meets(other) for other in taken)
+        cost = ON_BOX * sum(rect.meets(other) for other in taken) + NEAR_TEXT * sum(
+            wide.meets(other) for other in taken
+        )
         for one in self.pieces:
             if wide.is_hit(one.start, one.end):
                 cost += ON_LINE * rect.is_hit(one.start, one.end) + NEAR_LINE * (one.line != number)

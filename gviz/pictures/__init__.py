@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gviz.errors import warn_user
-from gviz.graphs import FREED, Graph
+from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.pictures.options import SHEETS, RenderOptions
 from gviz.pictures.picture import LARGE, Arrow, Frame, LazyStatements, Picture, Shape, Statement
@@ -106,18 +106,11 @@ def enlarged(picture: Picture, factor: float) -> Picture:
 
 def with_derivatives(graph: Graph) -> Graph:
     """Return the graph with names of results and symbols of local derivatives; one that has them stays."""
-    from gviz.walk import MOST_FLOWING  # few pictures need it
+    from gviz.pictures.labels import why_without_numbers  # few pictures need it
 
-    operations = sum(node.kind == "operation" for node in graph.nodes)
-    if operations and not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges):
-        why = "no backward ran"
-        if operations > MOST_FLOWING:
-            why = f"the graph has more than {MOST_FLOWING} operations"
-        elif any(node.state == FREED for node in graph.nodes):
-            why = "backward has freed the graph; draw it before, or after backward(retain_graph=True)"
-        elif any(node.grad.value is not None for node in graph.nodes):
-            why = "the graph was made, or saved, without them"
-        warn_user(f"there are symbols but no numbers on the lines: {why}", RenderWarning)
+    is_bare = not any(edge.flow.local is not None or edge.flow.handed is not None for edge in graph.edges)
+    if is_bare and any(node.kind == "operation" for node in graph.nodes):
+        warn_user(f"there are symbols but no numbers on the lines: {why_without_numbers(graph)}", RenderWarning)
     if any(edge.flow.symbol for edge in graph.edges):
         return graph
     from gviz.formulas.local import with_formula

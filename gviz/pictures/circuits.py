@@ -38,8 +38,17 @@ TALL = 0.74
 LEAST_ROOM, STEEP, MOST_ROOM = 24.0, 0.62, 150.0
 """Points between columns; how many more a line needs by the height that it climbs, so that none is steep; at most."""
 
+STEEP_TWINS = 30.0
+"""Points of height between two cards from which on one of several lines between them is straight."""
+
 MEETING = 4.2
 """Points between boxes whose lines meet, by the size of the numbers: the four of two lines have their places there."""
+
+STRANDS: tuple[tuple[float, ...], ...] = ((), (7.0, 4.0), (1.6, 3.0), ())
+"""The dashes of each path; the fourth is a double line."""
+
+STRAND, DOUBLE, BESIDE = 2.4, 1.2, 3.6
+"""Points: of a path, of each half of a double line, and from one path to the next in one line."""
 
 AGAIN = (3.0, 2.0)
 """The dashes of a leaf that stands again beside a further use."""
@@ -62,11 +71,13 @@ class Component(NamedTuple):
         name: of the result of an operation.
         note: what stands below it: the local derivative.
         brief: the same, shorter.
+        bare: the same without a local derivative.
         total: its gradient as a sum, if it arrives in several ways.
         end: what stands at the end of the line out of a root; None if it is none.
         tip: what is read on it.
         is_again: whether it is a leaf that stands elsewhere, too.
-        is_wrong: whether it holds nan or inf.
+        is_wrong: whether nan or inf begins here, or backward has stopped here.
+        is_faint: whether it does not belong to what is shown.
     """
 
     box: TypeBox
@@ -74,11 +85,13 @@ class Component(NamedTuple):
     name: TypeBox = TypeBox()
     note: TypeBox = TypeBox()
     brief: TypeBox = TypeBox()
+    bare: TypeBox = TypeBox()
     total: TypeBox = TypeBox()
     end: End | None = None
     tip: str = ""
     is_again: bool = False
     is_wrong: bool = False
+    is_faint: bool = False
 
     @property
     def is_round(self) -> bool:
@@ -104,6 +117,8 @@ class Wire(NamedTuple):
         slot: which operand it is.
         value, grad: what stands above and below; "" for nothing.
         is_dashed: whether no gradient flows along it.
+        paths: the numbers of the paths that go along it.
+        is_faint: whether it does not belong to what is shown.
     """
 
     source: int
@@ -112,6 +127,8 @@ class Wire(NamedTuple):
     value: str = ""
     grad: str = ""
     is_dashed: bool = False
+    paths: tuple[int, ...] = ()
+    is_faint: bool = False
 
 
 class Attempt(NamedTuple):
@@ -122,12 +139,14 @@ class Attempt(NamedTuple):
         apart: points between cards.
         is_tight: whether circles are smaller and notes brief.
         both: whether a second arrow goes back beside each line.
+        is_bare: whether there are no local derivatives.
     """
 
     stretch: float = 1.0
     apart: float = 10.0
     is_tight: bool = False
     both: bool = False
+    is_bare: bool = False
 
 
 class Circuit:
@@ -149,7 +168,7 @@ class Circuit:
     def __init__(self, cards: Sequence[Component], wires: Sequence[Wire], theme: Theme, attempt: Attempt) -> None:
         self.cards, self.wires, self.theme, self.attempt = cards, wires, theme, attempt
         self.sizes = [card.size(is_tight=attempt.is_tight) for card in cards]
-        self.notes = [card.brief if attempt.is_tight else card.note for card in cards]
+        self.notes = [card.bare if attempt.is_bare else card.brief if attempt.is_tight else card.note for card in cards]
         self.placed = self._in_rows()
         self.x = self._across()
         self.lines = [self._line(number) for number in range(len(wires))]
@@ -158,7 +177,9 @@ class Circuit:
         self.crossings = count_crossings(self.lines)
         twins = [{n for n, one in enumerate(wires) if one[:2] == wire[:2]} for wire in wires]
         boxes = [Rect.around(self.middle(number), *size) for number, size in enumerate(self.sizes)]
-        self.places = TextPlaces(self.lines, self.ends, boxes, twins, 2.8 * attempt.both)
+        broad = max([0, *(len(wire.paths) - 1 + (wire.paths == (len(STRANDS) - 1,)) for wire in wires)])
+        aside = max(2.8 * attempt.both + BESIDE * broad * attempt.both, BESIDE * broad / 2 + 0.8 * bool(broad))
+        self.places = TextPlaces(self.lines, self.ends, boxes, twins, aside)
         self.bad = 0
         texts = [*self._root_texts(), *self._numbers(), *self._words()]
         drawn = [*self._drawn_lines(), *self._drawn_cards(), *texts]
@@ -187,7 +208,7 @@ class Circuit:
         wide = [max([0.0, *(self.sizes[card][0] for card in column)]) for column in of_cards]
         room = [LEAST_ROOM * self.attempt.stretch] * count
         for wire, chain in zip(self.wires, placed.chains, strict=True):
-            text = max(type_width(text, NUMBER, "bold") for text in (wire.value, wire.grad))
+            text = max(self._wide(wire.value), self._wide(wire.grad, is_gradient=True))
             first, last = placed.column[wire.source], placed.column[wire.target] - 1
             room[first] = max(room[first], text + (12 if self.attempt.is_tight else 20 * self.attempt.stretch))
             climb = abs(placed.y[chain[-2]] - placed.y[wire.target])
@@ -228,12 +249,17 @@ class Circuit:
     def _bowed(self, points: list[Point], wire: Wire, place: float, same: Sequence[int]) -> list[Point]:
         """Return a line beside others that join the same two cards."""
         are_alike = len(same) == 2 and len({self.wires[n].grad for n in same}) == 1
-        y = (points[0][1] + points[-1][1]) / 2 + place * (30 if are_alike else 74)
-        if abs(y - points[0][1]) <= 1:
+        (x, y), (to_x, to_y) = points
+        if abs(to_y - y) > STEEP_TWINS:  # one is straight, the others bow to where the line comes from no card
+            place = place + (len(same) - 1) / 2 if to_y > y else place - (len(same) - 1) / 2
+        off = place * (30 if are_alike else 74)
+        if abs(off) <= 1:
             return points
-        (left, _), (right, _) = points[0], points[-1]
-        left, right = left + self.sizes[wire.source][0] / 2 + 7, right - self.sizes[wire.target][0] / 2 - 7
-        return [points[0], (left, y), (right, y), points[-1]]
+        length = hypot(to_x - x, to_y - y) or 1
+        along, down = (to_x - x) / length, (to_y - y) / length
+        near, far = self.sizes[wire.source][0] / 2 + 7, length - self.sizes[wire.target][0] / 2 - 7
+        bends = [(x + along * at - down * off, y + down * at + along * off) for at in (near, far)]
+        return [points[0], *bends, points[-1]]
 
     def _end(self, number: int) -> list[Point]:
         """Return the line that leads out of a root."""
@@ -262,11 +288,13 @@ class Circuit:
         """Yield the name, value and gradient at the end of the line out of each root."""
         for number, line in zip(self.roots, self.ends, strict=True):
             name, value, grad = self.cards[number].end or End(TypeBox())
-            wide = max(name.width, *(type_width(text, NUMBER, "bold") for text in (value, grad)))
+            wide = max(name.width, self._wide(value), self._wide(grad, is_gradient=True))
             x, y = line[-1][0] + 6 + wide / 2, line[-1][1]
             yield from name.centred(x, y - NUMBER * 1.28 - name.below, self.theme.ink)
-            yield number_at((x, y - 3), value, self.theme.value)
-            yield number_at((x, y + NUMBER * 0.92), grad, self.theme.gradient)
+            if value:
+                yield number_at((x, y - 3), value, self.theme.value)
+            if grad:
+                yield number_at((x, y + NUMBER * 0.92), grad, self.theme.gradient, self.theme.gradient_face)
             high = NUMBER * 1.28 + name.height
             self.places.taken.append(Rect(x - wide / 2, y - high, x + wide / 2, y + NUMBER))
 
@@ -279,13 +307,23 @@ class Circuit:
                 shown[number] = (wire.value, "") if number == same[0] else ("", wire.grad)
         high = NUMBER * TALL
         sides = [
-            Sides(*((type_width(text, NUMBER, "bold"), high) if text else None for text in texts)) for texts in shown
+            Sides(
+                *((self._wide(text, is_gradient=bool(side)), high) if text else None for side, text in enumerate(texts))
+            )
+            for texts in shown
         ]
         spots, self.bad = self.places.beside(sides, [wire.source for wire in self.wires])
-        for texts, pair in zip(shown, spots, strict=True):
-            for text, spot, ink in zip(texts, pair, (self.theme.value, self.theme.gradient), strict=True):
+        theme = self.theme
+        looks = (theme.value, "bold"), (theme.gradient, theme.gradient_face)
+        for wire, texts, pair in zip(self.wires, shown, spots, strict=True):
+            for text, spot, (ink, face) in zip(texts, pair, looks, strict=True):
                 if spot is not None:
-                    yield number_at((spot.middle[0], spot.middle[1] + high / 2 - 0.2), text, ink)
+                    place = spot.middle[0], spot.middle[1] + high / 2 - 0.2
+                    yield number_at(place, text, theme.muted if wire.is_faint else ink, face)
+
+    def _wide(self, text: str, *, is_gradient: bool = False) -> float:
+        """Return the width of a number on a line."""
+        return type_width(text, NUMBER, self.theme.gradient_face if is_gradient else "bold")
 
     def _words(self) -> Iterator[Item]:
         """Yield names, notes and sums, each at one of a few places around its card."""
@@ -298,7 +336,8 @@ class Circuit:
                 spot = self.places.near(box.width, box.height, spots)
                 self.bad += spot.cost >= BAD
                 x, y = spot.middle
-                ink = {"name": self.theme.ink, "note": self.theme.muted, "total": self.theme.gradient}[turn]
+                inks = {"name": self.theme.ink, "note": self.theme.muted, "total": self.theme.gradient}
+                ink = self.theme.muted if card.is_faint else inks[turn]
                 yield from box.centred(x, y + (box.above - box.below) / 2, ink)
 
     def _places_of(self, kind: str, number: int, box: TypeBox) -> list[Point]:
@@ -318,34 +357,62 @@ class Circuit:
     # ------------------------------------------------------------ ink
     def _drawn_lines(self) -> Iterator[Item]:
         """Yield the lines, with their heads."""
-        pen = Pen(self.theme.line, LINE)
+        theme, both = self.theme, self.attempt.both
         for wire, line in zip(self.wires, self.lines, strict=True):
-            if wire.is_dashed:
-                yield Stretch(line, Pen(self.theme.boxes["dashed"].pen, LINE, (5.0, 2.0)))
-            elif self.attempt.both and wire.grad:
+            ink = theme.faint if wire.is_faint else theme.boxes["dashed"].pen if wire.is_dashed else theme.line
+            pen = Pen(ink, LINE, (5.0, 2.0) if wire.is_dashed else ())
+            if both and wire.grad:
                 yield arrow(line_beside(line, -2.6), pen)
-                yield arrow(line_beside(line, 2.6)[::-1], Pen(self.theme.gradient, 1.5))
-            else:
+            elif wire.is_dashed:
+                yield Stretch(line, pen)
+            elif not wire.paths:
                 yield arrow(line, pen)
+            back = line_beside(line, 2.6)[::-1]
+            if wire.paths:
+                yield from strands(back if both else line, wire.paths, theme, is_beside=both)
+            elif both and wire.grad:
+                yield arrow(back, Pen(theme.faint if wire.is_faint else theme.gradient, 1.5))
         for line in self.ends:
-            yield arrow(line, pen)
+            yield arrow(line, Pen(theme.line, LINE))
 
     def _drawn_cards(self) -> Iterator[Item]:
         """Yield the boxes, with what stands in them."""
         for number, card in enumerate(self.cards):
             (x, y), size = self.middle(number), self.sizes[number]
             fill, colour = self.theme.boxes["error" if card.is_wrong else card.kind]
+            if card.is_faint:
+                fill, colour = self.theme.page, self.theme.faint
             breadth = {"output": 2.2, "leaf": 1.9}.get(card.kind, 1.3)
             dash = AGAIN if card.is_again else (4.0, 3.0) if card.kind in ("frozen", "constant") else ()
             pen = Pen(colour, 1.1 if card.is_again else 3.0 if card.is_wrong else breadth, dash)
             yield Outline((x, y), size, size[1] / 2 if card.is_round else 8.0, fill, pen, card.tip)
             low = (card.box.above - card.box.below) / 2 if card.is_round or card.box.height > NUMBER * 1.3 else LOW
-            yield from card.box.centred(x, y + low, self.theme.ink)
+            yield from card.box.centred(x, y + low, self.theme.muted if card.is_faint else self.theme.ink)
 
 
-def number_at(place: Point, text: str, colour: str) -> TextLine:
+def number_at(place: Point, text: str, colour: str, face: str = "bold") -> TextLine:
     """Return a number by the middle of its base line."""
-    return TextLine(place, NUMBER, colour, (Inked(text, face="bold"),))
+    return TextLine(place, NUMBER, colour, (Inked(text, face=face),))
+
+
+def strands(line: Sequence[Point], paths: Sequence[int], theme: Theme, *, is_beside: bool = False) -> Iterator[Stretch]:
+    """Yield what is drawn of a line that paths go along: each in its colour and dashes, and the head of all.
+
+    Args:
+        line: its points.
+        paths: their numbers.
+        theme: the colours.
+        is_beside: whether they are all to one side of the line.
+    """
+    drawn = [(number, off) for number in paths for off in ((-0.5, 0.5) if number == len(STRANDS) - 1 else (0.0,))]
+    short = arrow(line, Pen(theme.line, LINE))
+    head = Pen(theme.paths[paths[0]] if len(paths) == 1 else theme.line, 0.0)
+    points = [(stroke[-2], stroke[-1]) for stroke in short.strokes]
+    at = {number: BESIDE * (place if is_beside else place - (len(paths) - 1) / 2) for place, number in enumerate(paths)}
+    for number, off in drawn:
+        pen = Pen(theme.paths[number], DOUBLE if off else STRAND, STRANDS[number])
+        yield Stretch(line_beside(points, at[number] + off * BESIDE), pen)
+    yield Stretch([points[-1], line[-1]], head, short.heads, short.size * (1.2 + 0.3 * (len(paths) > 1)))
 
 
 def arrow(line: Sequence[Point], pen: Pen) -> Stretch:

@@ -13,7 +13,7 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed, typed
-from gviz.graphs import LEFT_OUT, REMARKS, RETURNED, Blocks, Card, Edge, Gradient, Graph, Hooked, Later, Node, Share
+from gviz.graphs import FREED, LEFT_OUT, REMARKS, RETURNED, Blocks, Card, Edge, Gradient, Graph, Hooked, Later, Node, Share
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, sum_of, times
 from gviz.pictures.options import RenderOptions
@@ -270,6 +270,19 @@ def name_line(node: Node) -> Line:
 def uses_line(node: Node) -> list[Line]:
     """Return the line that says how often a leaf is used, if it is drawn again."""
     return [(Span(node.state, "muted"),)] if node.state.startswith(f"{USED} ") else []
+
+
+def why_without_numbers(graph: Graph) -> str:
+    """Return why the numbers of a graph's backward are not known."""
+    from gviz.walk import MOST_FLOWING  # few pictures need it
+
+    if sum(node.kind == "operation" for node in graph.nodes) > MOST_FLOWING:
+        return f"the graph has more than {MOST_FLOWING} operations"
+    if any(node.state == FREED for node in graph.nodes):
+        return "backward has freed the graph; draw it before, or after backward(retain_graph=True)"
+    if any(node.grad.value is not None for node in graph.nodes):
+        return "the graph was made, or saved, without them"
+    return "no backward ran"
 
 
 def not_finite_first(graph: Graph) -> set[str]:

@@ -5,6 +5,8 @@ The themes of all other pictures are in :mod:`gviz.pictures.theme`.
 
 from __future__ import annotations
 
+import ast
+
 BOX = {
     "style": "filled",
     "shape": "box",
@@ -77,6 +79,18 @@ LONGEST_PIECE = 4_000
 
 LONGEST_PAGE = 199
 """Inches of the longest side of a page that viewers of PDF show, less the room around the picture."""
+
+
+def docstring_of(code: str) -> str:
+    """Return the first line of a program's docstring, which says what it is; "" for none, and for what is no Python.
+
+    >>> docstring_of("'A neuron.'; y = x"), docstring_of("y = x")
+    ('A neuron.', '')
+    """
+    try:
+        return (ast.get_docstring(ast.parse(code)) or "").partition("\n")[0]
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
 
 
 def picture_size(statements: int) -> str:

@@ -51,6 +51,12 @@ EVERY = ("operation", "module", "line")
 SYMBOLS = ("off", "symbol", "number", "both")
 """What stands on the lines of the formula: nothing, the local derivative as a symbol, as a number, or as both."""
 
+ARROWS = ("one", "both")
+"""What is drawn for each line of a circuit: the arrow of the data, or beside it that of the gradient, too."""
+
+MATH = ("on", "off")
+"""Whether the views that have a formula above set it as mathematics does, or write code."""
+
 LAYOUTS = ("auto", "dot", "layered")
 """What places boxes and lines: Graphviz's dot, gviz's own layout, which never waits, or what is right for the size."""
 
@@ -104,7 +110,8 @@ class RenderOptions:
         theme: one of :data:`THEMES`.
         legend: whether a line below the picture says what its boxes are.
         precision: decimals of a number in a box.
-        view: one of :data:`VIEWS`; "" is dataflow if one of the next three is given, else torchviz.
+        view: one of :data:`VIEWS`; "" is circuit if there is a path, or a second arrow, dataflow if there are symbols
+            or statements, else torchviz.
         path: names of tensors: the paths to them are drawn, each in a colour and a dash of its own.
         by: one of :data:`STEPS`; "" is operation, or module if there is a depth, or groups to collapse or to expand.
         depth: how many levels of groups are opened, from 1 for the outermost as boxes; None is as many as a screen has
@@ -112,9 +119,12 @@ class RenderOptions:
         collapse: groups that are boxes besides: ``net.head``, ``blocks.*``.
         expand: groups that are opened besides.
         symbols: one of :data:`SYMBOLS`.
+        arrows: one of :data:`ARROWS`.
+        math: one of :data:`MATH`.
         every: one of :data:`EVERY`, for steps.
         fit: the page that the picture is put on, one of :data:`FITS`.
         title: what stands above the picture; "" on a page is the formula, or the name of the root.
+        of: what a title of gviz's own begins with: the file of a script, the formula that a derivative is of.
         caption: what stands below it.
         color_by: "" for colours by kind, or one of :data:`MEASURES`: shades by the norm of the gradient or of the
             value, by the bytes that an operation saves for backward, or by the time that its call took.
@@ -160,9 +170,12 @@ class RenderOptions:
     collapse: tuple[str, ...] = ()
     expand: tuple[str, ...] = ()
     symbols: str = "both"
+    arrows: str = "one"
+    math: str = "on"
     every: str = "operation"
     fit: str = "none"
     title: str = ""
+    of: str = ""
     caption: str = ""
     color_by: str = ""
     repeat_leaves: str = "auto"
@@ -201,8 +214,9 @@ class RenderOptions:
         listed = {
             name: _names(getattr(self, name)) for name in ("around", "between", "hide", "collapse", "expand", "unfold")
         }
-        is_formula = bool(path or self.by == "statement" or self.symbols != "both")
-        view = self.view or ("dataflow" if is_formula else "torchviz")
+        is_formula = self.by == "statement" or self.symbols != "both"
+        usual = "dataflow" if is_formula else "circuit" if path or self.arrows != "one" else "torchviz"
+        view = self.view or usual
         by = self.by or ("module" if self.depth is not None or listed["collapse"] or listed["expand"] else "")
         groups = by if by in GROUPS and view == "torchviz" else ""
         rankdir = (self.rankdir or dict(self.graph).get("rankdir", "")).upper()
@@ -230,6 +244,8 @@ class RenderOptions:
             ("view", (self.view,), VIEWS),
             ("by", (self.by,) if self.by else (), STEPS),
             ("symbols", (self.symbols,), SYMBOLS),
+            ("arrows", (self.arrows,), ARROWS),
+            ("math", (self.math,), MATH),
             ("every", (self.every,), EVERY),
             ("hide", self.hide, HIDABLE),
             ("fold", (self.fold,), FOLDS),
@@ -253,6 +269,7 @@ class RenderOptions:
         names = ("theme", "transparent", "font_size", *title, "repeat_leaves", "ghosts", *FOLDING) if is_bare else ()
         if not self.groups:
             ignored = [*dict.fromkeys([*ignored, *(("by",) if self.by in GROUPS else ()), *GROUPING])]
+        names = (*names, *(("arrows", "math") if self.view not in SHEETS else ()))
         return self.differs(*names, *(name for name in ignored if name != "show" or "line" not in self.show))
 
     def differs(self, *names: str) -> tuple[str, ...]:

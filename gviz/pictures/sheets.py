@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from gviz.errors import warn_user
+from gviz.formulas.formula import UNKNOWN, UNNAMED
 from gviz.graphs import Graph
 from gviz.layout import RenderWarning
 from gviz.layout.fonts.faces import type_width
-from gviz.layout.ink import Inked, Item, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
-from gviz.pictures.circuits import NOTE, Attempt, Circuit, Component, Wire, arrow
+from gviz.layout.ink import Inked, Item, Outline, Pen, Point, Stretch, TextLine, extent_of_ink, shifted
+from gviz.pictures.circuits import AGAIN, HEAD, NOTE, NUMBER, Attempt, Circuit, Component, Wire, arrow, strands
+from gviz.pictures.look import docstring_of
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.slide import MARGIN, PAGES
 from gviz.pictures.theme import THEMES, Theme
 from gviz.pictures.typesetting import TypeBox, name_box, row, text_box, typeset
+from gviz.text import excerpt
 
 TITLE, CAPTION, LEGEND = 20.0, 14.0, 11.5
 """Points of the type of a picture that stands on no page; a page has sizes of its own."""
@@ -36,8 +39,45 @@ ROOMY = ((1.0, 1.5), (8.0, 14.0, 22.0, 32.0, 44.0))
 WIDE = 1000.0
 """Points from which on a picture that stands on no page goes on in a second row."""
 
-WRAPPED_GAP = 26.0
-"""Points between two rows of a circuit that is cut."""
+MOST_WIDE = 900.0
+"""Points of the longest line of text that stands on no page."""
+
+WRAPPED_GAP, STUB, JOINT, HAIR = 22.0, 16.0, 7.0, 0.4
+"""Points between two rows of a circuit that is cut, of the piece that each end of a line gets, of half a number on it;
+and between a cut and what stands beside it."""
+
+LEAD = 72.0
+"""Points of an arrow, or of the line of a path, before what is said of it."""
+
+APART = 1.6
+"""The room between two statements, by the size of the type."""
+
+MOST_LINES = 4
+"""Lines of a title, or of a text below."""
+
+SHORT = 60
+"""Characters of the statements that stand beside the name of a script."""
+
+COMES_IN = "z"
+"""The name of what comes into an operation."""
+
+
+class Remark(NamedTuple):
+    """A line below a circuit.
+
+    Args:
+        box: what it says.
+        ink: of what: ``gradient``, ``muted`` or ``ink``.
+        path: the number of the path that it is about, which is drawn before it; -1 for none.
+        is_backward: whether an arrow to the left stands before it.
+        depth: how far it is moved in.
+    """
+
+    box: TypeBox
+    ink: str = "ink"
+    path: int = -1
+    is_backward: bool = False
+    depth: float = 0.0
 
 
 class Drawn(NamedTuple):
@@ -46,14 +86,16 @@ class Drawn(NamedTuple):
     Args:
         circuit: returns cards and wires, of leaves that stand again beyond so many columns.
         titles: the statements.
-        names: of the roots.
-        example: the sign of an operation, and what backward does there, in numbers; at most one.
+        gradient: returns what the numbers below the lines are, in a size.
+        remarks: returns the lines below, in a size.
+        has_z: whether what comes in has its name in a circle, or below one.
     """
 
     circuit: Callable[[int], tuple[list[Component], list[Wire]]]
     titles: Sequence[str]
-    names: Sequence[str]
-    example: Sequence[tuple[TypeBox, str]]
+    gradient: Callable[[float], TypeBox]
+    remarks: Callable[[float], list[Remark]]
+    has_z: bool = True
 
 
 @dataclass
@@ -99,19 +141,33 @@ class Sheets:
         page = PAGES.get(options.fit)
         self.sizes = (page.title, page.caption, page.legend) if page is not None else (TITLE, CAPTION, LEGEND)
         self.room = (page.width, page.height) if page is not None else None
+        self.most = page.width - 2 * MARGIN if page is not None else MOST_WIDE
+        self.has_both = options.arrows == "both"
 
     def page(self) -> InkedPage:
         """Return the page."""
-        title, foot = self.title(), self.foot()
+        title, cards = self.title(), self.drawn.circuit(0)[0]
+        foot = self.foot(cards)  # as many kinds of boxes as there may be
         if self.room is None:
-            best, scale = self._readable(), 1.0
+            (best, cards), scale = self._readable(), 1.0
+            foot = self.foot(cards)
             wide = max(best.size[0], title.size[0], foot.size[0]) + 2 * EDGE
             size = wide, title.size[1] + best.size[1] + foot.size[1] + 2 * EDGE + GAP * bool(title.items) + GAP
             top, edge = EDGE, EDGE
         else:
             size, top, edge = self.room, 28.0, MARGIN
-            room = size[0] - 48, size[1] - title.size[1] - foot.size[1] - 2 * top - 2 * GAP
-            best, scale = self._largest(room)
+            high = 0.0
+            while foot.size[1] > high:  # a line more, for what is said of that circuit alone, leaves less room
+                high = foot.size[1]
+                room = size[0] - 48, size[1] - title.size[1] - high - 2 * top - 2 * GAP
+                best, cards, scale, points = self._largest(room)
+                foot = self.foot(cards)
+            if points < (least := LEAST[self.options.fit]):
+                warn_user(
+                    f"the smallest type on the page has {points:.1f} points, below {least:g}: "
+                    "--root NAME draws a part of the graph",
+                    RenderWarning,
+                )
         start = top + title.size[1] + GAP * bool(title.items)
         free = size[1] - start - foot.size[1] - top - GAP - best.size[1] * scale
         place = (size[0] - best.size[0] * scale) / 2, start + max(free, 0) / 2
@@ -132,139 +188,258 @@ class Sheets:
             for attempt in listed:
                 yield Circuit(cards, wires, self.theme, attempt), far
 
-    def _readable(self) -> Block:
+    def _readable(self) -> tuple[Block, list[Component]]:
         """Return the first circuit in which every text has its place; the one that lacks fewest, if there is none."""
         best: Circuit | None = None
-        attempts = [Attempt(stretch, apart) for stretch, apart in product(*ROOMY)]
+        attempts = [Attempt(stretch, apart, both=self.has_both) for stretch, apart in product(*ROOMY)]
         for circuit, _ in self._tries(attempts):
             if best is None or circuit.bad < best.bad:
                 best = circuit
             if not best.bad:
                 break
-        whole = Block(best.items, best.size) if best is not None else Block([], (0.0, 0.0))
-        return in_two_rows(whole) or whole if whole.size[0] > WIDE else whole
+        if best is None:
+            return Block([], (0.0, 0.0)), []
+        whole = Block(best.items, best.size)
+        rows = [*self._cut(whole)] if whole.size[0] > WIDE else []
+        fitting = next((one for one in rows if one.size[0] <= WIDE), None)
+        return fitting or min([whole, *rows], key=lambda one: one.size[0]), list(best.cards)
 
-    def _largest(self, room: Point) -> tuple[Block, float]:
-        """Return the circuit that has the largest type on a page, and its scale: in one row, if that can be read."""
+    def _cut(self, whole: Block) -> Iterator[Block]:
+        """Yield a circuit in two rows, and in three, as far as there are places for it."""
+        for count in (2, 3):
+            rows = in_parts(whole, count, self.theme)
+            if rows is not None:
+                yield rows
+
+    def _largest(self, room: Point) -> tuple[Block, list[Component], float, float]:
+        """Return the circuit that has the largest type on a page, its cards, its scale, and its smallest type.
+
+        It stands in one row, if that can be read.
+        """
         least = LEAST[self.options.fit]
-        best: tuple[float, Block, float] | None = None
-        for is_tight in (False, True):
-            if best is not None and best[0] > 0 and best[2] * NOTE >= least:
+        best: tuple[float, Block, float, Circuit] | None = None
+        for is_tight, is_bare in ((False, False), (True, False), (True, True)):
+            if best is not None and best[0] > 0 and self._type_of(best[3]) * best[2] >= least:
                 break
             stretches = (1.0, 1.6) if is_tight else (1.0, 1.5)
-            attempts = [Attempt(one, apart, is_tight) for one in stretches for apart in (8.0, 20.0, 36.0)]
+            attempts = [
+                Attempt(one, apart, is_tight, self.has_both, is_bare)
+                for one in stretches
+                for apart in ((8.0, 14.0, 20.0, 28.0) if is_bare else (8.0, 20.0, 36.0))
+            ]
             for circuit, far in self._tries(attempts):
                 if not far and best is not None and best[0] > 0:
                     break
                 whole = Block(circuit.items, circuit.size)
                 scale = scale_in(room, whole)
-                if (
-                    scale * NOTE < least
-                    and (two := in_two_rows(whole)) is not None
-                    and scale_in(room, two) > 1.15 * scale
-                ):
-                    whole, scale = two, scale_in(room, two)
+                for rows in self._cut(whole) if scale * self._type_of(circuit) < least else ():
+                    if scale_in(room, rows) > 1.15 * scale:
+                        whole, scale = rows, scale_in(room, rows)
                 score = scale * (1 - 0.05 * circuit.crossings) - 3 * circuit.bad - 0.1 * (not far)
                 if best is None or score > best[0]:
-                    best = score, whole, scale
+                    best = score, whole, scale, circuit
         if best is None:
-            return Block([], (0.0, 0.0)), 1.0
-        if best[2] * NOTE < least:
-            warn_user(
-                f"the smallest type on the page has {best[2] * NOTE:.1f} points, below {least:g}: "
-                "--root NAME draws a part of the graph",
-                RenderWarning,
-            )
-        return best[1], best[2]
+            return Block([], (0.0, 0.0)), [], 1.0, NUMBER
+        _, block, scale, circuit = best
+        cards = [card._replace(note=card.bare) if circuit.attempt.is_bare else card for card in circuit.cards]
+        return block, cards, scale, self._type_of(circuit) * scale
+
+    def _type_of(self, circuit: Circuit) -> float:
+        """Return the size of the smallest type of a circuit."""
+        return NOTE if any(note.width for note in circuit.notes) else NUMBER
 
     # ------------------------------------------------------------ texts
     def title(self) -> Block:
-        """Return the title: the statements as mathematics sets them, or the text that was asked for."""
-        size = self.sizes[0]
-        texts = [self.options.title] if self.options.title else list(self.drawn.titles)
-        boxes = [text_box(text, size) if self.options.title else typeset(text, size) for text in texts]
-        most = self.room[0] - 2 * MARGIN if self.room is not None else 900.0
+        """Return the title: what was asked for, else what a script says of itself, else the statements.
+
+        Statements stand as mathematics sets them; beside the name of a script if they are short, beside the formula
+        that they are a derivative of always.
+        """
+        size, options = self.sizes[0], self.options
+        text = options.title or docstring_of(self.graph.code)
+        is_derivative, is_expression = "∂" in self.graph.title, "=" in options.of
+        boxes = [text_box(text, size)] if text else []
+        if boxes and boxes[0].width > self.most:
+            return self._paragraph(text, size, self.theme.ink)
+        if not boxes and options.of and not is_expression:
+            boxes = [text_box(f"{options.of}: {self.graph.title}", size)]
+        elif not boxes and is_derivative:
+            boxes = [self.formula(each.strip(), size) for each in options.of.split(";") if is_expression]
+        if is_derivative and not options.title:
+            boxes.append(text_box(f"{order_in_words(self.graph.title)}:", size))
+        titles = (
+            [] if text and not is_derivative else [one for one in self.drawn.titles if "∂" in one or not is_derivative]
+        )
+        if not options.of or is_expression or sum(map(len, titles)) <= SHORT:
+            boxes += [self.formula(each, size) for each in titles]
+        return self._flow(boxes, size, self.theme.ink)
+
+    def formula(self, text: str, size: float) -> TypeBox:
+        """Return a statement as mathematics sets it, or as code."""
+        if " = " not in text:
+            text = text.replace("=", " = ", 1)
+        return typeset(text, size) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
+
+    def _flow(self, boxes: Sequence[TypeBox], size: float, ink: str) -> Block:
+        """Return boxes side by side, in as many lines as they need; what is longer than a line is made smaller."""
+        most = self.most
         lines: list[list[TypeBox]] = [[]]
         for box in boxes:
-            if lines[-1] and sum(one.width + 1.6 * size for one in lines[-1]) + box.width > most:
+            if lines[-1] and sum(one.width + APART * size for one in lines[-1]) + box.width > most:
                 lines.append([])
             lines[-1].append(box)
         items: list[Item] = []
         y = wide = 0.0
         for line in filter(None, lines):
-            whole = row(*[part for box in line for part in (TypeBox(1.6 * size), box)][1:])
+            whole = row(*[part for box in line for part in (TypeBox(APART * size), box)][1:])
             scale = min(1.0, most / max(whole.width, 1.0))
-            items += whole.ink(0, y + whole.above * scale, self.theme.ink, scale)
+            items += whole.ink(0, y + whole.above * scale, ink, scale)
             y, wide = y + whole.height * scale + 6, max(wide, whole.width * scale)
         return Block(items, (wide, max(y - 6, 0.0)))
 
-    def foot(self) -> Block:
-        """Return what stands below: what backward does at one operation, captions, and what the numbers are."""
+    def _paragraph(self, text: str, size: float, ink: str) -> Block:
+        """Return a text in as many lines as it needs; what is beyond the last of them is left out, which is said."""
+        lines = [""]
+        for word in pieces_of(text.split(), size, self.most):
+            longer = f"{lines[-1]} {word}".lstrip()
+            if type_width(longer, size) <= self.most - 2 * size:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        if len(lines) > MOST_LINES:
+            warn_user(f"a text of {len(text)} characters has no room on the page: {excerpt(text)}", RenderWarning)
+            lines = [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]} …"]
+        blocks = [self._flow([text_box(line, size)], size, ink) for line in lines]
+        return below(blocks, 6.0)
+
+    def foot(self, cards: Sequence[Component]) -> Block:
+        """Return what stands below: what backward does, captions, remarks, and what there is in the circuit.
+
+        Args:
+            cards: the boxes that are drawn.
+        """
         _, caption, size = self.sizes
-        rows: list[list[Item]] = []
+        stop = self.graph.stop
+        blocks = [self._remark(one, caption) for one in self.drawn.remarks(caption)]
+        blocks += [self._paragraph(line, caption, self.theme.ink) for line in self.options.caption.splitlines()]
+        blocks += [self._paragraph(remark, size, self.theme.muted) for remark in self.graph.remarks]
         if self.options.legend:
-            rows += [list(self._example(caption)) for _ in self.drawn.example]
-        rows += [[text_at(line, caption, self.theme.ink)] for line in self.options.caption.splitlines()]
-        rows += [[text_at(remark, size, self.theme.muted)] for remark in self.graph.remarks]
-        if self.options.legend:
-            rows.append(list(self._legend(size)))
-        if self.graph.stop is not None:
-            rows.append([text_at(str(self.graph.stop.message), size, self.theme.gradient)])
-        items: list[Item] = []
-        y = wide = 0.0
-        for one in rows:
-            left, top, right, bottom = extent_of_ink(one)
-            items += shifted(one, -left, y - top)
-            y, wide = y + bottom - top + 8, max(wide, right - left)
-        return Block(items, (wide, max(y - 8, 0.0)))
+            blocks.append(self._legend(cards, size))
+        if stop is not None:
+            ink = self.theme.boxes["error"].pen
+            blocks += [self._paragraph(text, size, ink) for text in (stop.where, stop.message)]
+        return below(blocks, 8.0)
 
-    def _example(self, size: float) -> Iterator[Item]:
-        """Yield the line about what backward does."""
-        ((sign, text),) = self.drawn.example
-        ink = self.theme.gradient
-        yield arrow([(60.0, -0.3 * size), (0.0, -0.3 * size)], Pen(ink, 1.8))
-        head = row(
-            text_box("backward: what arrives × local derivative, through ", size), sign, text_box(f":  {text}", size)
-        )
-        yield from head.ink(72, 0, ink)
+    def _remark(self, one: Remark, size: float) -> Block:
+        """Return a line below, with the line of its path, or an arrow, before it."""
+        inks = {"gradient": self.theme.gradient, "muted": self.theme.muted, "ink": self.theme.ink}
+        ink = self.theme.paths[one.path] if one.path >= 0 else inks[one.ink]
+        y, items = max(one.box.above, 0.7 * size), list[Item]()
+        middle = [(0.0, y - 0.3 * size), (LEAD - 12, y - 0.3 * size)]
+        if one.path >= 0 and not one.depth:
+            items += strands(middle, (one.path,), self.theme)
+        if one.is_backward:
+            items.append(arrow(middle[::-1], Pen(ink, 1.8)))
+        start = one.depth + LEAD * (one.path >= 0 or one.is_backward)
+        most = self.most
+        scale = min(1.0, most / max(start + one.box.width, 1.0))
+        items += one.box.ink(start, y, ink, scale)
+        return Block(items, (start + one.box.width * scale, y + one.box.below))
 
-    def _legend(self, size: float) -> Iterator[Item]:
-        """Yield what the numbers of each colour are."""
-        x = 0.0
-        wire_texts: list[tuple[str, str, TypeBox]] = []
-        if "value" in self.options.show:
-            wire_texts.append(("0.37", self.theme.value, text_box("value, above the line", size)))
-        if "grad" in self.options.show:
-            wire_texts.append(("−0.53", self.theme.gradient, self._gradient_of(size)))
-        for number, ink, box in wire_texts:
-            yield TextLine((x, 0), size, ink, (Inked(number, face="bold"),), is_centred=False)
-            x += type_width(number, size, "bold") + 6
-            yield from box.ink(x, 0, self.theme.ink)
-            x += box.width + 26
-        told = row(
-            text_box("below a circle: local derivative; ", size),
-            name_box("z", size),
-            text_box(" is what comes in", size),
-        )
-        yield from told.ink(x, 0, self.theme.muted)
+    def _legend(self, cards: Sequence[Component], size: float) -> Block:
+        """Return what the numbers of each colour, and the kinds of boxes that occur, are."""
+        theme, show = self.theme, self.options.show
+        entries: list[tuple[list[Item], float]] = []
 
-    def _gradient_of(self, size: float) -> TypeBox:
-        """Return what a gradient is of."""
-        if len(self.drawn.names) != 1:
-            return text_box("gradient of the sum of the roots, below the line", size)
-        (name,) = self.drawn.names
-        top = name_box(name, size) if name.isidentifier() else text_box(f"({name})", size)
-        quotient = row(text_box("∂", size), top, text_box("/∂", size))
-        return row(quotient, text_box("(this value), below the line", size))
+        def tell(sample: list[Item], wide: float, box: TypeBox, ink: str = theme.ink) -> None:
+            entries.append(([*sample, *box.ink(wide, 0, ink)], wide + box.width))
+
+        wires = self.drawn.circuit(0)[1]
+        ends = [card.end for card in cards if card.end is not None]
+        number = [
+            ("value", "0.37", theme.value, "bold", text_box("value, above the line", size)),
+            ("grad", "−0.53", theme.gradient, theme.gradient_face, self.drawn.gradient(size)),
+        ]
+        for key, text, ink, face, box in number:
+            if key in show and any(getattr(one, key) for one in (*wires, *ends)):
+                digits = TextLine((0.0, 0.0), size, ink, (Inked(text, face=face),), is_centred=False)
+                tell([digits], type_width(text, size, face) + 6, box)
+        if self.has_both and any(wire.grad for wire in wires):
+            line = [(26.0, -0.3 * size), (0.0, -0.3 * size)]
+            tell([arrow(line, Pen(theme.gradient, 1.5))], 32, text_box("gradient, on its way back", size))
+        if any(
+            one.note.width and not card.note.width for one, card in zip(self.drawn.circuit(0)[0], cards, strict=False)
+        ):
+            tell([], 0, text_box("local derivatives are left out: there is no room for them", size), theme.muted)
+        z = [name_box(COMES_IN, size), text_box(" is what comes in", size)] if self.drawn.has_z else []
+        if any(card.note.width and card.is_round for card in cards):
+            head = f"below a circle: local derivative{'; ' * bool(z)}"
+            tell([], 0, row(text_box(head, size), *z), theme.muted)
+        elif z:
+            tell([], 0, row(*z), theme.muted)
+        kinds = {
+            "leaf": (any(card.is_again for card in cards), AGAIN, 1.1, "the same leaf again"),
+            "frozen": (any(card.kind == "frozen" for card in cards), (4.0, 3.0), 1.3, "needs no gradient"),
+            "error": (
+                any(card.is_wrong for card in cards),
+                (),
+                3.0,
+                "backward stops here" if self.graph.stop else "nan or inf begins here",
+            ),
+        }
+        if any(UNKNOWN in text for text in self.drawn.titles):
+            tell([], 0, text_box(f"{UNKNOWN} {UNNAMED}", size), theme.muted)
+        for kind, (is_drawn, dash, width, text) in kinds.items():
+            if is_drawn:
+                fill, pen = theme.boxes[kind]
+                sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
+                tell([sample], 27, text_box(text, size), theme.muted)
+        return in_lines(entries, self.most, size)
 
     def description(self) -> str:
         """Return what the picture shows, for those who cannot see it."""
         return f"The circuit of {'; '.join(self.drawn.titles)}, with values and gradients on its lines"
 
 
-def text_at(text: str, size: float, ink: str) -> TextLine:
-    """Return a text that begins at 0, 0."""
-    return TextLine((0.0, 0.0), size, ink, (Inked(text, face="sans"),), is_centred=False)
+def below(blocks: Iterable[Block], gap: float) -> Block:
+    """Return blocks below each other; empty ones take no room."""
+    items: list[Item] = []
+    y = wide = 0.0
+    for block in blocks:
+        if block.items:
+            items += shifted(block.items, 0, y)
+            y, wide = y + block.size[1] + gap, max(wide, block.size[0])
+    return Block(items, (wide, max(y - gap, 0.0)))
+
+
+def pieces_of(texts: Iterable[str], size: float, most: float) -> Iterator[str]:
+    """Yield words; one that is longer than a line in pieces."""
+    for text in texts:
+        count = max(1, int((most - 2 * size) / max(type_width(text, size) / len(text), 0.1)))
+        yield from (text[start : start + count] for start in range(0, len(text), count))
+
+
+def in_lines(entries: Sequence[tuple[list[Item], float]], most: float, size: float) -> Block:
+    """Return entries of a legend, each with its width, in as many lines as they need."""
+    items: list[Item] = []
+    x, y, wide = 0.0, size, 0.0
+    for sample, width in entries:
+        if x and x + width > most:
+            x, y = 0.0, y + 1.5 * size
+        items += shifted(sample, x, y)
+        wide, x = max(wide, x + width), x + width + 24
+    return Block(items, (wide, y + 0.3 * size))
+
+
+def order_in_words(name: str) -> str:
+    """Return which derivative a name is of.
+
+    >>> order_in_words("∂y/∂x"), order_in_words("∂²y/∂x²"), order_in_words("∂⁴y/∂x⁴")
+    ('derivative', 'second derivative', '4th derivative')
+    """
+    digit = "⁰¹²³⁴⁵⁶⁷⁸⁹".find(name[1])
+    words = {-1: "", 2: "second ", 3: "third "}
+    return f"{words.get(digit, f'{digit}th ')}derivative"
 
 
 def scale_in(room: Point, block: Block) -> float:
@@ -272,35 +447,100 @@ def scale_in(room: Point, block: Block) -> float:
     return min(room[0] / block.size[0], room[1] / block.size[1], MOST_SCALE)
 
 
-def in_two_rows(block: Block) -> Block | None:
-    """Return a long circuit in two rows, cut where one level line goes through; None if there is no such place."""
+def in_parts(block: Block, count: int, theme: Theme) -> Block | None:
+    """Return a long circuit in so many rows; None where it cannot be cut."""
+    rows, rest, taken = list[Block](), block, 0
+    for left in range(count, 1, -1):
+        found = cut_in_two(rest, 1 / left, taken, theme)
+        if found is None:
+            return None
+        first, rest, more = found
+        rows.append(first)
+        taken += more
+    return below((*rows, rest), WRAPPED_GAP)
+
+
+def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Block, Block, int] | None:
+    """Return a circuit cut where level lines alone go through, with numbers on the ends of several; None for nowhere.
+
+    Args:
+        block: the circuit.
+        share: where it is to be cut, by its width.
+        taken: how many numbers stand on the ends of lines already.
+        theme: the colours.
+    """
     wide, _ = block.size
     extents = [(item, extent_of_ink([item])[::2]) for item in block.items]
-    lines = [(item, span) for item, span in extents if isinstance(item, Stretch)]
-    spans = [span for item, span in extents if not isinstance(item, Stretch)]
-    best: tuple[float, Stretch] | None = None
-    for cut in range(int(wide * 0.38), int(wide * 0.62), 2):
-        met = [item for item, (left, right) in lines if left < cut < right]
-        is_level = len(met) == 1 and len(met[0].strokes) == 2 and abs(met[0].strokes[0][1] - met[0].strokes[1][1]) < 0.5
-        if not is_level or any(left - 2 < cut < right + 2 for left, right in spans):
+    lines = [(item, span) for item, span in extents if isinstance(item, Stretch) and span[1] - span[0] > 2 * JOINT]
+    long = {id(item) for item, _ in lines}
+    spans = [span for item, span in extents if id(item) not in long]
+    best: tuple[float, int, list[tuple[Stretch, float]]] | None = None
+    for at in range(int(wide * share * 0.76), int(wide * min(share * 1.24, 0.9))):
+        is_taken = any(left - HAIR < at < right + HAIR for left, right in spans)
+        if is_taken or any(min(abs(at - end) for end in span) < HEAD / 2 for _, span in lines):
             continue
-        if best is None or abs(cut - wide / 2) < abs(best[0] - wide / 2):
-            best = float(cut), met[0]
+        met = [(item, level_at(item, at)) for item, (left, right) in lines if left < at < right]
+        levels = [(item, y) for item, y in met if y is not None]
+        if not met or len(levels) < len(met):
+            continue
+        cost = abs(at - wide * share) + 0.12 * wide * (len(ends_of(levels)) - 1)
+        if best is None or cost < best[0]:
+            best = cost, at, levels
     if best is None:
         return None
-    cut_at, line = best
-    first: list[Item] = []
-    second: list[Item] = []
+    _, at, levels = best
+    cut = {id(item): y for item, y in levels}
+    halves: tuple[list[Item], list[Item]] = [], []
+    ends = ends_of(levels)
+    more = STUB - JOINT * (len(ends) > 1)
     for item, (left, _) in extents:
-        if item is line:
-            (x, y), end = line.strokes[0], line.strokes[1]
-            first.append(line._replace(strokes=[(x, y), (max(cut_at, x + 16), y)]))
-            second.append(line._replace(strokes=[(min(cut_at, end[0] - 16) - 20, y), end]))
+        if id(item) in cut:
+            parts = parts_of(item, at, cut[id(item)], more)  # type: ignore[arg-type]
+            for half, part in zip(halves, parts, strict=True):
+                half.append(part)
         else:
-            (first if left < cut_at else second).append(item)
-    halves = [(items, extent_of_ink(items)) for items in (first, second)]
-    upper, lower = (
-        Block(list(shifted(items, -box[0], -box[1])), (box[2] - box[0], box[3] - box[1])) for items, box in halves
+            halves[left >= at].append(item)
+    for number, y in enumerate(ends if len(ends) > 1 else (), taken + 1):
+        for half, x in zip(halves, (at + STUB, at - STUB), strict=True):
+            half.extend(joint((x, y), str(number), theme))
+    first, second = (
+        Block(list(shifted(items, -box[0], -box[1])), (box[2] - box[0], box[3] - box[1]))
+        for items, box in ((half, extent_of_ink(half)) for half in halves)
     )
-    items = [*upper.items, *shifted(lower.items, 0, upper.size[1] + WRAPPED_GAP)]
-    return Block(items, (max(upper.size[0], lower.size[0]), upper.size[1] + WRAPPED_GAP + lower.size[1]))
+    return first, second, len(ends) if len(ends) > 1 else 0
+
+
+def level_at(line: Stretch, x: float) -> float | None:
+    """Return how high a line is at a place where it is level; None where it climbs, or passes twice."""
+    points = [(stroke[-2], stroke[-1]) for stroke in line.strokes]
+    met = [(one, other) for one, other in pairwise(points) if min(one[0], other[0]) < x < max(one[0], other[0])]
+    return met[0][0][1] if len(met) == 1 and abs(met[0][0][1] - met[0][1][1]) < 0.5 else None
+
+
+def ends_of(levels: Sequence[tuple[Stretch, float]]) -> list[float]:
+    """Return the heights of lines that are cut, those of one line with several strands once."""
+    heights: list[float] = []
+    for _, y in sorted(levels, key=lambda level: level[1]):
+        if not heights or y - heights[-1] > JOINT:
+            heights.append(y)
+    return heights
+
+
+def parts_of(line: Stretch, x: float, y: float, more: float) -> tuple[Stretch, Stretch]:
+    """Return a line in two, cut where it is level, each so much longer; the heads stay where they are."""
+    points = [(stroke[-2], stroke[-1]) for stroke in line.strokes]
+    is_back = points[0][0] > points[-1][0]
+    way = points[::-1] if is_back else points
+    left, right = ([point for point in way if (point[0] < x) == side] for side in (True, False))
+    pair = [*left, (x + more, y)], [(x - more, y), *right]
+    heads = tuple([head for head in line.heads if (head[0][0] < x) == side] for side in (True, False))
+    first, second = (
+        line._replace(strokes=half[::-1] if is_back else half, heads=own) for half, own in zip(pair, heads, strict=True)
+    )
+    return first, second
+
+
+def joint(middle: Point, text: str, theme: Theme) -> list[Item]:
+    """Return the number at the end of a line that goes on in another row."""
+    ring = Outline(middle, (2 * JOINT, 2 * JOINT), JOINT, theme.page, Pen(theme.muted, 0.8))
+    return [ring, TextLine((middle[0], middle[1] + 0.36 * 9), 9.0, theme.muted, (Inked(text, face="sans"),))]

@@ -61,6 +61,11 @@ class Theme:
     paths: tuple[str, ...]
     boxes: dict[str, Pair]
 
+    @property
+    def gradient_face(self) -> str:
+        """The face of a gradient on a line: slanted where no colour tells it from a value."""
+        return "math" if self.gradient == self.value else "bold"
+
     def __post_init__(self) -> None:
         """Give the kinds that look alike the same colours."""
         self.boxes.update({kind: self.boxes[other] for kind, other in _ALIKE.items()})

@@ -83,6 +83,16 @@ class TypeBox(NamedTuple):
         """Above and below the base line."""
         return self.above + self.below
 
+    def scaled(self, factor: float) -> TypeBox:
+        """Return it so many times as large."""
+        parts = tuple(
+            part._replace(x=part.x * factor, y=part.y * factor, size=part.size * factor)
+            if isinstance(part, TypeRun)
+            else Rule(*(one * factor for one in part))
+            for part in self.parts
+        )
+        return TypeBox(self.width * factor, self.above * factor, self.below * factor, parts)
+
     def shifted(self, x: float, y: float = 0.0) -> tuple[TypeRun | Rule, ...]:
         """Return its parts at another place."""
         return tuple(
@@ -137,6 +147,17 @@ def row(*boxes: TypeBox) -> TypeBox:
     return TypeBox(
         x, max([0.0, *(box.above for box in boxes)]), max([0.0, *(box.below for box in boxes)]), tuple(parts)
     )
+
+
+def stacked(boxes: Iterable[TypeBox], gap: float) -> TypeBox:
+    """Return boxes below each other, their middles on one line; the base line is that of the first."""
+    listed = [box for box in boxes if box.width]
+    wide, y, parts = max([0.0, *(box.width for box in listed)]), 0.0, list[TypeRun | Rule]()
+    for number, box in enumerate(listed):
+        y += box.above + gap if number else 0.0
+        parts += box.shifted((wide - box.width) / 2, y)
+        y += box.below
+    return TypeBox(wide, listed[0].above, y, tuple(parts)) if listed else TypeBox()
 
 
 def with_commas(boxes: Iterable[TypeBox], size: float) -> TypeBox:
@@ -222,6 +243,8 @@ def name_box(name: str, size: float) -> TypeBox:
     >>> [name_box(name, 10).text for name in ("w", "w_1", "x12", "theta_1", "lr", "learning_rate", "net.0.weight")]
     ['w', 'w1', 'x12', 'θ1', 'lr', 'learning_rate', 'net.0.weight']
     """
+    if ", " in name or name.startswith("∂"):
+        return phrase(name, size)
     parts = re.fullmatch(r"([^\W\d_]+)(\d*)(?:_(\w+?))?_?", name)
     base, digits, behind = parts.groups() if parts is not None else (name, "", "")
     index = ",".join(filter(None, [digits, behind]))
@@ -235,6 +258,30 @@ def name_box(name: str, size: float) -> TypeBox:
     small = SMALLER * size
     inner = text_box(index, small) if len(index) > 1 or index.isdigit() else text_box(index, small, "math")
     return with_scripts(box, size, index=inner)
+
+
+def phrase(text: str, size: float) -> TypeBox:
+    """Return a text with names in it set as :func:`name_box` does, and with real minus signs; all else as it is.
+
+    >>> phrase("y → a: w_1 · -2, a hook", 10).text, len(phrase("added to w.grad, a hook", 10).parts)
+    ('y → a: w1 · −2, a hook', 1)
+    """
+    text = re.sub(r"\ba (?=[a-z]{3,}\b)", "a\N{NO-BREAK SPACE}", text.replace("-", "−"))  # the article
+    pieces = re.findall(r"[²³ᵀ]|a\xa0|[^\W\d²³ᵀ](?:[^\W²³ᵀ.]|\.\w)*|\W+|\w", text)
+    boxes, plain = list[TypeBox](), ""
+    for piece in [*pieces, ""]:
+        box = name_box(piece, size) if piece[:1].isalpha() and "\xa0" not in piece else TypeBox()
+        is_plain = piece not in ("", "ᵀ") and (not box.width or box == text_box(piece, size))
+        if is_plain:
+            plain += piece.replace("\xa0", " ")
+            continue
+        boxes += [text_box(plain, size)] if plain else []
+        plain = ""
+        if piece == "ᵀ":
+            boxes.append(with_scripts(boxes.pop() if boxes else TypeBox(), size, text_box("T", SMALLER * size)))
+        elif piece:
+            boxes.append(box)
+    return row(*boxes)
 
 
 def number_box(text: str, size: float, face: str = "sans") -> TypeBox:
@@ -455,11 +502,13 @@ def names_in(node: ast.expr) -> set[str]:
 
 
 def is_juxtaposed(left: ast.expr, right: ast.expr) -> bool:
-    """Return whether a product needs no sign: 2x and w₁x₁ do not, 2 · 3 and loss · rate do."""
+    """Return whether a product needs no sign: 2x and w₁x₁ do not, 2 · 3, loss · rate and x · x do."""
     while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult | ast.MatMult):
         left = left.right
     while isinstance(right, ast.BinOp) and isinstance(right.op, ast.Mult | ast.MatMult | ast.Pow):
         right = right.left
+    if ast.dump(left) == ast.dump(right):
+        return False  # x · x: xx is no product to the eye
     is_number = isinstance(left, ast.Constant)
     follows = (
         is_short_name(right) or isinstance(right, ast.BinOp) or (isinstance(right, ast.Call) and level(right) > PRODUCT)

@@ -54,7 +54,7 @@ def _lines(sheet: Sheet, looks: dict[str, str]) -> Iterator[str]:
             place = f'x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
             end = f"><title>{escape(item.tip)}</title></rect>" if item.tip else "/>"
             yield f'<rect class="{look(rules)}" {place}{corner}{end}'
-        elif all(word.face == "mono" for word in item.words):
+        elif item.is_centred and all(word.face == "mono" for word in item.words):
             yield _text(item, look(f"font-size:{item.size:g}px;fill:{item.colour}"))
         else:
             x = item.place[0] - text_width(item.words, item.size) / 2 * item.is_centred

@@ -6,7 +6,9 @@ Source: https://graphviz.org/docs/outputs/canon/#xdot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import cos, hypot, pi, sin
 
 from gviz.layout.fonts.faces import FACES
 from gviz.layout.ink import Outline, Point, Sheet, TextLine, head_of, shifted, text_width, word_width
@@ -46,14 +48,42 @@ def _operations(sheet: Sheet) -> Iterator[str]:
         if isinstance(item, TextLine):
             yield from _texts(item, high)
             continue
-        dash = _word("S", "dashed" if item.pen.dash else "solid")
-        yield f"{dash} {_word('S', f'setlinewidth({item.pen.width:.2f})')} {_word('c', item.pen.colour or '#00000000')}"
+        pen = f"{_word('S', 'solid')} {_word('S', f'setlinewidth({item.pen.width:.2f})')} "
+        colour = _word("c", item.pen.colour or "#00000000")
         if isinstance(item, Outline):
-            yield f"{_word('C', item.fill or '#00000000')} P {points(_rounded(item))}"
+            corners, hidden = list(_rounded(item)), _word("c", "#00000000")
+            outline = hidden if item.pen.dash else colour
+            yield f"{pen}{outline} {_word('C', item.fill or '#00000000')} P {points(corners)}"
+            line = [*corners, corners[0]] if item.pen.dash else []
         else:
-            yield f"L {points((stroke[-2], stroke[-1]) for stroke in item.strokes)}"
+            line = [(stroke[-2], stroke[-1]) for stroke in item.strokes]
+        for piece in dashes(line, item.pen.dash) if item.pen.dash else [line] if line else []:
+            yield f"{pen}{colour} L {points(piece)}"
+        if not isinstance(item, Outline):
             for tip, base in item.heads:
                 yield f"{_word('S', 'solid')} {_word('C', item.pen.colour)} P {points(head_of(tip, base, item.size))}"
+
+
+def dashes(line: Sequence[Point], pattern: Sequence[float]) -> Iterator[list[Point]]:
+    """Yield the dashes of a line, which Graphviz would draw in a length of its own.
+
+    >>> [[x for x, _ in dash] for dash in dashes([(0.0, 0.0), (5.0, 0.0), (9.0, 0.0)], (4.0, 2.0))]
+    [[0.0, 4.0], [6.0, 9.0]]
+    """
+    turn, left, dash = 0, pattern[0], [line[0]]
+    for start, end in pairwise(line):
+        length, done = hypot(end[0] - start[0], end[1] - start[1]), 0.0
+        while length - done > left:
+            done += left
+            at = start[0] + (end[0] - start[0]) * done / length, start[1] + (end[1] - start[1]) * done / length
+            if not turn % 2:
+                yield [*dash, at]
+            turn, dash = turn + 1, [at]
+            left = pattern[turn % len(pattern)]
+        left -= length - done
+        dash.append(end)
+    if not turn % 2:
+        yield dash
 
 
 def _texts(item: TextLine, high: float) -> Iterator[str]:
@@ -69,8 +99,6 @@ def _texts(item: TextLine, high: float) -> Iterator[str]:
 
 def _rounded(item: Outline) -> Iterator[Point]:
     """Yield the corners of a rectangle, a round one as many."""
-    from math import cos, pi, sin
-
     (x, y), (wide, high) = item.middle, item.size
     radius = min(item.radius, wide / 2, high / 2)
     for quarter, (right, down) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):

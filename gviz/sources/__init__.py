@@ -90,6 +90,10 @@ def read(
     for note in reading.notes if say is None else ():
         if note.level in {"warning", "error"}:
             warn_user(note.text, GvizWarning)
+    if options.order and options.flow:
+        from gviz.sources.expression.derived import with_values
+
+        reading = replace(reading, graph=with_values(reading.graph, options.dtype))
     return replace(reading, source=origin, options=options)
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
+from pathlib import Path
 
 import inked
 import pytest
 from fuzzing import relaxed
 from hypothesis import given, strategies as st
+from program import Program
 
 import gviz
 from gviz.layout import RenderWarning
+from gviz.layout.fonts.faces import FACES
+from gviz.pictures.theme import THEMES
 from gviz.render import RenderOptions, render
 
 VALUES = {"x": 1.5, "w": -0.75, "b": 0.4, "t": 1.0, "u": 0.3}
@@ -51,6 +56,32 @@ def words_of(svg: str) -> list[str]:
     return [text.words for text in inked.read(svg).texts]
 
 
+def of_script(folder: Path, body: str, **options: object) -> str:
+    (folder / "p.py").write_text(f"import torch\n{body}", encoding="utf-8")
+    graph = gviz.read(folder / "p.py", gviz.SourceOptions(flow=True, lines=True), say=lambda _: None).graph
+    return str(render(graph, "svg", RenderOptions(view="circuit", **options)))  # type: ignore[arg-type]
+
+
+def unheld(svg: str) -> list[str]:
+    """Return the gradients before sums and products that are not what arrives times the local derivative."""
+    theme, cards = THEMES["light"], inked.cards(svg)
+    wires = inked.wires(svg, theme.value, theme.gradient)
+    found = []
+    for at, card in enumerate(cards):
+        ins, outs = ([wire for wire in wires if wire[end] == at] for end in (1, 0))
+        arrived = sum(wire.grad for wire in outs) if outs else 1.0
+        for wire in ins:
+            others = [other.value for other in ins if other is not wire]
+            local = {"+": 1.0, "×": others[0]}.get(card.inside.strip()) if len(others) == 1 else None
+            if local is None or math.isnan(arrived * local) or math.isnan(wire.grad):
+                continue  # of two lines between the same cards, what is alike stands once
+            if not math.isclose(
+                arrived * local, wire.grad, rel_tol=2e-3, abs_tol=2e-4 * (1 + abs(local) + abs(arrived))
+            ):
+                found.append(f"{card.tip}: {arrived} · {local} is not {wire.grad}")
+    return found
+
+
 @pytest.mark.parametrize("fit", ["none", "slide", "a4"])
 @pytest.mark.parametrize("text", CIRCUITS)
 def test_no_text_stands_on_a_text_a_line_or_an_outline(text: str, fit: str) -> None:
@@ -64,6 +95,24 @@ def test_no_text_stands_on_a_text_a_line_or_an_outline(text: str, fit: str) -> N
 def test_circuits_of_random_expressions_can_be_read(text: str, fit: str) -> None:
     used = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", text)}
     assert not list(inked.faults(inked.read(svg_of(f"y={text}", used, fit=fit))))
+
+
+@pytest.mark.parametrize("text", CIRCUITS)
+def test_what_arrives_times_the_local_derivative_is_the_gradient_on_the_line(text: str) -> None:
+    assert not unheld(svg_of(text, CIRCUITS[text]))
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore:the smallest type")
+@relaxed(25)
+@given(NUMBERS)
+def test_the_numbers_of_random_circuits_hold_with_each_other(text: str) -> None:
+    used = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", text)}
+    svg = svg_of(f"y={text}", used)
+    uncut = (
+        all(len(way) < 2 or way[0][1] == way[0][1] for way in inked.ways(svg)) and float(inked.read(svg).size[0]) < 1000
+    )
+    assert not (uncut and unheld(svg))
 
 
 def test_values_stand_above_lines_and_gradients_below_in_their_colours() -> None:
@@ -133,3 +182,237 @@ def test_dot_has_the_boxes_of_dataflow_and_says_so() -> None:
     source = gviz.SourceOptions(values={"x": 2.0}, flow=True)
     with pytest.warns(RenderWarning, match="DOT has no circuits"):
         assert "digraph" in str(render(gviz.read("y=x*x", source).graph, "dot", RenderOptions(view="circuit")))
+
+
+# ------------------------------------------------------------------ paths, arrows, mathematics
+def test_each_path_has_its_colour_its_dash_and_its_product_in_full() -> None:
+    svg = svg_of("y=(x+w)*(w+1)", {"x": 2.0, "w": 1.0}, path=("w",))
+    blue, red = THEMES["light"].paths[:2]
+    assert f"stroke:{blue};stroke-width:2.4}}" in svg
+    assert f"stroke:{red};stroke-width:2.4;stroke-dasharray:7,4" in svg
+    text = "".join(words_of(svg))
+    assert "∂y/∂w by the chain rule: two paths, multiply along, add" in text
+    assert "y → a → w:   b · 1 = 2 · 1 = 2" in text
+    assert "y → b → w:   a · 1 = 3 · 1 = 3" in text
+    assert "∂y/∂w = 2 + 3 = 5   which is w.grad" in text
+    assert not list(inked.faults(inked.read(svg)))
+
+
+def test_what_is_off_the_paths_is_faint_and_can_be_read() -> None:
+    svg = svg_of("y=(x+w)*(w+1)", {"x": 2.0, "w": 1.0}, path=("w",))
+    theme = THEMES["light"]
+    (x,) = [text for text in inked.read(svg).texts if text.words == "x" and text.ink.top > 60 and text.size > 18]
+    assert x.colour == theme.muted
+    assert f"stroke:{theme.faint}" in svg
+
+
+def test_the_paths_of_a_print_are_told_apart_by_their_dashes() -> None:
+    svg = svg_of("y=a+b+c+d", {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, path=("a", "b", "c", "d"), theme="print")
+    for dash in (
+        ";stroke-width:2.4}",
+        ";stroke-width:2.4;stroke-dasharray:7,4",
+        "stroke-dasharray:1.6,3",
+        "stroke-width:1.2",
+    ):
+        assert f"stroke:#000000{dash}" in svg or f"stroke:#000000;stroke-width:2.4;{dash}" in svg or dash in svg
+
+
+def test_a_path_is_drawn_as_a_circuit_unless_another_view_is_asked_for(gviz: Program) -> None:
+    for words, is_circuit in (([], True), (["--view", "dataflow"], False), (["--symbols", "number"], False)):
+        done = gviz("render", "y=(x+w)*(w+1)", "x=2", "w=1", "--path", "w", *words, "-o", "-", "--format", "svg")
+        assert (done.status, done.err) == (0, "")
+        assert ("value, above the line" in done.out) is is_circuit
+    large = "y=" + "+".join(f"sin({n}*x)" for n in range(1, 40))
+    done = gviz("render", large, "x=2", "--path", "x", "-o", "-", "--format", "svg")
+    assert (done.status, done.err) == (0, "")
+    assert "value, above the line" not in done.out
+
+
+def test_arrows_both_draws_a_backward_arrow_beside_each_line(gviz: Program) -> None:
+    words = ("render", "y=(x+w)*(w+1)", "x=2", "w=1", "-o", "-", "--format", "svg")
+    one, both = gviz(*words, "--view", "circuit").out, gviz(*words, "--arrows", "both").out
+    assert both.count("<polygon") == one.count("<polygon") + 5
+    assert "gradient, on its way back" in both
+    assert not list(inked.faults(inked.read(both)))
+    done = gviz(*words, "--view", "teaching", "--arrows", "both")
+    assert "the view teaching has no use for arrows" in done.err
+
+
+def test_math_off_writes_code() -> None:
+    values = {"w": 0.5, "x": 2.0, "b": -0.3, "t": 1.0}
+    texts = inked.read(svg_of("L=(tanh(w*x+b)-t)**2", values, math="off", legend=False)).texts
+    assert {"L = (tanh(w * x + b) - t) ** 2", "z ** 2", "tanh(z)"} <= {text.words for text in texts}
+    css = FACES["math"].css
+    assert css not in svg_of("L=(tanh(w*x+b)-t)**2", values, math="off", legend=False)
+
+
+def test_options_without_a_use_say_so(gviz: Program) -> None:
+    words = (
+        "--view",
+        "circuit",
+        "--rankdir",
+        "TB",
+        "--color-by",
+        "value",
+        "--ghosts",
+        "-N",
+        "fontname=Arial",
+        "-o",
+        "y.svg",
+    )
+    done = gviz("render", "y=x*w", "x=2", "w=1", *words)
+    assert all(word in done.err for word in ("no use for", "rankdir", "color_by", "ghosts", "node"))
+
+
+# ------------------------------------------------------------------ titles
+@pytest.mark.parametrize(
+    ("head", "words", "title"),
+    [
+        ('"""A neuron."""', [], "A neuron."),
+        ('"""A neuron."""', ["--title", "Mine"], "Mine"),
+        ("", [], "p.py: yy  =  x · x + x"),
+        ("", ["--order", "1"], "p.py: ∂y/∂xderivative:∂y/∂x  =  x + x + 1"),
+    ],
+)
+def test_the_title_of_a_script_is_asked_for_or_its_docstring_or_its_name(
+    gviz: Program, head: str, words: list[str], title: str
+) -> None:
+    body = f"{head}\nimport torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x * x + x\ny.backward(retain_graph=True)\n"
+    (gviz.folder / "p.py").write_text(body, encoding="utf-8")
+    done = gviz("render", "p.py", "--view", "circuit", *words, "-o", "-", "--format", "svg")
+    assert done.status == 0, done.err
+    assert "".join(words_of(done.out)).startswith(title)
+
+
+def test_a_derivative_says_that_it_is_one_and_has_values_on_every_line(gviz: Program) -> None:
+    words = ("render", "y=x**3+sin(x)", "x=2", "--order", "2", "--view", "circuit", "-o", "-", "--format", "svg")
+    done = gviz(*words)
+    assert "".join(words_of(done.out)).startswith("y  =  x3 + sin(x)second derivative:∂²y/∂x²  =  ")
+    wires = inked.wires(done.out, THEMES["light"].value, THEMES["light"].gradient)
+    assert len(wires) == 8
+    assert not any(math.isnan(wire.value) for wire in wires)
+
+
+def test_a_product_of_a_name_with_itself_has_a_sign() -> None:
+    assert "x · x" in "".join(words_of(svg_of("y=x*x", {"x": 3.0})))
+
+
+def test_the_derivative_of_relu_is_said_of_what_comes_in() -> None:
+    text = "".join(words_of(svg_of("y=relu(w*x)", {"w": 2.0, "x": 3.0})))
+    assert "[z > 0] = 1" in text
+
+
+# ------------------------------------------------------------------ what happened
+LEAVES = "x = torch.tensor(2.0, requires_grad=True)\nw = torch.tensor(3.0, requires_grad=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"{LEAVES}a = x * w\na.register_hook(lambda g: g * 10)\ny = a + w\ny.backward()\n", ["1 → 10: a hook, line 5"]),
+        (f"{LEAVES}y = x * w\ny.backward()\nwith torch.no_grad():\n    w -= 1\nw.grad = None\n", ["now 2; grad cleared, line 8"]),
+        (f"{LEAVES}y = x * w + w\ny.backward(inputs=[x])\n", ["left out by backward(inputs=[x]), line 5"]),
+        (f"{LEAVES}(x * 4).backward()\ny = x * w + x\ny.backward()\n", ["4 (before) + 3 + 1 = 8"]),
+        (f"{LEAVES}h = x * w\ny = h.detach() * w + h\ny.backward()\n", ["detached from h, line 5", "needs no gradient"]),
+        (f"{LEAVES}with torch.no_grad():\n    t = x * 2\ny = t * w\ny.backward()\n", ["under no_grad, line 5"]),
+        ("v = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\na, b, c = v.unbind()\ny = a * b + c\ny.backward()\n",
+         ["a = 1", "b = 2", "c = 3"]),
+        (f"{LEAVES}y = torch.log(-x) * w\ny.backward()\n", ["nan or inf begins here"]),
+        (f"{LEAVES}y = x * w\n", ["no gradients: no backward ran"]),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+def test_what_a_program_did_stands_in_the_circuit(tmp_path: Path, body: str, told: list[str]) -> None:
+    svg = of_script(tmp_path, body)
+    assert set(told) <= set(words_of(svg))
+    assert not list(inked.faults(inked.read(svg)))
+
+
+def test_an_error_in_backward_is_told_where_it_stops(gviz: Program) -> None:
+    body = f"import torch\n{LEAVES}a = torch.exp(x)\na += 1\ny = a * w\ny.backward()\n"
+    (gviz.folder / "p.py").write_text(body, encoding="utf-8")
+    text = "".join(words_of(gviz("render", "p.py", "--view", "circuit", "-o", "-", "--format", "svg").out))
+    assert "backward stops here" in text
+    assert "is at version 1; expected version 0 instead" in text
+
+
+def test_the_gradient_of_a_vector_root_is_no_quotient() -> None:
+    source = gviz.SourceOptions(values={"x": [1.0, 2.0], "w": 3.0}, flow=True, grad_output="[1,10]")
+    svg = str(render(gviz.read("y=x*w", source).graph, "svg", RenderOptions(view="circuit")))
+    assert {"[1, 10]", "[3, 30]", "21", "gradient, below the line"} <= set(words_of(svg))
+
+
+def test_two_roots_and_a_root_that_is_a_leaf_are_drawn() -> None:
+    source = gviz.SourceOptions(values={"x": 2.0, "w": 3.0}, flow=True, roots=("a", "b"))
+    svg = str(render(gviz.read("a=x*w; b=x+w", source).graph, "svg", RenderOptions(view="circuit")))
+    assert not unheld(svg.replace("no", "no"))
+    assert "3 + 1 = 4" in words_of(svg)
+    assert "2" in words_of(svg_of("y=x", {"x": 2.0}))
+
+
+def test_a_large_tensor_has_its_norm_on_both_sides_of_a_line_and_its_size_beside_its_box() -> None:
+    graph = gviz.read(
+        "y=(W@x).sum()", gviz.SourceOptions(values={"W": [[1.0] * 3] * 3, "x": [1.0] * 3}, flow=True)
+    ).graph
+    words = words_of(str(render(graph, "svg", RenderOptions(view="circuit"))))
+    assert words.count("norm 3") == 2  # the value and the gradient of W
+    assert "3×3" in words
+
+
+def test_a_long_chain_goes_on_in_a_second_row_and_each_line_in_its_own_place() -> None:
+    text = "m=mean(x); d=x-m; v=mean(d**2); y=d/sqrt(v); L=(c*y).sum()"
+    source = gviz.SourceOptions(values={"x": [1.0, 5.0], "c": [1.0, 3.0]}, flow=True)
+    svg = str(render(gviz.read(text, source).graph, "svg", RenderOptions(view="circuit", fit="slide")))
+    words = words_of(svg)
+    assert all(words.count(number) >= 2 for number in ("1", "2"))  # where lines are cut
+    assert not list(inked.faults(inked.read(svg)))
+
+
+# ------------------------------------------------------------------ themes
+def brightness(colour: str) -> float:
+    """Return the relative luminance of a colour: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((brightness(one), brightness(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name", ["light", "dark", "print"])
+def test_every_text_has_the_contrast_that_a_reader_needs(name: str) -> None:
+    theme = THEMES[name]
+    on_page = (theme.ink, theme.muted, theme.value, theme.gradient, theme.boxes["error"].pen, *theme.paths)
+    assert min(contrast(ink, theme.page) for ink in on_page) >= 4.5
+    kinds = ("leaf", "operation", "output", "frozen", "constant", "error")
+    assert min(contrast(theme.ink, theme.boxes[kind].fill) for kind in kinds) >= 4.5
+
+
+def test_a_print_tells_gradients_from_values_without_colour() -> None:
+    texts = inked.read(svg_of("y=x*w", {"x": 2.0, "w": 3.0}, theme="print", legend=False))
+    svg = svg_of("y=x*w", {"x": 2.0, "w": 3.0}, theme="print", legend=False)
+    slanted = {name for name, rules in re.findall(r"\.(a\d+)\{([^}]*)\}", svg) if "italic" in rules}
+    found = re.findall(r'<text class="(a\d+)"[^>]*>([\d]+)</text>', svg)
+    assert sorted((name in slanted, number) for name, number in found) == [
+        (False, "2"), (False, "3"), (False, "6"), (True, "1"), (True, "2"), (True, "3")
+    ]  # fmt: skip
+    assert texts
+
+
+def test_a_transparent_page_has_nothing_behind_the_texts() -> None:
+    svg = svg_of("y=x*w", {"x": 2.0, "w": 3.0}, transparent=True)
+    assert 'fill="#FFFFFF"' not in svg
+    assert "<title>y = x * w = 6</title>" in svg  # what is read on a circle is its statement
+
+
+def test_dashes_of_a_png_are_drawn_one_by_one() -> None:
+    from gviz.pictures import sheet_of
+    from gviz.render._xdot import background
+
+    source = gviz.SourceOptions(values={"x": 2.0, "w": 3.0}, flow=True, frozen=("x",))
+    sheet = sheet_of(gviz.read("y=x*w", source).graph, RenderOptions(view="circuit", legend=False))
+    assert sheet is not None
+    assert background(sheet, 96).count(" L 2 ") > 20

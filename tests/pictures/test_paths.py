@@ -26,7 +26,7 @@ def values(source: str, **more: object) -> Graph:
 
 
 def drawn(source: str, *names: str, theme: str = "light", by: str = "operation", fit: str = "none") -> Picture:
-    return picture_of(values(source), RenderOptions(path=names, theme=theme, by=by, fit=fit))
+    return picture_of(values(source), RenderOptions(view="dataflow", path=names, theme=theme, by=by, fit=fit))
 
 
 def arrows(picture: Picture) -> list[Arrow]:
@@ -75,7 +75,17 @@ def test_a_leaf_shows_its_sum_in_the_colours_of_the_paths() -> None:
 
 
 def test_products_and_sum_stand_below_the_picture(gviz: Program) -> None:
-    done = gviz("render", FIVE, *(f"{name}={value}" for name, value in VALUES.items()), "--path", "a", "-o", "a.svg")
+    done = gviz(
+        "render",
+        FIVE,
+        *(f"{name}={value}" for name, value in VALUES.items()),
+        "--view",
+        "dataflow",
+        "--path",
+        "a",
+        "-o",
+        "a.svg",
+    )
     assert done.status == 0, done.err
     text = plain((gviz.folder / "a.svg").read_text(encoding="utf-8"))
     assert "L → d → e → b → a:   (-1) · 1 · w3 · w1 = (-1) · 1 · 3 · 1 = " in text
@@ -84,7 +94,7 @@ def test_products_and_sum_stand_below_the_picture(gviz: Program) -> None:
 
 
 def test_on_a_slide_they_are_the_caption_and_the_title_says_what_is_done(gviz: Program) -> None:
-    done = gviz("render", ARTICLE, "x=2", "w=1", "--path", "w", "--fit", "slide", "-o", "w.svg")
+    done = gviz("render", ARTICLE, "x=2", "w=1", "--view", "dataflow", "--path", "w", "--fit", "slide", "-o", "w.svg")
     assert done.status == 0, done.err
     text = plain((gviz.folder / "w.svg").read_text(encoding="utf-8"))
     assert "∂y/∂w by the chain rule: two paths, multiply along, add" in text
@@ -276,7 +286,7 @@ def plain(markup: str) -> str:
 
 def captions(source: str, *names: str, **given: object) -> list[str]:
     """Return the lines below the picture of paths."""
-    options = RenderOptions(path=names, fit="none")
+    options = RenderOptions(view="dataflow", path=names, fit="none")
     graph = read(source, SourceOptions(values=given, flow=True), say=lambda _: None).graph
     return plain("\n".join(picture_of(graph, options).caption).replace("<TR>", "\n")).splitlines()
 
@@ -300,6 +310,6 @@ def test_a_long_product_stands_in_full_on_several_lines() -> None:
 
 def test_the_title_of_a_path_has_the_symbol_of_its_line() -> None:
     graph = read("s=softmax(x, 0); L=(s*c).sum()", SourceOptions(flow=True), x=[1, 2, 4], c=[1, 0, 0]).graph
-    text = str(render(graph, "dot", RenderOptions(path=("x",)))).replace("\xa0", " ")
+    text = str(render(graph, "dot", RenderOptions(view="dataflow", path=("x",)))).replace("\xa0", " ")
     assert "softmax_backward" not in text
     assert text.count("diag(s) - s·sᵀ") == 2

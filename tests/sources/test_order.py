@@ -121,7 +121,8 @@ def test_each_view_draws_it(gviz: Program, view: str) -> None:
 
 def test_the_paths_of_a_derivative_come_to_the_next_one(gviz: Program) -> None:
     done = gviz(
-        "render", "y=x**3*w", "x=2", "w=3", "--order", 1, "--wrt", "x", "--path", "x", "-o", "-", "--format", "svg"
+        *("render", "y=x**3*w", "x=2", "w=3", "--order", 1, "--wrt", "x", "--view", "dataflow", "--path", "x"),
+        *("-o", "-", "--format", "svg"),
     )
     assert (done.status, done.err) == (0, "")
     text = done.out.replace("\N{NO-BREAK SPACE}", " ")
