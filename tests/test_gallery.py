@@ -101,6 +101,18 @@ def test_the_gallery_shows_what_its_commands_print_and_draw(shell: Shell) -> Non
     check_page(PAGE, r"pictures/[\w.-]+", shell)
 
 
+def test_each_slide_is_drawn_by_the_command_below_it(tmp_path: Path, forks: Forks | None) -> None:
+    slides = SAMPLES / "slides"
+    shell = Shell(tmp_path, forks)
+    for file in slides.glob("*.py"):
+        shutil.copy(file, shell.folder)
+    check_page(slides / "README.md", r"(?<=\]\()\w+\.svg(?=\))", shell)
+    assert "smallest type" not in (slides / "README.md").read_text(encoding="utf-8")
+    drawn = {path.stem: path.read_text(encoding="utf-8") for path in slides.glob("*.svg")}
+    assert len(drawn) == 12
+    assert all('width="960pt" height="540pt"' in svg and len(svg) < 60_000 for svg in drawn.values())
+
+
 @pytest.mark.parametrize("name", FACTS)
 def test_a_figure_has_the_numbers_of_the_articles(name: str) -> None:
     lines = lines_of(PICTURES / f"{name}.svg")
