@@ -19,10 +19,11 @@ SHOWABLE = ("value", "grad", "shape", "dtype", "local", "state", "saved", "attrs
 RANKDIRS = ("TB", "BT", "LR", "RL")
 """From the leaves to the root: top to bottom, bottom to top, left to right, right to left."""
 
-VIEWS = {"torchviz": "TB", "dataflow": "LR", "circuit": "LR", "teaching": "TB", "autograd": "TB", "micrograd": "LR"}
+VIEWS = {"torchviz": "TB", "dataflow": "LR", "circuit": "LR", "matrices": "LR", "teaching": "TB", "autograd": "TB",
+         "micrograd": "LR"}  # fmt: skip
 """Names of views, TorchViz's boxes first, each with the direction in which its data flows."""
 
-SHEETS = ("circuit",)
+SHEETS = ("circuit", "matrices")
 """Views that gviz lays out by itself, with a formula above."""
 
 MEASURES = ("grad-norm", "value", "memory", "time")

@@ -87,10 +87,10 @@ BETWEEN_TWO = ("−", "÷", "^")
 """Signs whose two local derivatives stand below their circle; those of + and × can be read off."""
 
 
-def picture(graph: Graph, options: RenderOptions) -> Picture:
+def picture(graph: Graph, options: RenderOptions, missing: str = "circuits") -> Picture:
     """Return the picture in Graphviz's words, for formats that are nothing else: that of the view dataflow."""
     if options.format in ("dot", "gv") and not options.path:
-        warn_user("DOT has no circuits: the boxes are those of the view dataflow", RenderWarning)
+        warn_user(f"DOT has no {missing}: the boxes are those of the view dataflow", RenderWarning)
     return boxes.picture(graph, options)
 
 

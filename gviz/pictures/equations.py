@@ -1,0 +1,368 @@
+"""Rows of equations between tensors in brackets: value over gradient, and below each what backward computes there.
+
+What they say comes from a view; here they get their places, and become ink.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from gviz.graphs.numbers import Element, Numbers, size_of
+from gviz.layout.ink import Item, Outline, Pen, Point, Stretch, extent_of_ink, shifted
+from gviz.pictures.circuits import arrow
+from gviz.pictures.labels import decimal
+from gviz.pictures.theme import Theme
+from gviz.pictures.typesetting import SMALLER, TypeBox, number_box, text_box
+
+NUMBER, FORMULA, REMARK, NAME, SIGN = 16.0, 15.0, 13.0, 20.0, 20.0
+"""Points: of numbers, of formulas below them, of remarks and sizes, of names, of signs."""
+
+CELL, PAD, BETWEEN, HOOK = 23.0, 9.0, 15.0, 6.0
+"""Points: the height of a row of numbers, beside them, between columns, and of a bracket's ends."""
+
+HEAD, LINE = 8.0, 1.6
+"""Points: of an arrowhead, and the breadth of a line."""
+
+WHOLE, TALLEST, CORNER = 16, 8, 4
+"""Elements of a tensor that is written whole, the rows that it has at most, and rows and columns without a gap."""
+
+MORE = "…"
+"""Stands for numbers that are left out."""
+
+MATRIX = 2
+"""The dimensions of a matrix."""
+
+
+class Grid(NamedTuple):
+    """A tensor's numbers as they are written.
+
+    Args:
+        rows: texts.
+        every: of several matrices below each other, the rows that each has; 0 for one.
+        is_turned: whether a long column is written as a row, with the sign for that.
+        is_cut: whether there are more numbers.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    every: int = 0
+    is_turned: bool = False
+    is_cut: bool = False
+
+    @property
+    def height(self) -> float:
+        """Points from the upper to the lower end of the brackets."""
+        return len(self.rows) * CELL + self.gaps(len(self.rows) - 1)
+
+    def gaps(self, row: int) -> float:
+        """Return the points of the gaps between matrices above a row."""
+        return row // self.every * CELL / 3 if self.every else 0.0
+
+
+class Bracket(NamedTuple):
+    """A tensor in an equation.
+
+    Args:
+        kind: of its look: a key of a theme's boxes, or ``grad`` for a gradient that stands alone.
+        name: what stands above it.
+        size: its sizes, and its norm if not all numbers are there.
+        value: its numbers; None where they are not known.
+        grad: those of its gradient; None for none.
+        formula: what backward computes, behind what it is.
+        brief: the same without what it is.
+        remarks: what stands below that.
+        is_again: whether it stands elsewhere, too.
+    """
+
+    kind: str
+    name: TypeBox = TypeBox()
+    size: str = ""
+    value: Grid | None = None
+    grad: Grid | None = None
+    formula: TypeBox = TypeBox()
+    brief: TypeBox = TypeBox()
+    remarks: tuple[str, ...] = ()
+    is_again: bool = False
+
+    @property
+    def columns(self) -> list[float]:
+        """The widths of its columns of numbers: those of value and gradient are the same."""
+        rows = [row for grid in (self.value, self.grad) if grid is not None for row in grid.rows]
+        count = max([1, *map(len, rows)])
+        return [max([8.0, *(number_box(row[at], NUMBER).width for row in rows if at < len(row))]) for at in range(count)]
+
+    @property
+    def width(self) -> float:
+        """Points from bracket to bracket."""
+        columns = self.columns
+        return sum(columns) + BETWEEN * (len(columns) - 1) + 2 * PAD
+
+    @property
+    def slot(self) -> float:
+        """Points that it takes in a row: its name may be wider than its numbers."""
+        return max(self.width, self.name.width, text_box(self.size, REMARK).width)
+
+
+class Sign(NamedTuple):
+    """An operation: a sign between two tensors, or a function on an arrow; what is said below it."""
+
+    box: TypeBox
+    is_arrow: bool = False
+    remark: str = ""
+
+
+class Words(NamedTuple):
+    """What stands between without a circle: ``=``, a comma, ``∂y/∂x =``; ``is_red`` if it is about gradients."""
+
+    box: TypeBox
+    is_red: bool = False
+
+
+Part = Bracket | Sign | Words
+
+
+class Piece(NamedTuple):
+    """Ink of a part of a row, from its left end, with how far it reaches above and below the middle."""
+
+    items: list[Item]
+    width: float
+    above: float
+    below: float
+
+
+def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True) -> Grid | None:
+    """Return how a tensor's numbers are written; None for one of which nothing is known.
+
+    >>> grid_of(Numbers.of([[1.0, 2.5], [-3.0, 10.0]]), 4).rows
+    (('1', '2.5'), ('−3', '10.0'))
+    >>> grid_of(Numbers.of([float(n) for n in range(20)]), 4, is_column=False).rows
+    (('0', '1', '…', '19'),)
+
+    Args:
+        value: the tensor.
+        precision: decimals at most.
+        is_column: whether a vector is a column, as it stands to the right of a matrix.
+    """
+    if value is None or not value.is_known:
+        return None
+    if value.elements is None:
+        return Grid(((MORE,),), is_cut=True)
+    sizes = size_of(value) or (1,)
+    if len(sizes) == 1:
+        sizes = (sizes[0], 1) if is_column else (1, sizes[0])
+    wide = sizes[-1]
+    rows = [value.elements[at : at + wide] for at in range(0, len(value.elements), max(wide, 1))]
+    is_whole = len(value.elements) <= WHOLE
+    if is_whole and wide == 1 and len(rows) > TALLEST:
+        return Grid((aligned([item for row in rows for item in row], precision),), is_turned=True)
+    if not rows or (len(sizes) > MATRIX and (not is_whole or len(rows) > TALLEST)):
+        return Grid(((MORE if rows else "",),), is_cut=bool(rows))
+    is_whole = is_whole and len(rows) <= TALLEST
+    down, across = (picked(count, is_whole) for count in (len(rows), wide))
+    columns = [MORE if at is None else [rows[row][at] for row in down if row is not None] for at in across]
+    texts = [column if column == MORE else aligned(column, precision) for column in columns]
+    table, place = [], 0
+    for row in down:
+        table.append(tuple(MORE if row is None or column == MORE else column[place] for column in texts))
+        place += row is not None
+    return Grid(tuple(table), sizes[-2] if len(sizes) > MATRIX else 0, is_cut=not is_whole)
+
+
+def picked(count: int, is_whole: bool) -> list[int | None]:  # noqa: FBT001 - called in one place
+    """Return which of so many rows are written, None for those between."""
+    return [*range(count)] if is_whole or count <= CORNER else [0, 1, None, count - 1]
+
+
+def aligned(items: Sequence[Element], precision: int) -> tuple[str, ...]:
+    """Return the numbers of a column: units below units, as far as there are no exponents.
+
+    >>> aligned([1.0, -0.25, math.nan], 4), aligned([2.0, 1e-6], 4)
+    (('1.00', '−0.25', 'nan'), ('2', '1e−06'))
+    """
+    texts = [decimal(item, precision) for item in items]
+    is_plain = not any("e" in text or "(" in text for text in texts)
+    places = max((len(text.partition(".")[2]) for text in texts), default=0) if is_plain else 0
+    whole = [
+        f"{item or 0.0:.{places}f}" if places and isinstance(item, float) and math.isfinite(item) else text
+        for item, text in zip(items, texts, strict=True)
+    ]
+    return tuple(text.replace("-", "−") for text in whole)
+
+
+class Writer:
+    """Writes rows of equations.
+
+    Args:
+        theme: the colours.
+        is_brief: whether formulas stand without what they are.
+    """
+
+    def __init__(self, theme: Theme, *, is_brief: bool = False) -> None:
+        self.theme, self.is_brief = theme, is_brief
+        self.pale = blend(theme.gradient, theme.page, 0.1)
+
+    def fitted(self, rows: Iterable[Sequence[Part]], wide: float) -> tuple[list[Item], Point]:
+        """Return rows no wider than that, if they can be cut, with the size of them all."""
+        lines: list[list[Piece]] = [[]]
+        for row in rows:
+            for piece in self.cut(list(row), wide):
+                if lines[-1] and sum(one.width + APART for one in lines[-1]) + piece.width > wide:
+                    lines.append([])
+                lines[-1].append(piece)
+        items: list[Item] = []
+        y = widest = 0.0
+        for line in filter(None, lines):
+            above, x = max(one.above for one in line), 0.0
+            for one in line:
+                items += shifted(one.items, x, y + above)
+                x += one.width + APART
+            y, widest = y + above + max(one.below for one in line) + ROWS_APART, max(widest, x - APART)
+        return items, (widest, max(y - ROWS_APART, 0.0))
+
+    def cut(self, row: list[Part], wide: float) -> Iterator[Piece]:
+        """Yield a row, cut behind results, which stand again at the beginning of what follows."""
+        while True:
+            whole = self.piece(row)
+            ends = [at for at in range(2, len(row) - 2) if is_result(row, at)]
+            if whole.width <= wide or not ends:
+                yield whole
+                return
+            pieces = [(at, self.piece(ended(row, at))) for at in ends]
+            at, piece = max((one for one in pieces if one[1].width <= wide), default=pieces[0], key=lambda one: one[0])
+            yield piece
+            first = row[at]
+            row = [first._replace(is_again=True) if isinstance(first, Bracket) else first, *row[at + 1 :]]
+
+    # ------------------------------------------------------------ a row
+    def piece(self, row: Sequence[Part]) -> Piece:
+        """Return the ink of a row: 0, 0 is its left end, in the middle of the values."""
+        brackets = [part for part in row if isinstance(part, Bracket)]
+        tall = max([CELL, *(part.value.height for part in brackets if part.value is not None)])
+        low = tall / 2 + 10
+        bottom = low + max([-10.0, *(part.grad.height for part in brackets if part.grad is not None)])
+        has_formulas = any(part.formula.parts or part.remarks for part in brackets)
+        items: list[Item] = []
+        x, taken = 0.0, -math.inf
+        for at, part in enumerate(row):
+            if isinstance(part, Bracket):
+                notes = self.notes(part)
+                half = max([0.0, *(box.width for box, _ in notes)]) / 2
+                x = max(x, taken + 16 + half - part.slot / 2)
+                middle = x + part.slot / 2
+                items += self.bracket(part, middle, low)
+                y = bottom + 10
+                for box, ink in notes:
+                    y += max(box.above, 11.0) + 6
+                    items += box.centred(middle, y, ink)
+                    y += box.below
+                taken, x = (middle + half, x + part.slot) if notes else (taken, x + part.slot)
+            else:
+                previous = row[at - 1] if at else None
+                found, x = self.sign(part, x) if isinstance(part, Sign) else self.words(part, x, at_start=previous is None)
+                items += found
+        if has_formulas:
+            right = max(x, taken)
+            left = min(extent_of_ink(items)[0], 0.0)
+            items.append(arrow([(right, bottom + 9), (left, bottom + 9)], Pen(self.theme.gradient, LINE)))
+        left, top, right, end = extent_of_ink(items)
+        return Piece(list(shifted(items, -left, 0)), right - left, -top, end)
+
+    def notes(self, part: Bracket) -> list[tuple[TypeBox, str]]:
+        """Return what stands below a tensor, with its colours."""
+        formula = part.brief if self.is_brief else part.formula
+        boxes = [(formula, self.theme.gradient)] if formula.parts else []
+        return boxes + [(text_box(text, REMARK), self.theme.muted) for text in part.remarks]
+
+    def bracket(self, part: Bracket, middle: float, low: float) -> Iterator[Item]:
+        """Yield a tensor: its value around the middle of the row, its gradient below."""
+        grid = part.value
+        top = -grid.height / 2 if grid is not None else -CELL / 2
+        is_lone = part.kind == "grad"
+        fill, pen = (self.pale, self.theme.gradient) if is_lone else self.theme.boxes[part.kind]
+        ink = self.theme.gradient if is_lone else self.theme.ink
+        dash = (4.0, 3.0) if part.kind in ("frozen", "constant") else ()
+        shown = grid or Grid((("?",),))
+        yield from self.fenced(shown, part, (middle, top), "" if part.is_again else fill, Pen(pen, LINE, dash), ink)
+        y = top - 7
+        if part.size:
+            yield from text_box(part.size, REMARK).centred(middle, y, self.theme.muted)
+            y -= 16
+        yield from part.name.centred(middle, y - part.name.below, self.theme.ink)
+        if part.grad is not None:
+            red = self.theme.gradient
+            yield from self.fenced(part.grad, part, (middle, low), self.pale, Pen(red, LINE), red)
+
+    def fenced(self, grid: Grid, part: Bracket, place: Point, fill: str, pen: Pen, ink: str) -> Iterator[Item]:
+        """Yield numbers in brackets, by the middle of their upper end."""
+        (middle, top), wide, tall = place, part.width, grid.height
+        left, right, low = middle - wide / 2, middle + wide / 2, top + tall
+        if fill:
+            yield Outline((middle, top + tall / 2), (wide - 4, tall - 3), 0.0, fill, Pen(fill, 1.0))
+        for side, inner in ((left, left + HOOK), (right, right - HOOK)):
+            yield Stretch([(inner, top), (side, top), (side, low), (inner, low)], pen)
+        if grid.is_turned:
+            yield from text_box("T", SMALLER * NUMBER).ink(right + 2, top + 6, ink)
+        for number, row in enumerate(grid.rows):
+            x, y = left + PAD, top + (number + 0.5) * CELL + grid.gaps(number) + 0.35 * NUMBER
+            if grid.every and number and not number % grid.every:
+                rule = y - 0.35 * NUMBER - CELL / 2 - CELL / 6
+                yield Stretch([(left + HOOK, rule), (right - HOOK, rule)], pen._replace(width=0.6))
+            for text, column in zip(row, part.columns, strict=False):
+                box = number_box(text, NUMBER)
+                is_wrong = text.lstrip("−") in ("nan", "inf")
+                yield from box.ink(x + column - box.width, y, self.theme.boxes["error"].pen if is_wrong else ink)
+                x += column + BETWEEN
+
+    def sign(self, part: Sign, x: float) -> tuple[list[Item], float]:
+        """Return an operation, and where it ends."""
+        lead = 34.0 if part.is_arrow else 10.0
+        remark = text_box(part.remark, REMARK)
+        wide = max(38.0, part.box.width + 16)
+        start = x + max(lead, (remark.width - wide) / 2 + 8)
+        fill, pen = self.theme.boxes["operation"]
+        middle, end = start + wide / 2, start + wide
+        items: list[Item] = [Outline((middle, 0.0), (wide, 38.0), 19.0, fill, Pen(pen, 1.3))]
+        items += part.box.centred(middle, (part.box.above - part.box.below) / 2, self.theme.ink)
+        items += remark.centred(middle, 34.0, self.theme.muted)
+        after = end + start - x
+        if part.is_arrow:
+            line = Pen(self.theme.line, 1.4)
+            items += [arrow([(x + 6, 0.0), (start, 0.0)], line), arrow([(end, 0.0), (after - 6, 0.0)], line)]
+        return items, after
+
+    def words(self, part: Words, x: float, *, at_start: bool) -> tuple[list[Item], float]:
+        """Return what stands between, and where it ends."""
+        gap = 0.0 if at_start else 10.0
+        ink = self.theme.gradient if part.is_red else self.theme.ink
+        y = 0.3 * SIGN if not part.is_red else 0.3 * FORMULA
+        return list(part.box.ink(x + gap, y, ink)), x + gap + part.box.width + 10.0
+
+
+APART, ROWS_APART = 56.0, 26.0
+"""Points between equations beside each other, and between rows."""
+
+
+def is_result(row: Sequence[Part], at: int) -> bool:
+    """Return whether a part is what an operation makes and the next one uses, so that a row can be cut there."""
+    before, after = row[at - 1], row[at + 1]
+    is_made = isinstance(before, Words) or (isinstance(before, Sign) and before.is_arrow)
+    return isinstance(row[at], Bracket) and is_made and isinstance(after, Sign)
+
+
+def ended(row: Sequence[Part], at: int) -> list[Part]:
+    """Return a row up to a result, without what backward computes from what follows."""
+    last = row[at]
+    if isinstance(last, Bracket):
+        last = last._replace(formula=TypeBox(), brief=TypeBox(), remarks=())
+    return [*row[:at], last]
+
+
+def blend(ink: str, page: str, part: float) -> str:
+    """Return a colour of which a part is one, the rest another.
+
+    >>> blend("#A63200", "#FFFFFF", 0.1)
+    '#F6EAE6'
+    """
+    both = zip(*(bytes.fromhex(colour[1:]) for colour in (ink, page)), strict=True)
+    return "#" + "".join(f"{round(one * part + other * (1 - part)):02X}" for one, other in both)
