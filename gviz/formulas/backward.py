@@ -15,7 +15,7 @@ TRANSPOSING = {"permute": "(1, 0)", "transpose": "", "t": ""}
 RESHAPING = ("unsqueeze", "squeeze", "squeeze_dim", "reshape", "view", "expand", "unsafe_view")
 """Functions that leave each number as it is."""
 
-SUMS = {name: "{1} @ {2} + {0}" for name in ("addmm", "addmv", "baddbmm")}
+SUMS = dict.fromkeys(("addmm", "addmv", "baddbmm"), "{1} @ {2} + {0}")
 """Functions that are written with signs, in terms of their arguments by number."""
 
 
@@ -91,7 +91,9 @@ def noted(formula: Formula) -> Formula:
     return Formula(ast.fix_missing_locations(Notation().visit(deepcopy(formula.node))))
 
 
-def handed_on(symbol: str, letter: str, aliases: Mapping[str, str], *, is_factor: bool, is_summed: bool) -> Handed | None:
+def handed_on(
+    symbol: str, letter: str, aliases: Mapping[str, str], *, is_factor: bool, is_summed: bool
+) -> Handed | None:
     """Return what an operation hands on to an input; None if no formula says it.
 
     >>> for symbol in ("outer(grad, x)", "(grad.T @ X).T", "[c > 0]", "1", "1/n"):

@@ -16,10 +16,10 @@ from gviz.pictures.labels import decimal
 from gviz.pictures.theme import Theme
 from gviz.pictures.typesetting import SMALLER, TypeBox, number_box, text_box
 
-NUMBER, FORMULA, REMARK, NAME, SIGN = 16.0, 15.0, 13.0, 20.0, 20.0
+NUMBER, FORMULA, REMARK, NAME, SIGN = 16.0, 15.5, 13.5, 20.0, 20.0
 """Points: of numbers, of formulas below them, of remarks and sizes, of names, of signs."""
 
-CELL, PAD, BETWEEN, HOOK = 23.0, 9.0, 15.0, 6.0
+CELL, PAD, BETWEEN, HOOK = 21.0, 9.0, 14.0, 6.0
 """Points: the height of a row of numbers, beside them, between columns, and of a bracket's ends."""
 
 HEAD, LINE = 8.0, 1.6
@@ -30,6 +30,9 @@ WHOLE, TALLEST, CORNER = 16, 8, 4
 
 MORE = "…"
 """Stands for numbers that are left out."""
+
+SHORT = 56.0
+"""Points that name and sizes may take on one line, however narrow the numbers are."""
 
 MATRIX = 2
 """The dimensions of a matrix."""
@@ -60,6 +63,26 @@ class Grid(NamedTuple):
         return row // self.every * CELL / 3 if self.every else 0.0
 
 
+class Note(NamedTuple):
+    """What stands below a tensor.
+
+    Args:
+        formula: what backward computes, behind what it is.
+        brief: the same without what it is.
+        remarks: what stands below that.
+        code: the brief formula as Python writes it.
+    """
+
+    formula: TypeBox = TypeBox()
+    brief: TypeBox = TypeBox()
+    remarks: tuple[str, ...] = ()
+    code: str = ""
+
+    def with_remarks(self, remarks: Iterable[str]) -> Note:
+        """Return it with further remarks, each once."""
+        return self._replace(remarks=tuple(dict.fromkeys([*self.remarks, *remarks])))
+
+
 class Bracket(NamedTuple):
     """A tensor in an equation.
 
@@ -69,10 +92,9 @@ class Bracket(NamedTuple):
         size: its sizes, and its norm if not all numbers are there.
         value: its numbers; None where they are not known.
         grad: those of its gradient; None for none.
-        formula: what backward computes, behind what it is.
-        brief: the same without what it is.
-        remarks: what stands below that.
+        note: what stands below it.
         is_again: whether it stands elsewhere, too.
+        tip: what is read on its value: the statement that makes it.
     """
 
     kind: str
@@ -80,17 +102,18 @@ class Bracket(NamedTuple):
     size: str = ""
     value: Grid | None = None
     grad: Grid | None = None
-    formula: TypeBox = TypeBox()
-    brief: TypeBox = TypeBox()
-    remarks: tuple[str, ...] = ()
+    note: Note = Note()
     is_again: bool = False
+    tip: str = ""
 
     @property
     def columns(self) -> list[float]:
         """The widths of its columns of numbers: those of value and gradient are the same."""
         rows = [row for grid in (self.value, self.grad) if grid is not None for row in grid.rows]
         count = max([1, *map(len, rows)])
-        return [max([8.0, *(number_box(row[at], NUMBER).width for row in rows if at < len(row))]) for at in range(count)]
+        return [
+            max([8.0, *(number_box(row[at], NUMBER).width for row in rows if at < len(row))]) for at in range(count)
+        ]
 
     @property
     def width(self) -> float:
@@ -101,7 +124,16 @@ class Bracket(NamedTuple):
     @property
     def slot(self) -> float:
         """Points that it takes in a row: its name may be wider than its numbers."""
-        return max(self.width, self.name.width, text_box(self.size, REMARK).width)
+        is_turned = any(grid is not None and grid.is_turned for grid in (self.value, self.grad))
+        return max(self.width + 2 * PAD * is_turned, *(sum(box.width for box in line) for line in self.head))
+
+    @property
+    def head(self) -> list[list[TypeBox]]:
+        """What stands above it, from below: name and sizes, on one line if they are short."""
+        size = text_box(self.size, REMARK)
+        if self.name.width + size.width <= max(self.width, SHORT) or not self.size:
+            return [[self.name, *([TypeBox(5.0), size] if self.size else [])]]
+        return [[TypeBox(), TypeBox(), size], [self.name]]
 
 
 class Sign(NamedTuple):
@@ -121,6 +153,9 @@ class Words(NamedTuple):
 
 Part = Bracket | Sign | Words
 
+Look = tuple[str, Pen, str]
+"""Fill, pen and ink of brackets."""
+
 
 class Piece(NamedTuple):
     """Ink of a part of a row, from its left end, with how far it reaches above and below the middle."""
@@ -131,11 +166,11 @@ class Piece(NamedTuple):
     below: float
 
 
-def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True) -> Grid | None:
+def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True, whole: int = WHOLE) -> Grid | None:
     """Return how a tensor's numbers are written; None for one of which nothing is known.
 
     >>> grid_of(Numbers.of([[1.0, 2.5], [-3.0, 10.0]]), 4).rows
-    (('1', '2.5'), ('−3', '10.0'))
+    (('1', '2.5'), ('-3', '10.0'))
     >>> grid_of(Numbers.of([float(n) for n in range(20)]), 4, is_column=False).rows
     (('0', '1', '…', '19'),)
 
@@ -143,6 +178,7 @@ def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True) ->
         value: the tensor.
         precision: decimals at most.
         is_column: whether a vector is a column, as it stands to the right of a matrix.
+        whole: elements of a tensor that is written whole.
     """
     if value is None or not value.is_known:
         return None
@@ -153,7 +189,7 @@ def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True) ->
         sizes = (sizes[0], 1) if is_column else (1, sizes[0])
     wide = sizes[-1]
     rows = [value.elements[at : at + wide] for at in range(0, len(value.elements), max(wide, 1))]
-    is_whole = len(value.elements) <= WHOLE
+    is_whole = len(value.elements) <= whole
     if is_whole and wide == 1 and len(rows) > TALLEST:
         return Grid((aligned([item for row in rows for item in row], precision),), is_turned=True)
     if not rows or (len(sizes) > MATRIX and (not is_whole or len(rows) > TALLEST)):
@@ -169,7 +205,7 @@ def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True) ->
     return Grid(tuple(table), sizes[-2] if len(sizes) > MATRIX else 0, is_cut=not is_whole)
 
 
-def picked(count: int, is_whole: bool) -> list[int | None]:  # noqa: FBT001 - called in one place
+def picked(count: int, is_whole: bool) -> list[int | None]:
     """Return which of so many rows are written, None for those between."""
     return [*range(count)] if is_whole or count <= CORNER else [0, 1, None, count - 1]
 
@@ -178,16 +214,15 @@ def aligned(items: Sequence[Element], precision: int) -> tuple[str, ...]:
     """Return the numbers of a column: units below units, as far as there are no exponents.
 
     >>> aligned([1.0, -0.25, math.nan], 4), aligned([2.0, 1e-6], 4)
-    (('1.00', '−0.25', 'nan'), ('2', '1e−06'))
+    (('1.00', '-0.25', 'nan'), ('2', '1e-06'))
     """
     texts = [decimal(item, precision) for item in items]
     is_plain = not any("e" in text or "(" in text for text in texts)
     places = max((len(text.partition(".")[2]) for text in texts), default=0) if is_plain else 0
-    whole = [
+    return tuple(
         f"{item or 0.0:.{places}f}" if places and isinstance(item, float) and math.isfinite(item) else text
         for item, text in zip(items, texts, strict=True)
-    ]
-    return tuple(text.replace("-", "−") for text in whole)
+    )
 
 
 class Writer:
@@ -239,40 +274,41 @@ class Writer:
         """Return the ink of a row: 0, 0 is its left end, in the middle of the values."""
         brackets = [part for part in row if isinstance(part, Bracket)]
         tall = max([CELL, *(part.value.height for part in brackets if part.value is not None)])
-        low = tall / 2 + 10
-        bottom = low + max([-10.0, *(part.grad.height for part in brackets if part.grad is not None)])
-        has_formulas = any(part.formula.parts or part.remarks for part in brackets)
+        low = tall / 2 + 7
+        bottom = low + max([-7.0, *(part.grad.height for part in brackets if part.grad is not None)])
+        has_formulas = any(part.note.formula.parts for part in brackets)
         items: list[Item] = []
-        x, taken = 0.0, -math.inf
-        for at, part in enumerate(row):
+        x, taken, between = 0.0, -math.inf, 0
+        for part in row:
             if isinstance(part, Bracket):
                 notes = self.notes(part)
                 half = max([0.0, *(box.width for box, _ in notes)]) / 2
-                x = max(x, taken + 16 + half - part.slot / 2)
+                room = max(0.0, taken + 16 + half - part.slot / 2 - x)
+                items[between:] = shifted(items[between:], room / 2, 0)
+                x += room
                 middle = x + part.slot / 2
                 items += self.bracket(part, middle, low)
-                y = bottom + 10
+                y = bottom + 9
                 for box, ink in notes:
-                    y += max(box.above, 11.0) + 6
+                    y += max(box.above, 11.0) + 5
                     items += box.centred(middle, y, ink)
                     y += box.below
-                taken, x = (middle + half, x + part.slot) if notes else (taken, x + part.slot)
+                taken, x, between = middle + half if notes else taken, x + part.slot, len(items)
             else:
-                previous = row[at - 1] if at else None
-                found, x = self.sign(part, x) if isinstance(part, Sign) else self.words(part, x, at_start=previous is None)
+                found, x = self.sign(part, x) if isinstance(part, Sign) else self.words(part, x)
                 items += found
         if has_formulas:
             right = max(x, taken)
             left = min(extent_of_ink(items)[0], 0.0)
-            items.append(arrow([(right, bottom + 9), (left, bottom + 9)], Pen(self.theme.gradient, LINE)))
+            items.append(arrow([(right, bottom + 8), (left, bottom + 8)], Pen(self.theme.gradient, LINE)))
         left, top, right, end = extent_of_ink(items)
         return Piece(list(shifted(items, -left, 0)), right - left, -top, end)
 
     def notes(self, part: Bracket) -> list[tuple[TypeBox, str]]:
         """Return what stands below a tensor, with its colours."""
-        formula = part.brief if self.is_brief else part.formula
+        formula = part.note.brief if self.is_brief else part.note.formula
         boxes = [(formula, self.theme.gradient)] if formula.parts else []
-        return boxes + [(text_box(text, REMARK), self.theme.muted) for text in part.remarks]
+        return boxes + [(text_box(text, REMARK), self.theme.muted) for text in part.note.remarks]
 
     def bracket(self, part: Bracket, middle: float, low: float) -> Iterator[Item]:
         """Yield a tensor: its value around the middle of the row, its gradient below."""
@@ -283,22 +319,28 @@ class Writer:
         ink = self.theme.gradient if is_lone else self.theme.ink
         dash = (4.0, 3.0) if part.kind in ("frozen", "constant") else ()
         shown = grid or Grid((("?",),))
-        yield from self.fenced(shown, part, (middle, top), "" if part.is_again else fill, Pen(pen, LINE, dash), ink)
-        y = top - 7
-        if part.size:
-            yield from text_box(part.size, REMARK).centred(middle, y, self.theme.muted)
-            y -= 16
-        yield from part.name.centred(middle, y - part.name.below, self.theme.ink)
+        yield from self.fenced(
+            shown, part, (middle, top), ("" if part.is_again else fill, Pen(pen, LINE, dash), ink), part.tip
+        )
+        y = top - 6
+        for name, *others in part.head:
+            x = middle - sum(box.width for box in (name, *others)) / 2
+            y -= name.below
+            yield from name.ink(x, y, self.theme.ink)
+            for box in others[1:]:
+                yield from box.ink(x + name.width + others[0].width, y, self.theme.muted)
+            y -= max(name.above, *(box.above for box in others), 10.0) + 5
         if part.grad is not None:
             red = self.theme.gradient
-            yield from self.fenced(part.grad, part, (middle, low), self.pale, Pen(red, LINE), red)
+            yield from self.fenced(part.grad, part, (middle, low), (self.pale, Pen(red, LINE), red), part.note.code)
 
-    def fenced(self, grid: Grid, part: Bracket, place: Point, fill: str, pen: Pen, ink: str) -> Iterator[Item]:
+    def fenced(self, grid: Grid, part: Bracket, place: Point, look: Look, tip: str) -> Iterator[Item]:
         """Yield numbers in brackets, by the middle of their upper end."""
+        fill, pen, ink = look
         (middle, top), wide, tall = place, part.width, grid.height
         left, right, low = middle - wide / 2, middle + wide / 2, top + tall
         if fill:
-            yield Outline((middle, top + tall / 2), (wide - 4, tall - 3), 0.0, fill, Pen(fill, 1.0))
+            yield Outline((middle, top + tall / 2), (wide - 4, tall - 3), 0.0, fill, Pen(fill, 1.0), tip)
         for side, inner in ((left, left + HOOK), (right, right - HOOK)):
             yield Stretch([(inner, top), (side, top), (side, low), (inner, low)], pen)
         if grid.is_turned:
@@ -310,7 +352,7 @@ class Writer:
                 yield Stretch([(left + HOOK, rule), (right - HOOK, rule)], pen._replace(width=0.6))
             for text, column in zip(row, part.columns, strict=False):
                 box = number_box(text, NUMBER)
-                is_wrong = text.lstrip("−") in ("nan", "inf")
+                is_wrong = text.lstrip("-") in ("nan", "inf")
                 yield from box.ink(x + column - box.width, y, self.theme.boxes["error"].pen if is_wrong else ink)
                 x += column + BETWEEN
 
@@ -328,18 +370,18 @@ class Writer:
         after = end + start - x
         if part.is_arrow:
             line = Pen(self.theme.line, 1.4)
-            items += [arrow([(x + 6, 0.0), (start, 0.0)], line), arrow([(end, 0.0), (after - 6, 0.0)], line)]
+            items += [arrow([(x + 6, 0.0), (start - 2, 0.0)], line), arrow([(end, 0.0), (after - 6, 0.0)], line)]
         return items, after
 
-    def words(self, part: Words, x: float, *, at_start: bool) -> tuple[list[Item], float]:
+    def words(self, part: Words, x: float) -> tuple[list[Item], float]:
         """Return what stands between, and where it ends."""
-        gap = 0.0 if at_start else 10.0
+        gap = 10.0 if x else 0.0
         ink = self.theme.gradient if part.is_red else self.theme.ink
         y = 0.3 * SIGN if not part.is_red else 0.3 * FORMULA
         return list(part.box.ink(x + gap, y, ink)), x + gap + part.box.width + 10.0
 
 
-APART, ROWS_APART = 56.0, 26.0
+APART, ROWS_APART = 50.0, 17.0
 """Points between equations beside each other, and between rows."""
 
 
@@ -354,7 +396,7 @@ def ended(row: Sequence[Part], at: int) -> list[Part]:
     """Return a row up to a result, without what backward computes from what follows."""
     last = row[at]
     if isinstance(last, Bracket):
-        last = last._replace(formula=TypeBox(), brief=TypeBox(), remarks=())
+        last = last._replace(note=Note())
     return [*row[:at], last]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -89,6 +89,7 @@ class Drawn(NamedTuple):
         gradient: returns what the numbers below the lines are, in a size.
         remarks: returns the lines below, in a size.
         has_z: whether what comes in has its name in a circle, or below one.
+        arrays: the names of tensors with several elements.
     """
 
     circuit: Callable[[int], tuple[list[Component], list[Wire]]]
@@ -96,6 +97,7 @@ class Drawn(NamedTuple):
     gradient: Callable[[float], TypeBox]
     remarks: Callable[[float], list[Remark]]
     has_z: bool = True
+    arrays: Collection[str] = ()
 
 
 @dataclass
@@ -278,7 +280,7 @@ class Sheets:
         """Return a statement as mathematics sets it, or as code."""
         if " = " not in text:
             text = text.replace("=", " = ", 1)
-        return typeset(text, size) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
+        return typeset(text, size, self.drawn.arrays) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
 
     def _flow(self, boxes: Sequence[TypeBox], size: float, ink: str) -> Block:
         """Return boxes side by side, in as many lines as they need; what is longer than a line is made smaller."""

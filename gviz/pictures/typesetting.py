@@ -477,7 +477,7 @@ def level(node: ast.expr) -> int:
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub()):
             return SUM
-        case ast.UnaryOp() | ast.Call(func=ast.Name(id="sum" | "prod"), keywords=[]):
+        case ast.UnaryOp() | ast.Call(func=ast.Name(id="sum" | "prod"), args=[_], keywords=[]):
             return SIGN
         case ast.BinOp(op=ast.Mult() | ast.MatMult() | ast.Div()):
             return PRODUCT

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
@@ -18,21 +19,36 @@ from gviz.formulas.formula import GRAD, Formula
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout import RenderWarning
-from gviz.layout.ink import Item, Outline, Pen, Point, Sheet, Stretch
-from gviz.passes.dataflow import dataflow, outputs_of
+from gviz.layout.ink import Item, Outline, Pen, Point, Sheet, Stretch, shifted
+from gviz.passes.dataflow import DETACHED, dataflow, outputs_of
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
 from gviz.passes.quotients import with_quotients
-from gviz.pictures.circuits import LINE as THIN
-from gviz.pictures.equations import FORMULA, NAME, NUMBER, REMARK, SIGN, Bracket, Part, Sign, Words, Writer, grid_of
+from gviz.pictures.circuits import LINE as THIN, Component, Wire
+from gviz.pictures.equations import (
+    FORMULA,
+    NAME,
+    REMARK,
+    SIGN,
+    WHOLE,
+    Bracket,
+    Grid,
+    Note,
+    Part,
+    Sign,
+    Words,
+    Writer,
+    grid_of,
+)
 from gviz.pictures.labels import change_text, decimal, later_text, name_along
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
-from gviz.pictures.sheets import LEAST, MOST_SCALE, WIDE, Block, Drawn, InkedPage, Sheets, scale_in
+from gviz.pictures.sheets import LEAST, WIDE, Block, Drawn, Sheets, scale_in
+from gviz.pictures.slide import MARGIN
 from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.theme import THEMES
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box, typeset
 from gviz.pictures.views import circuit
-from gviz.pictures.views.circuit import as_formula
+from gviz.pictures.views.circuit import as_formula, variables
 
 IGNORES = circuit.IGNORES
 
@@ -51,10 +67,21 @@ LONG = 60.0
 WIDTHS = (560.0, 700.0, 850.0, 1000.0, 1200.0, 1450.0, 1750.0, 2100.0)
 """How wide rows are tried to be on a page."""
 
-FEW_DECIMALS = 2
-"""Decimals of a page that more of them would make too small to be read."""
+FEW_DECIMALS, FEW = 2, 6
+"""Decimals, and elements of a tensor that is written whole, on a page that more would make too small to be read."""
+
+BRIEF_WORTH = 0.96
+"""How formulas weigh that do not say what they are, against larger type."""
 
 COLUMN, ROW = "column", "row"
+
+DRAWN = ("leaf", "frozen", "constant", "output", "operation")
+"""Kinds of tensors that have a look of their own."""
+
+NOTHING = Note()
+
+WORDS = {"leaf": ("leaf",), "result": ("operation",), "root": ("output",), "no gradient": ("frozen", "constant")}
+"""What the legend calls the kinds of tensors."""
 
 SIGNS = {ast.Add: "+", ast.Sub: "−", ast.MatMult: "·", ast.Div: "÷", ast.Mult: "·", ast.Pow: "^"}
 """Operators as they stand between tensors."""
@@ -67,7 +94,7 @@ def picture(graph: Graph, options: RenderOptions) -> Picture:
 
 def sheet(graph: Graph, options: RenderOptions) -> Sheet | None:
     """Return the equations of a graph; None of one that has too many operations for them, which is said."""
-    shown = with_quotients(dataflow(graph))
+    shown = with_same_numbers(with_quotients(dataflow(graph)))
     operations = [node for node in shown.nodes if node.kind == "operation"]
     if len(operations) > MOST:
         told = f"matrices are drawn of at most {MOST} operations: this graph is drawn by --view dataflow"
@@ -78,13 +105,62 @@ def sheet(graph: Graph, options: RenderOptions) -> Sheet | None:
     return Equations(shown, options).page()
 
 
+def with_same_numbers(graph: Graph) -> Graph:
+    """Return the graph with the numbers of unnamed results that are those of another tensor in other sizes.
+
+    ``W.T`` in ``X @ W.T`` has no name, and so no numbers of its own. Constants are numbers without a name in them.
+    """
+    nodes = dict(graph.by_id)
+    rows = {row.name: row.at_backward()[0] for row in graph.tensors}
+    for node in graph.nodes:
+        found = Formula.read(node.name or "") if node.kind == "frozen" and node.numbers is None else None
+        if found is not None and not variables(found):
+            nodes[node.id] = node._replace(kind="constant")
+        elif found is not None and (node.name or "").removesuffix(DETACHED) in rows:
+            nodes[node.id] = node._replace(numbers=rows[(node.name or "").removesuffix(DETACHED)])
+    alike = [(edge, way) for edge in graph.edges for way in [same_numbers(edge)] if way and not edge.output]
+    for edge, way in [*alike[::-1], *alike]:  # from the leaves on, then back from the root
+        for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            nodes[other] = nodes[other]._replace(numbers=moved(nodes[one].numbers, nodes[other], way))
+    return graph.changed(nodes=tuple(nodes.values()))
+
+
+def same_numbers(edge: Edge) -> str:
+    """Return how an operation changes the sizes of a tensor, and none of its numbers: ``T``, ``same``, "" for another."""
+    match noted(Formula.named(edge.flow.symbol)).node if GRAD in edge.flow.symbol else None:
+        case ast.Name(id="grad"):
+            return "same"
+        case ast.Attribute(value=ast.Name(id="grad")):
+            return "T"
+    return ""
+
+
+def moved(numbers: Numbers | None, node: Node, way: str) -> Numbers | None:
+    """Return the numbers of a tensor: its own, or those of one in other sizes, if it has none."""
+    own = node.numbers
+    if own is None or own.is_known or numbers is None or numbers.elements is None or numbers.numel != own.numel:
+        return own
+    elements = numbers.elements
+    if way == "T":
+        if len(numbers.shape or ()) != len(AXES):
+            return own
+        rows, wide = size_of(numbers)
+        elements = tuple(elements[row * wide + at] for at in range(wide) for row in range(rows))
+    return own._replace(elements=elements)
+
+
 class Reader(circuit.Reader):
     """What the rows of a graph say.
 
     Args:
         graph: as :func:`dataflow` returns it.
         options: ``precision`` and ``show`` are read.
+        whole: elements of a tensor that is written whole.
     """
+
+    def __init__(self, graph: Graph, options: RenderOptions, whole: int = WHOLE) -> None:
+        super().__init__(graph, options)
+        self.whole = whole
 
     @cached_property
     def letter(self) -> str:
@@ -106,15 +182,29 @@ class Reader(circuit.Reader):
         return {name: f"name_{number}" for number, name in enumerate(strange)}
 
     @cached_property
+    def restored(self) -> dict[str, Formula]:
+        """The names that others stand for, as formulas."""
+        return {own: Formula.named(name) for name, own in self.aliases.items()}
+
+    @cached_property
     def arrays(self) -> set[str]:
-        """The names, or what stands for them, of tensors with several elements, and of their gradients."""
-        named = (node for made in self.made.values() for node in made.values() if node.name and node.shape)
-        return {self.aliases.get(node.name or "", node.name or "") for node in named}
+        """The names of tensors with several elements."""
+        return {node.name for made in self.made.values() for node in made.values() if node.name and node.shape}
 
     def source(self, edge: Edge) -> Node:
         """Return the tensor that goes along an edge."""
         made = self.made[edge.source]
         return made.get(edge.output) or self.nodes[edge.source]
+
+    def _operand(self, node: Node) -> tuple[str, Formula | None]:
+        """Return the one operand that is no constant, and what is computed of it with z in its place."""
+        free = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
+        formula = as_formula(aliased(node.expression, self.aliases))
+        name = name_along(free[0], self.nodes[free[0].source]) if len(free) == 1 else ""
+        name = self.aliases.get(name, name)
+        if formula is None or name not in formula.names:
+            return name, None
+        return name, noted(formula).replaced({name: Formula.named(circuit.COMES_IN)})
 
     # ------------------------------------------------------------ columns and rows
     @cached_property
@@ -137,10 +227,10 @@ class Reader(circuit.Reader):
                     if own and len(one.shape or ()) == 1:
                         votes.setdefault(lead(one.id), own)
                 if way == ("", "") and source.shape == result.shape and len(source.shape or ()) == 1:
-                    one, other = lead(source.id), lead(result.id)
-                    leads[other] = one
-                    if other in votes:
-                        votes.setdefault(one, votes[other])
+                    first, second = lead(source.id), lead(result.id)
+                    leads[second] = first
+                    if second in votes:
+                        votes.setdefault(first, votes[second])
         usual = ROW if any(len(node.shape or ()) == 2 for node in self.graph.nodes) and not votes else COLUMN
         tensors = [node for made in self.made.values() for node in made.values()]
         return {node.id: votes.get(lead(node.id), usual) for node in tensors}
@@ -164,33 +254,37 @@ class Reader(circuit.Reader):
         return ("", "")
 
     # ------------------------------------------------------------ tensors
-    def bracket(self, node: Node, grad: Numbers | None = None, *, is_again: bool = False, **more: object) -> Bracket:
+    def bracket(
+        self, node: Node, grad: Numbers | None = None, note: Note = NOTHING, *, is_again: bool = False
+    ) -> Bracket:
         """Return a tensor in brackets.
 
         Args:
             node: the tensor.
             grad: what stands below it.
+            note: what is said there.
             is_again: whether it stands elsewhere, too.
-            more: fields of the bracket.
         """
-        is_column = self.ways.get(node.id, COLUMN) == COLUMN
         precision, shown = self.options.precision, self.options.show
-        value = grid_of(node.value, precision, is_column=is_column) if "value" in shown else None
-        if value is not None and is_again and value.is_turned:
-            value = value._replace(is_turned=True)
-        below = grid_of(grad, precision, is_column=is_column) if "grad" in shown else None
+        value = self.grid(node, node.value) if "value" in shown else None
+        below = self.grid(node, grad) if "grad" in shown else None
         kind = "output" if node.id in self.graph.roots else node.kind
         size = "×".join("?" if one is None else str(one) for one in node.shape or ())
         if value is not None and value.is_cut and node.value is not None:
             size += f", ‖·‖ = {decimal(node.value.norm, precision)}"
-        box = self.named(node.name or "", NAME)
-        if box.width > LONG:
-            box = self.named(node.name or "", FORMULA)
-        remarks = tuple(more.pop("remarks", ()))  # type: ignore[call-overload]
         if below is not None and below.is_cut and grad is not None:
-            remarks = (*remarks, f"‖gradient‖ = {decimal(grad.norm, precision)}")
-        kind = kind if kind in ("leaf", "frozen", "constant", "output", "operation") else "leaf"
-        return Bracket(kind, box, size, value, below, remarks=remarks, is_again=is_again, **more)  # type: ignore[arg-type]
+            note = note.with_remarks([f"‖gradient‖ = {decimal(grad.norm, precision)}"])
+        name = node.name or ""
+        box = self.named(name, NAME)
+        box = box if box.width <= LONG else self.named(name, FORMULA)
+        tip = f"{name} = {node.expression}" if node.expression else name
+        kind = kind if kind in DRAWN else "leaf"
+        return Bracket(kind, box, size, value, below, note, is_again, tip)
+
+    def grid(self, node: Node, numbers: Numbers | None) -> Grid | None:
+        """Return how numbers are written that have the sizes of a tensor."""
+        is_column = self.ways.get(node.id, COLUMN) == COLUMN
+        return grid_of(numbers, self.options.precision, is_column=is_column, whole=self.whole)
 
     def named(self, name: str, size: float) -> TypeBox:
         """Return a name, or what stands in place of one, as mathematics sets it."""
@@ -223,36 +317,28 @@ class Reader(circuit.Reader):
         found = Formula.read(aliased(flow.symbol, self.aliases))
         if found is None:
             return None
-        has_jacobian = GRAD not in found.names and flow.local is None and ("[i" in flow.symbol or "diag(" in flow.symbol)
-        is_factor = GRAD not in found.names and not has_jacobian and (flow.local is not None or flow.handed is None)
-        return formula_of(
-            flow.symbol, self.letter, self.aliases, is_factor=is_factor, is_summed=bool(sum_text(edge))
+        has_jacobian = (
+            GRAD not in found.names and flow.local is None and ("[i" in flow.symbol or "diag(" in flow.symbol)
         )
+        is_factor = GRAD not in found.names and not has_jacobian and (flow.local is not None or flow.handed is None)
+        return formula_of(flow.symbol, self.letter, self.aliases, is_factor=is_factor, is_summed=bool(sum_text(edge)))
 
-    def set(self, formula: Formula, *, is_array: bool) -> TypeBox:
-        """Return a formula in type."""
-        shown = Setter(self.arrays | ({self.letter} if is_array else set())).set(formula.node, FORMULA, 1)
-        return self.restored(shown)
-
-    def restored(self, box: TypeBox) -> TypeBox:
-        """Return a box with the names that others stand for."""
-        return box
-
-    def below(self, edge: Edge, node: Node) -> dict[str, object]:
+    def below(self, edge: Edge, node: Node) -> Note:
         """Return what stands below a tensor at a use: formulas and remarks."""
         found, source = self.backward(edge, node), self.source(edge)
         if found is None:
-            return {}
-        brief = self.set(found.formula, is_array=bool(node.shape))
+            return NOTHING
+        own = found.formula.replaced(self.restored)
+        brief = Setter(self.arrays | ({self.letter} if node.shape else set())).set(own.node, FORMULA, 1)
         if brief.width > WIDEST:
-            return {}
+            return NOTHING
         root = self.names[0] if len(self.names) == 1 else ""
         is_part = self.is_shared(source) or not root.isidentifier() or self.graph.has_hooks
         head = [] if is_part else [*self.quotient(source), text_box(" = ", FORMULA)]
         remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied(edge, node, found)) if text]
         remarks += ["for each i"] * found.is_by_rows
         part = ["a part: sum below"] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
-        return {"formula": row(*head, brief), "brief": brief, "remarks": (*remarks, *part)}
+        return Note(row(*head, brief), brief, (*remarks, *part), own.python)
 
     def quotient(self, node: Node) -> list[TypeBox]:
         """Return the derivative of the root for a tensor."""
@@ -275,18 +361,16 @@ class Reader(circuit.Reader):
             first = self.source(operands[0])
             is_first = isinstance(parts[0], Bracket) and parts[0].name == self.bracket(first).name
             if rows and first.id == last and is_first and not self.is_shared(first):
-                own = parts[0]
-                if isinstance(own, Bracket):
-                    before = rows[-1][-1]
-                    notes = before.remarks if isinstance(before, Bracket) else ()
-                    own = own._replace(is_again=False, remarks=(*own.remarks, *notes))
-                rows[-1][-1:] = [own, *parts[1:]]
+                own, before = parts[0], rows[-1][-1]
+                if isinstance(own, Bracket) and isinstance(before, Bracket):
+                    parts[0] = own._replace(is_again=False, note=own.note.with_remarks(before.note.remarks))
+                rows[-1][-1:] = parts
             else:
                 rows.append(parts)
             for result in results:
                 comma = [Words(text_box(",", SIGN))] if result is not results[0] else []
                 grad = result.grad.arrived or (result.grad.value if result.id in self.graph.roots else None)
-                rows[-1] += [*comma, self.bracket(result, grad, remarks=self.remarks(result))]
+                rows[-1] += [*comma, self.bracket(result, grad, Note(remarks=tuple(self.remarks(result))))]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
         return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
@@ -305,16 +389,17 @@ class Reader(circuit.Reader):
         cards: list[Bracket] = []
         for edge in operands:
             source = self.source(edge)
-            below = self.below(edge, node)
-            if source.id not in seen:
-                below["remarks"] = (*below.get("remarks", ()), *self.remarks(source))  # type: ignore[misc]
-            cards.append(self.bracket(source, edge.flow.handed, is_again=source.id in seen, **below))
+            is_again = source.id in seen
+            note = self.below(edge, node).with_remarks([] if is_again else self.remarks(source))
+            cards.append(self.bracket(source, edge.flow.handed, note, is_again=is_again))
             seen.add(source.id)
         between = self.infix(node, operands, cards) if len(cards) > 1 else None
         if between is not None:
             return [*between, Words(text_box("=", SIGN))]
-        parts: list[Part] = [part for card in cards for part in (Words(text_box(",", SIGN)), card)][1:]
-        return [*parts, Sign(self._sign(node), is_arrow=True)]
+        parts: list[Part] = []
+        for card in cards:
+            parts += [Words(text_box(",", SIGN)), card]
+        return [*parts[1:], Sign(self._sign(node), is_arrow=True)]
 
     def infix(self, node: Node, operands: Sequence[Edge], cards: Sequence[Bracket]) -> list[Part] | None:
         """Return operands with signs between, in the order of the formula; None if it is no formula of signs alone."""
@@ -395,8 +480,7 @@ class Reader(circuit.Reader):
 
     def alone(self, node: Node, grad: Numbers | None, remarks: tuple[str, ...] = ()) -> Bracket:
         """Return a gradient in brackets of its own."""
-        is_column = self.ways.get(node.id, COLUMN) == COLUMN
-        return Bracket("grad", value=grid_of(grad, self.options.precision, is_column=is_column), remarks=remarks)
+        return Bracket("grad", value=self.grid(node, grad), note=Note(remarks=remarks))
 
 
 def places(dims: Sequence[int], count: int) -> str:
@@ -415,19 +499,15 @@ def copied(edge: Edge, node: Node, found: Handed) -> str:
     whole, part = size_of(edge.flow.handed), size_of(node.grad.arrived)
     if edge.flow.handed is None or node.grad.arrived is None or found.is_by_rows:
         return ""
+    if Numbers(whole).numel <= Numbers(part).numel:
+        return ""
     if found.copied >= 0 and len(whole) > len(part):
         return f"copied to {places((found.copied,), len(whole))}"
     is_plain = isinstance(found.formula.node, ast.Name | ast.BinOp)
-    if not is_plain or len(whole) < len(part) or Numbers(whole).numel <= Numbers(part).numel:
+    if not is_plain or len(whole) < len(part):
         return ""
-    dims = spread_dims(whole, part)
-    is_whole = GRAD not in (edge.flow.symbol or "") and edge.flow.local is not None
-    return f"copied to {places(dims, len(whole))}" if is_whole and not names_arrays(found) else ""
-
-
-def names_arrays(found: Handed) -> bool:
-    """Return whether a formula has more names than that of the gradient, and so the sizes of another tensor."""
-    return len(found.formula.names) > 1
+    is_alone = len(found.formula.names) == 1 and edge.flow.local is not None
+    return f"copied to {places(spread_dims(whole, part), len(whole))}" if is_alone else ""
 
 
 class Equations(Sheets):
@@ -441,8 +521,9 @@ class Equations(Sheets):
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
         self.reader = Reader(graph, options)
         theme = THEMES["light" if options.theme == "torchviz" else options.theme]
-        nothing: tuple[list[object], list[object]] = [], []
-        drawn = Drawn(lambda _: nothing, self.reader.titles(), self.reader.names, ())  # type: ignore[arg-type,return-value]
+        nothing: tuple[list[Component], list[Wire]] = [], []
+        titles = self.reader.titles()
+        drawn = Drawn(lambda _: nothing, titles, self.reader.names, (), self.reader.arrays)
         super().__init__(drawn, graph, options, theme)
         self.shown = self.reader.rows()
 
@@ -451,50 +532,67 @@ class Equations(Sheets):
         return Block(*Writer(self.theme).fitted(self.shown, WIDE))
 
     def _largest(self, room: Point) -> tuple[Block, float]:
-        """Return the equations in the rows that have the largest type on a page, and their scale."""
+        """Return the equations in the rows that have the largest type on a page, and their scale.
+
+        Where that cannot be read, numbers have few decimals, and then large tensors are cut, which the page says.
+        """
         least = LEAST[self.options.fit]
-        best: tuple[float, Block, float] | None = None
-        for is_brief, wide in product((False, True), WIDTHS):
-            block = Block(*Writer(self.theme, is_brief=is_brief).fitted(self.shown, wide))
-            scale = min(scale_in(room, block), MOST_SCALE)
-            score = scale * (0.96 if is_brief else 1.0)
-            if best is None or score > best[0]:
-                best = score, block, scale
-        if best is None:
-            return Block([], (0.0, 0.0)), 1.0
-        if best[2] * REMARK < least:
+        block, scale = self._in_room(self.shown, room)
+        few = min(self.options.precision, FEW_DECIMALS)
+        for whole in (WHOLE, FEW) if not self.options.differs("precision") else ():
+            if scale * REMARK >= least:
+                break
+            less = Reader(self.graph, replace(self.options, precision=few), whole)
+            told = text_box(f"Numbers are rounded to {few} decimals: --precision 4 shows more.", REMARK)
+            shorter, larger = self._in_room([*less.rows(), [Words(told)]], room)
+            if larger > 1.04 * scale:
+                block, scale = shorter, larger
+        if scale * REMARK < least:
             warn_user(
-                f"the smallest type on the page has {best[2] * REMARK:.1f} points, below {least:g}: "
+                f"the smallest type on the page has {scale * REMARK:.1f} points, below {least:g}: "
                 "--root NAME draws a part of the graph",
                 RenderWarning,
             )
-        return best[1], best[2]
+        return block, scale
+
+    def _in_room(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
+        """Return rows as they have the largest type in a room, and their scale."""
+        found = []
+        for is_brief, wide in product((False, True), WIDTHS):
+            block = Block(*Writer(self.theme, is_brief=is_brief).fitted(rows, wide))
+            scale = scale_in(room, block)
+            found.append((scale * (BRIEF_WORTH if is_brief else 1.0), block, scale))
+        _, block, scale = max(found, key=lambda one: one[0])
+        return block, scale
 
     def _legend(self, size: float) -> Iterator[Item]:
         """Yield what brackets of each colour are, of those that occur."""
-        brackets = [part for row_ in self.shown for part in row_ if isinstance(part, Bracket)]
+        brackets = [part for equation in self.shown for part in equation if isinstance(part, Bracket)]
+        x, y, most = 0.0, 0.0, self.room[0] - 2 * MARGIN if self.room is not None else WIDE - 2 * MARGIN
+        for fill, pen, ink, box in self._entries(brackets, size):
+            mark = 1.9 * size * (pen is not None)
+            if x and x + mark + box.width > most:
+                x, y = 0.0, y + 1.7 * size
+            if pen is not None:
+                yield from shifted(small_bracket(size, fill, pen), x, y)
+            yield from box.ink(x + mark, y, ink)
+            x += mark + box.width + 20
+
+    def _entries(self, brackets: Sequence[Bracket], size: float) -> Iterator[tuple[str, Pen | None, str, TypeBox]]:
+        """Yield the brackets of the legend, each with its ink and what it is."""
+        ink, red = self.theme.ink, self.theme.gradient
         kinds = {part.kind for part in brackets}
-        words = {
-            "leaf": "leaf", "operation": "result", "output": "root",
-            "frozen": "no gradient: dashed", "constant": "no gradient: dashed",
-        }  # fmt: skip
-        x, told = 0.0, set[str]()
-        for kind, word in words.items():
-            if kind in kinds and word not in told:
-                told.add(word)
-                fill, pen = self.theme.boxes[kind]
-                yield from small_bracket(x, size, fill, Pen(pen, THIN, (3.0, 2.0) if "dashed" in word else ()))
-                yield from text_box(word, size).ink(x + 1.9 * size, 0, self.theme.ink)
-                x += 1.9 * size + text_box(word, size).width + 20
+        for word, own in WORDS.items():
+            if kinds & {*own}:
+                fill, pen = self.theme.boxes[own[0]]
+                yield fill, Pen(pen, THIN, (3.0, 2.0) if own[0] == "frozen" else ()), ink, text_box(word, size)
+        if any(part.is_again for part in brackets):
+            yield "", Pen(self.theme.boxes["operation"].pen, THIN), ink, text_box("stands above, too", size)
         if any(part.grad is not None for part in brackets):
-            yield from small_bracket(x, size, Writer(self.theme).pale, Pen(self.theme.gradient, THIN))
-            box = self._gradient_of(size)
-            yield from box.ink(x + 1.9 * size, 0, self.theme.ink)
-            x += 1.9 * size + box.width + 20
-        if any(part.formula.parts for part in brackets):
+            yield Writer(self.theme).pale, Pen(red, THIN), ink, self._gradient_of(size)
+        if any(part.note.formula.parts for part in brackets):
             letter = name_box(self.reader.letter, size)
-            box = row(letter, text_box(": the gradient of the result, to the right", size))
-            yield from box.ink(x, 0, self.theme.gradient)
+            yield "", None, red, row(letter, text_box(": the gradient of the result, to the right", size))
 
     def _gradient_of(self, size: float) -> TypeBox:
         """Return what a gradient is of."""
@@ -510,12 +608,10 @@ class Equations(Sheets):
         return f"The equations of {'; '.join(self.drawn.titles)}, each tensor in brackets, its gradient below its value"
 
 
-def small_bracket(x: float, size: float, fill: str, pen: Pen) -> Iterator[Item]:
+def small_bracket(size: float, fill: str, pen: Pen) -> Iterator[Item]:
     """Yield brackets as the legend has them."""
     top, low, wide = -0.85 * size, 0.2 * size, 1.4 * size
-    yield Outline((x + wide / 2, (top + low) / 2), (wide - 3, low - top - 2), 0.0, fill, Pen(fill, 1.0))
-    for side, inner in ((x, x + 4), (x + wide, x + wide - 4)):
+    if fill:
+        yield Outline((wide / 2, (top + low) / 2), (wide - 3, low - top - 2), 0.0, fill, Pen(fill, 1.0))
+    for side, inner in ((0.0, 4.0), (wide, wide - 4)):
         yield Stretch([(inner, top), (side, top), (side, low), (inner, low)], pen)
-
-
-__all__ = ["IGNORES", "NUMBER", "Equations", "InkedPage", "Reader", "picture", "sheet"]
