@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from gviz.graphs.numbers import Element, Numbers, size_of
@@ -112,7 +113,7 @@ class Bracket(NamedTuple):
         rows = [row for grid in (self.value, self.grad) if grid is not None for row in grid.rows]
         count = max([1, *map(len, rows)])
         return [
-            max([8.0, *(number_box(row[at], NUMBER).width for row in rows if at < len(row))]) for at in range(count)
+            max([8.0, *(number(row[at]).width for row in rows if at < len(row))]) for at in range(count)
         ]
 
     @property
@@ -225,6 +226,12 @@ def aligned(items: Sequence[Element], precision: int) -> tuple[str, ...]:
     )
 
 
+@cache
+def number(text: str) -> TypeBox:
+    """Return a number in type."""
+    return number_box(text, NUMBER)
+
+
 class Writer:
     """Writes rows of equations.
 
@@ -236,38 +243,56 @@ class Writer:
     def __init__(self, theme: Theme, *, is_brief: bool = False) -> None:
         self.theme, self.is_brief = theme, is_brief
         self.pale = blend(theme.gradient, theme.page, 0.1)
+        self.pieces: dict[tuple[int, int, int], Piece] = {}
 
-    def fitted(self, rows: Iterable[Sequence[Part]], wide: float) -> tuple[list[Item], Point]:
-        """Return rows no wider than that, if they can be cut, with the size of them all."""
-        lines: list[list[Piece]] = [[]]
+    def lines(self, rows: Iterable[Sequence[Part]], wide: float) -> tuple[list[list[Piece]], Point]:
+        """Return rows no wider than that, if they can be cut, short ones beside each other, with the size of them all."""
+        lines: list[list[Piece]] = []
+        used = wide
         for row in rows:
-            for piece in self.cut(list(row), wide):
-                if lines[-1] and sum(one.width + APART for one in lines[-1]) + piece.width > wide:
+            for piece in self.cut(row, wide):
+                if used + APART + piece.width > wide:
                     lines.append([])
+                    used = -APART
                 lines[-1].append(piece)
-        items: list[Item] = []
-        y = widest = 0.0
-        for line in filter(None, lines):
-            above, x = max(one.above for one in line), 0.0
-            for one in line:
-                items += shifted(one.items, x, y + above)
-                x += one.width + APART
-            y, widest = y + above + max(one.below for one in line) + ROWS_APART, max(widest, x - APART)
-        return items, (widest, max(y - ROWS_APART, 0.0))
+                used += APART + piece.width
+        highs = [max(one.above for one in line) + max(one.below for one in line) + ROWS_APART for line in lines]
+        widest = max((sum(one.width + APART for one in line) - APART for line in lines), default=0.0)
+        return lines, (widest, max(sum(highs) - ROWS_APART, 0.0))
 
-    def cut(self, row: list[Part], wide: float) -> Iterator[Piece]:
+    def ink(self, lines: Iterable[Sequence[Piece]]) -> Iterator[Item]:
+        """Yield the ink of such rows, from their upper left corner."""
+        y = 0.0
+        for line in lines:
+            x, above = 0.0, max(one.above for one in line)
+            for one in line:
+                yield from shifted(one.items, x, y + above)
+                x += one.width + APART
+            y += above + max(one.below for one in line) + ROWS_APART
+
+    def cut(self, row: Sequence[Part], wide: float) -> Iterator[Piece]:
         """Yield a row, cut behind results, which stand again at the beginning of what follows."""
+        start, last = 0, len(row) - 1
         while True:
-            whole = self.piece(row)
-            ends = [at for at in range(2, len(row) - 2) if is_result(row, at)]
-            if whole.width <= wide or not ends:
-                yield whole
+            ends = [at for at in range(start + 2, last - 1) if is_result(row, at)]
+            fitting = (at for at in (last, *reversed(ends)) if self.between(row, start, at).width <= wide)
+            end = next(fitting, min([last, *ends]))
+            yield self.between(row, start, end)
+            if end == last:
                 return
-            pieces = [(at, self.piece(ended(row, at))) for at in ends]
-            at, piece = max((one for one in pieces if one[1].width <= wide), default=pieces[0], key=lambda one: one[0])
-            yield piece
-            first = row[at]
-            row = [first._replace(is_again=True) if isinstance(first, Bracket) else first, *row[at + 1 :]]
+            start = end
+
+    def between(self, row: Sequence[Part], start: int, end: int) -> Piece:
+        """Return the ink of a row from a result to another one, which is made once."""
+        key = id(row), start, end
+        if key not in self.pieces:
+            parts = list(row[start : end + 1])
+            if start and isinstance(parts[0], Bracket):
+                parts[0] = parts[0]._replace(is_again=True)
+            if end < len(row) - 1 and isinstance(parts[-1], Bracket):  # what is computed from it follows elsewhere
+                parts[-1] = parts[-1]._replace(note=Note())
+            self.pieces[key] = self.piece(parts)
+        return self.pieces[key]
 
     # ------------------------------------------------------------ a row
     def piece(self, row: Sequence[Part]) -> Piece:
@@ -334,10 +359,10 @@ class Writer:
             red = self.theme.gradient
             yield from self.fenced(part.grad, part, (middle, low), (self.pale, Pen(red, LINE), red), part.note.code)
 
-    def fenced(self, grid: Grid, part: Bracket, place: Point, look: Look, tip: str) -> Iterator[Item]:
+    def fenced(self, grid: Grid, part: Bracket, middle_top: Point, look: Look, tip: str) -> Iterator[Item]:
         """Yield numbers in brackets, by the middle of their upper end."""
         fill, pen, ink = look
-        (middle, top), wide, tall = place, part.width, grid.height
+        (middle, top), wide, tall = middle_top, part.width, grid.height
         left, right, low = middle - wide / 2, middle + wide / 2, top + tall
         if fill:
             yield Outline((middle, top + tall / 2), (wide - 4, tall - 3), 0.0, fill, Pen(fill, 1.0), tip)
@@ -345,13 +370,14 @@ class Writer:
             yield Stretch([(inner, top), (side, top), (side, low), (inner, low)], pen)
         if grid.is_turned:
             yield from text_box("T", SMALLER * NUMBER).ink(right + 2, top + 6, ink)
-        for number, row in enumerate(grid.rows):
-            x, y = left + PAD, top + (number + 0.5) * CELL + grid.gaps(number) + 0.35 * NUMBER
-            if grid.every and number and not number % grid.every:
+        columns = part.columns
+        for place, row in enumerate(grid.rows):
+            x, y = left + PAD, top + (place + 0.5) * CELL + grid.gaps(place) + 0.35 * NUMBER
+            if grid.every and place and not place % grid.every:
                 rule = y - 0.35 * NUMBER - CELL / 2 - CELL / 6
                 yield Stretch([(left + HOOK, rule), (right - HOOK, rule)], pen._replace(width=0.6))
-            for text, column in zip(row, part.columns, strict=False):
-                box = number_box(text, NUMBER)
+            for text, column in zip(row, columns, strict=False):
+                box = number(text)
                 is_wrong = text.lstrip("-") in ("nan", "inf")
                 yield from box.ink(x + column - box.width, y, self.theme.boxes["error"].pen if is_wrong else ink)
                 x += column + BETWEEN
@@ -390,14 +416,6 @@ def is_result(row: Sequence[Part], at: int) -> bool:
     before, after = row[at - 1], row[at + 1]
     is_made = isinstance(before, Words) or (isinstance(before, Sign) and before.is_arrow)
     return isinstance(row[at], Bracket) and is_made and isinstance(after, Sign)
-
-
-def ended(row: Sequence[Part], at: int) -> list[Part]:
-    """Return a row up to a result, without what backward computes from what follows."""
-    last = row[at]
-    if isinstance(last, Bracket):
-        last = last._replace(note=Note())
-    return [*row[:at], last]
 
 
 def blend(ink: str, page: str, part: float) -> str:

@@ -529,7 +529,9 @@ class Equations(Sheets):
 
     def _readable(self) -> Block:
         """Return the equations, in rows no wider than a page of text."""
-        return Block(*Writer(self.theme).fitted(self.shown, WIDE))
+        writer = Writer(self.theme)
+        lines, size = writer.lines(self.shown, WIDE)
+        return Block(list(writer.ink(lines)), size)
 
     def _largest(self, room: Point) -> tuple[Block, float]:
         """Return the equations in the rows that have the largest type on a page, and their scale.
@@ -558,12 +560,13 @@ class Equations(Sheets):
     def _in_room(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
         """Return rows as they have the largest type in a room, and their scale."""
         found = []
-        for is_brief, wide in product((False, True), WIDTHS):
-            block = Block(*Writer(self.theme, is_brief=is_brief).fitted(rows, wide))
-            scale = scale_in(room, block)
-            found.append((scale * (BRIEF_WORTH if is_brief else 1.0), block, scale))
-        _, block, scale = max(found, key=lambda one: one[0])
-        return block, scale
+        writers = Writer(self.theme), Writer(self.theme, is_brief=True)
+        for writer, wide in product(writers, WIDTHS):
+            lines, size = writer.lines(rows, wide)
+            scale = scale_in(room, Block([], size))
+            found.append((scale * (BRIEF_WORTH if writer.is_brief else 1.0), writer, lines, size, scale))
+        _, writer, lines, size, scale = max(found, key=lambda one: one[0])
+        return Block(list(writer.ink(lines)), size), scale
 
     def _legend(self, size: float) -> Iterator[Item]:
         """Yield what brackets of each colour are, of those that occur."""
