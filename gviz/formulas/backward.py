@@ -19,6 +19,10 @@ SUMS = dict.fromkeys(("addmm", "addmv", "baddbmm"), "{1} @ {2} + {0}")
 """Functions that are written with signs, in terms of their arguments by number."""
 
 
+ROW = "i"
+"""The letter for each row of a tensor."""
+
+
 class Handed(NamedTuple):
     """What an operation hands on to an input.
 
@@ -92,7 +96,7 @@ def noted(formula: Formula) -> Formula:
 
 
 def handed_on(
-    symbol: str, letter: str, aliases: Mapping[str, str], *, is_factor: bool, is_summed: bool
+    symbol: str, letter: str, aliases: Mapping[str, str], *, is_factor: bool, is_summed: bool, place: str = ROW
 ) -> Handed | None:
     """Return what an operation hands on to an input; None if no formula says it.
 
@@ -112,6 +116,7 @@ def handed_on(
         aliases: what stands in the formula for names that are none to Python.
         is_factor: whether the symbol is a factor, element by element.
         is_summed: whether the product is added up, since the input was spread.
+        place: the letter for each row of a tensor.
     """
     found = Formula.read(aliased(symbol, aliases)) if symbol and UNKNOWN not in symbol else None
     if found is None:
@@ -129,14 +134,25 @@ def handed_on(
         if is_summed:
             product = Formula(ast.Call(ast.Name("sum", ast.Load()), [product.node], []))
         return Handed(product)
-    rows = [node for node in ast.walk(found.node) if isinstance(node, ast.Subscript)]
+    matrix = Outer(place).visit(deepcopy(found.node))
+    rows = [node for node in ast.walk(matrix) if isinstance(node, ast.Subscript)]
     own = ast.Subscript(gradient.node, rows[0].slice, ast.Load()) if rows else gradient.node
-    matrix = Outer().visit(deepcopy(found.node))
     return Handed(Formula(ast.BinOp(transposed(own), ast.MatMult(), matrix)), is_by_rows=bool(rows))
 
 
 class Outer(ast.NodeTransformer):
-    """Writes the products of a column and a row in a Jacobian as products of matrices."""
+    """Writes the products of a column and a row in a Jacobian as products of matrices, and rows with a letter of ours.
+
+    Args:
+        place: which of the rows.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
+        """Return a row of a tensor."""
+        return ast.Subscript(node.value, Formula(node.slice).replaced({ROW: Formula.named(self.place)}).node, node.ctx)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
         """Return a product."""

@@ -35,6 +35,9 @@ MORE = "…"
 SHORT = 56.0
 """Points that name and sizes may take on one line, however narrow the numbers are."""
 
+AXIS = 0.34
+"""How high the middle of a sign is above the base line, by the size of its type."""
+
 MATRIX = 2
 """The dimensions of a matrix."""
 
@@ -112,9 +115,7 @@ class Bracket(NamedTuple):
         """The widths of its columns of numbers: those of value and gradient are the same."""
         rows = [row for grid in (self.value, self.grad) if grid is not None for row in grid.rows]
         count = max([1, *map(len, rows)])
-        return [
-            max([8.0, *(number(row[at]).width for row in rows if at < len(row))]) for at in range(count)
-        ]
+        return [max([8.0, *(number(row[at]).width for row in rows if at < len(row))]) for at in range(count)]
 
     @property
     def width(self) -> float:
@@ -138,11 +139,15 @@ class Bracket(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """An operation: a sign between two tensors, or a function on an arrow; what is said below it."""
+    """An operation: a sign between two tensors, or a function on an arrow; what is said below it.
+
+    ``size`` is that of a sign's type, which stands on the axis of formulas; 0 for a function.
+    """
 
     box: TypeBox
     is_arrow: bool = False
     remark: str = ""
+    size: float = 0.0
 
 
 class Words(NamedTuple):
@@ -219,10 +224,14 @@ def aligned(items: Sequence[Element], precision: int) -> tuple[str, ...]:
     """
     texts = [decimal(item, precision) for item in items]
     is_plain = not any("e" in text or "(" in text for text in texts)
-    places = max((len(text.partition(".")[2]) for text in texts), default=0) if is_plain else 0
+    is_long = [len(text.partition(".")[2]) > precision for text in texts]  # a small number has all its digits
+    lengths = [len(text.partition(".")[2]) for text, is_own in zip(texts, is_long, strict=True) if not is_own]
+    places = max(lengths, default=0) if is_plain else 0
     return tuple(
-        f"{item or 0.0:.{places}f}" if places and isinstance(item, float) and math.isfinite(item) else text
-        for item, text in zip(items, texts, strict=True)
+        f"{item or 0.0:.{places}f}"
+        if places and not is_own and isinstance(item, float) and math.isfinite(item)
+        else text
+        for item, text, is_own in zip(items, texts, is_long, strict=True)
     )
 
 
@@ -391,7 +400,8 @@ class Writer:
         fill, pen = self.theme.boxes["operation"]
         middle, end = start + wide / 2, start + wide
         items: list[Item] = [Outline((middle, 0.0), (wide, 38.0), 19.0, fill, Pen(pen, 1.3))]
-        items += part.box.centred(middle, (part.box.above - part.box.below) / 2, self.theme.ink)
+        y = AXIS * part.size if part.size else (part.box.above - part.box.below) / 2
+        items += part.box.centred(middle, y, self.theme.ink)
         items += remark.centred(middle, 34.0, self.theme.muted)
         after = end + start - x
         if part.is_arrow:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import re
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import inked
@@ -14,11 +11,9 @@ import numpy as np
 import pytest
 from fuzzing import relaxed
 from hypothesis import given, strategies as st
-from pypdf import PdfReader
 
 import gviz
 from gviz.graphs import Graph
-from gviz.layout import RenderWarning
 from gviz.passes.dataflow import dataflow
 from gviz.passes.quotients import with_quotients
 from gviz.pictures import with_derivatives
@@ -26,7 +21,12 @@ from gviz.pictures.equations import Bracket, Grid, Part, Sign
 from gviz.pictures.views.matrices import Reader, with_same_numbers
 from gviz.render import RenderOptions, render
 
-W, X, M, V = [[1.0, 2.0], [3.0, -4.0]], [[1.0, 2.0], [0.0, 1.0], [-1.0, 1.0]], [[0.5, 0, 1], [-0.2, 0.1, 0.3]], [5.0, 6.0]
+W, X, M, V = (
+    [[1.0, 2.0], [3.0, -4.0]],
+    [[1.0, 2.0], [0.0, 1.0], [-1.0, 1.0]],
+    [[0.5, 0, 1], [-0.2, 0.1, 0.3]],
+    [5.0, 6.0],
+)
 
 EQUATIONS: dict[str, dict[str, object]] = {
     "y=W@x+b": {"W": W, "x": V, "b": [0.5, -1.0]},
@@ -94,9 +94,8 @@ def svg_of(graph: Graph, **options: Any) -> str:
     return str(render(graph, "svg", RenderOptions(view="matrices", **options)))
 
 
-def rows_of(graph: Graph, **options: Any) -> list[list[Part]]:
-    shown = with_same_numbers(with_quotients(dataflow(with_derivatives(graph))))
-    return Reader(shown, RenderOptions(view="matrices", **options)).rows()
+def reader_of(graph: Graph) -> Reader:
+    return Reader(with_same_numbers(with_quotients(dataflow(with_derivatives(graph)))), RenderOptions(view="matrices"))
 
 
 # ---------------------------------------------------------------- what is shown holds
@@ -123,7 +122,7 @@ def computed(code: str, names: dict[str, Any], like: Any) -> Any:
     def one_hot(at: Any, count: int) -> Any:
         return np.eye(count)[np.asarray(at, int).ravel()]
 
-    by_row = re.search(r"\[([^]]*\bi\b[^]]*)\]", code)
+    by_row = re.search(r"\w\[([a-z])\]", code)
     count = like.shape[1] if by_row else like.size
     functions = {name: getattr(np, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sign")}
     functions |= {"sum": added, "one_hot": one_hot, "I": np.eye(count), "ones": np.ones((count, 1))}
@@ -131,7 +130,7 @@ def computed(code: str, names: dict[str, Any], like: Any) -> Any:
     text = code.replace("1 @", "ones @")
     everything = {**functions, **names}
     if by_row:
-        return np.vstack([eval(text, {**everything, "i": at}) for at in range(like.shape[0])])  # noqa: S307 - gviz's own
+        return np.vstack([eval(text, {**everything, by_row[1]: at}) for at in range(like.shape[0])])  # noqa: S307 - gviz's own
     value = np.asarray(eval(text, everything), float)  # noqa: S307
     return value.reshape(like.shape) if value.size == like.size else np.broadcast_to(value, like.shape)
 
@@ -140,6 +139,12 @@ def nudged(names: dict[str, Any], seed: int) -> dict[str, Any]:
     """Return the numbers as they may have been before they were rounded."""
     random = np.random.default_rng(seed)
     return {name: value + random.choice([-ROUNDING, ROUNDING], value.shape) for name, value in names.items()}
+
+
+def arrays_of(brackets: list[Bracket]) -> dict[str, Any]:
+    """Return what is written in brackets by the names above them."""
+    whole = (part for part in brackets if part.tip and part.value is not None and not part.value.is_cut)
+    return {part.tip.partition(" = ")[0]: array_of(part.value) for part in whole if part.value is not None}
 
 
 def results(row: list[Part], at: int) -> Bracket:
@@ -164,14 +169,12 @@ def text_of(part: Part) -> str:
 
 def wrong(graph: Graph) -> Iterator[str]:
     """Yield the formulas that do not hold with the numbers beside them, and the sums."""
-    rows = rows_of(graph)
+    reader = reader_of(graph)
+    rows = reader.rows()
     brackets = [part for row in rows for part in row if isinstance(part, Bracket)]
-    names = {
-        part.tip.partition(" = ")[0]: array_of(part.value)
-        for part in brackets
-        if part.tip and part.value is not None and not part.value.is_cut
-    }
+    everywhere = arrays_of(brackets)
     for row in rows:
+        names = {**everywhere, **arrays_of([part for part in row if isinstance(part, Bracket)])}
         for at, part in enumerate(row):
             if not isinstance(part, Bracket) or not part.note.code or part.grad is None or part.grad.is_cut:
                 continue
@@ -179,10 +182,12 @@ def wrong(graph: Graph) -> Iterator[str]:
             if made.grad is None or made.grad.is_cut:
                 continue
             code = part.note.code
-            if set(re.findall(r"[A-Za-z_]\w*", code)) & ({other.tip.partition(" = ")[0] for other in brackets} - {*names}):
+            if set(re.findall(r"[A-Za-z_]\w*", code)) & (
+                {other.tip.partition(" = ")[0] for other in brackets} - {*names}
+            ):
                 continue
             like = array_of(part.grad)
-            known = {**names, "g": array_of(made.grad)}
+            known = {**names, reader.letter: array_of(made.grad)}
             with np.errstate(all="ignore"):
                 value = computed(code, known, like)
                 others = [computed(code, nudged(known, seed), like) for seed in range(4)]
@@ -190,7 +195,9 @@ def wrong(graph: Graph) -> Iterator[str]:
             if not (np.abs(value - like) <= room).all():
                 yield f"{code} for {part.tip}: {value.tolist()} is not {like.tolist()}"
         if isinstance(row[1], Bracket) and row[1].kind == "grad":
-            *parts, total = (array_of(part.value) for part in row if isinstance(part, Bracket) and part.value is not None)
+            *parts, total = (
+                array_of(part.value) for part in row if isinstance(part, Bracket) and part.value is not None
+            )
             if not np.allclose(sum(parts), total, atol=1e-3):
                 yield f"a sum is not {total.tolist()}"
 
@@ -199,7 +206,7 @@ def wrong(graph: Graph) -> Iterator[str]:
 def test_who_computes_a_formula_with_the_numbers_shown_gets_the_gradient_shown(text: str) -> None:
     graph = graph_of(text, EQUATIONS[text])
     assert not list(wrong(graph))
-    told = [part.note.code for row in rows_of(graph) for part in row if isinstance(part, Bracket)]
+    told = [part.note.code for row in reader_of(graph).rows() for part in row if isinstance(part, Bracket)]
     assert any(told)
 
 

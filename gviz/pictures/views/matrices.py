@@ -16,6 +16,7 @@ from gviz.errors import warn_user
 from gviz.formulas.backward import RESHAPING, Handed, aliased, handed_on as formula_of, noted
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, Formula
+from gviz.formulas.lectures import PLACES
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout import RenderWarning
@@ -42,7 +43,7 @@ from gviz.pictures.equations import (
 from gviz.pictures.labels import change_text, decimal, later_text, name_along
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
-from gviz.pictures.sheets import LEAST, WIDE, Block, Drawn, Sheets, scale_in
+from gviz.pictures.sheets import LEAST, WIDE, Block, Drawn, InkedPage, Sheets, scale_in
 from gviz.pictures.slide import MARGIN
 from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.theme import THEMES
@@ -60,6 +61,9 @@ LETTERS = ("g", "delta", "gamma", "eta")
 
 WIDEST = 250.0
 """Points of a formula below a tensor; a longer one is left out."""
+
+DOT = 30.0
+"""Points of the dot of a product."""
 
 LONG = 60.0
 """Points of a name above a tensor; a longer one is smaller."""
@@ -165,8 +169,17 @@ class Reader(circuit.Reader):
     @cached_property
     def letter(self) -> str:
         """The name of the gradient that arrives."""
+        return self.free(LETTERS, GRAD)
+
+    @cached_property
+    def place(self) -> str:
+        """The letter for each row of a tensor."""
+        return self.free(PLACES, "row")
+
+    def free(self, letters: Sequence[str], usual: str) -> str:
+        """Return the first of some letters that is no name of a tensor."""
         names = {node.name for node in self.graph.nodes} | {row.name for row in self.graph.tensors}
-        return next((letter for letter in LETTERS if letter not in names), GRAD)
+        return next((letter for letter in letters if letter not in names), usual)
 
     @cached_property
     def made(self) -> dict[str, dict[int, Node]]:
@@ -255,7 +268,7 @@ class Reader(circuit.Reader):
 
     # ------------------------------------------------------------ tensors
     def bracket(
-        self, node: Node, grad: Numbers | None = None, note: Note = NOTHING, *, is_again: bool = False
+        self, node: Node, grad: Numbers | None, note: Note, way: str = "", *, is_again: bool = False
     ) -> Bracket:
         """Return a tensor in brackets.
 
@@ -263,11 +276,12 @@ class Reader(circuit.Reader):
             node: the tensor.
             grad: what stands below it.
             note: what is said there.
+            way: whether a vector stands as a column or as a row here; "" for as usual.
             is_again: whether it stands elsewhere, too.
         """
         precision, shown = self.options.precision, self.options.show
-        value = self.grid(node, node.value) if "value" in shown else None
-        below = self.grid(node, grad) if "grad" in shown else None
+        value = self.grid(node, node.value, way) if "value" in shown else None
+        below = self.grid(node, grad, way) if "grad" in shown else None
         kind = "output" if node.id in self.graph.roots else node.kind
         size = "×".join("?" if one is None else str(one) for one in node.shape or ())
         if value is not None and value.is_cut and node.value is not None:
@@ -281,9 +295,9 @@ class Reader(circuit.Reader):
         kind = kind if kind in DRAWN else "leaf"
         return Bracket(kind, box, size, value, below, note, is_again, tip)
 
-    def grid(self, node: Node, numbers: Numbers | None) -> Grid | None:
+    def grid(self, node: Node, numbers: Numbers | None, way: str = "") -> Grid | None:
         """Return how numbers are written that have the sizes of a tensor."""
-        is_column = self.ways.get(node.id, COLUMN) == COLUMN
+        is_column = (way or self.ways.get(node.id, COLUMN)) == COLUMN
         return grid_of(numbers, self.options.precision, is_column=is_column, whole=self.whole)
 
     def named(self, name: str, size: float) -> TypeBox:
@@ -321,7 +335,14 @@ class Reader(circuit.Reader):
             GRAD not in found.names and flow.local is None and ("[i" in flow.symbol or "diag(" in flow.symbol)
         )
         is_factor = GRAD not in found.names and not has_jacobian and (flow.local is not None or flow.handed is None)
-        return formula_of(flow.symbol, self.letter, self.aliases, is_factor=is_factor, is_summed=bool(sum_text(edge)))
+        return formula_of(
+            flow.symbol,
+            self.letter,
+            self.aliases,
+            is_factor=is_factor,
+            is_summed=bool(sum_text(edge)),
+            place=self.place,
+        )
 
     def below(self, edge: Edge, node: Node) -> Note:
         """Return what stands below a tensor at a use: formulas and remarks."""
@@ -336,7 +357,7 @@ class Reader(circuit.Reader):
         is_part = self.is_shared(source) or not root.isidentifier() or self.graph.has_hooks
         head = [] if is_part else [*self.quotient(source), text_box(" = ", FORMULA)]
         remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied(edge, node, found)) if text]
-        remarks += ["for each i"] * found.is_by_rows
+        remarks += [f"for each {self.place}"] * found.is_by_rows
         part = ["a part: sum below"] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
         return Note(row(*head, brief), brief, (*remarks, *part), own.python)
 
@@ -359,21 +380,25 @@ class Reader(circuit.Reader):
                 continue
             parts = self.step(node, operands, seen)
             first = self.source(operands[0])
-            is_first = isinstance(parts[0], Bracket) and parts[0].name == self.bracket(first).name
-            if rows and first.id == last and is_first and not self.is_shared(first):
-                own, before = parts[0], rows[-1][-1]
-                if isinstance(own, Bracket) and isinstance(before, Bracket):
-                    parts[0] = own._replace(is_again=False, note=own.note.with_remarks(before.note.remarks))
-                rows[-1][-1:] = parts
+            joined = self.joined(rows[-1][-1], parts[0]) if rows and first.id == last else None
+            if joined is not None and not self.is_shared(first):
+                rows[-1][-1:] = [joined, *parts[1:]]
             else:
                 rows.append(parts)
             for result in results:
                 comma = [Words(text_box(",", SIGN))] if result is not results[0] else []
                 grad = result.grad.arrived or (result.grad.value if result.id in self.graph.roots else None)
-                rows[-1] += [*comma, self.bracket(result, grad, Note(remarks=tuple(self.remarks(result))))]
+                way = next((own for edge in operands for _, own in [self.way(node, edge)] if own), "")
+                rows[-1] += [*comma, self.bracket(result, grad, Note(remarks=tuple(self.remarks(result))), way)]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
         return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
+
+    def joined(self, result: Part, operand: Part) -> Bracket | None:
+        """Return the bracket that is both a result and an operand; None if the two do not look alike."""
+        if not isinstance(result, Bracket) or not isinstance(operand, Bracket) or result[1:5] != operand[1:5]:
+            return None
+        return operand._replace(is_again=False, note=operand.note.with_remarks(result.note.remarks))
 
     def tensors(self) -> Iterator[Node]:
         """Yield what operations make and are made from, each once."""
@@ -391,7 +416,8 @@ class Reader(circuit.Reader):
             source = self.source(edge)
             is_again = source.id in seen
             note = self.below(edge, node).with_remarks([] if is_again else self.remarks(source))
-            cards.append(self.bracket(source, edge.flow.handed, note, is_again=is_again))
+            way, _ = self.way(node, edge)
+            cards.append(self.bracket(source, edge.flow.handed, note, way, is_again=is_again))
             seen.add(source.id)
         between = self.infix(node, operands, cards) if len(cards) > 1 else None
         if between is not None:
@@ -432,7 +458,9 @@ class Reader(circuit.Reader):
         """Return the sign between two operands, and over what the smaller one is spread."""
         sides = [self.size_named(part) for part in (whole.left, whole.right)]
         is_product = isinstance(whole.op, ast.Mult) and all(sides)
-        box = circled_dot(SIGN) if is_product else text_box(SIGNS[type(whole.op)], SIGN)
+        sign = SIGNS[type(whole.op)]
+        size = DOT if sign == "·" else SIGN
+        box, size = (circled_dot(SIGN), 0.0) if is_product else (text_box(sign, size), size)
         sizes = node.shape or ()
         known = [side for side in sides if side is not None and all(isinstance(one, int) for one in side)]
         spread = ""
@@ -440,7 +468,7 @@ class Reader(circuit.Reader):
             smaller = [side for side in known if side != sizes and len(side) <= len(sizes)]
             dims = spread_dims(sizes, smaller[0]) if len(smaller) == 1 else ()  # type: ignore[arg-type]
             spread = places(dims, len(sizes)) if dims else ""
-        return Sign(box, remark=spread and f"to {spread}")
+        return Sign(box, remark=spread and f"to {spread}", size=size)
 
     def size_named(self, part: ast.expr) -> tuple[int | str | None, ...] | None:
         """Return the sizes of an operand in a formula; None where they are not known."""
@@ -470,7 +498,7 @@ class Reader(circuit.Reader):
         head = self.quotient(node) if is_own and not self.graph.has_hooks else [self.grad_of(node)]
         row_of_terms: list[Part] = [Words(row(*head, text_box(" =", FORMULA)), is_red=True)]
         for number, (term, remark) in enumerate(terms):
-            row_of_terms += [Sign(text_box("+", SIGN))] if number else []
+            row_of_terms += [Sign(text_box("+", SIGN), size=SIGN)] if number else []
             row_of_terms.append(self.alone(node, term, (remark,) if remark else ()))
         yield [*row_of_terms, Words(text_box("=", SIGN)), self.alone(node, whole)]
 
@@ -526,11 +554,21 @@ class Equations(Sheets):
         drawn = Drawn(lambda _: nothing, titles, self.reader.names, (), self.reader.arrays)
         super().__init__(drawn, graph, options, theme)
         self.shown = self.reader.rows()
+        self.is_cut, self.told = False, ""
+
+    def page(self) -> InkedPage:
+        """Return the page, with what its legend has to say of rows that are cut."""
+        page = super().page()
+        page = super().page() if self.is_cut else page
+        if self.told:
+            warn_user(self.told, RenderWarning)
+        return page
 
     def _readable(self) -> Block:
         """Return the equations, in rows no wider than a page of text."""
         writer = Writer(self.theme)
         lines, size = writer.lines(self.shown, WIDE)
+        self.is_cut = sum(map(len, lines)) > len(self.shown)
         return Block(list(writer.ink(lines)), size)
 
     def _largest(self, room: Point) -> tuple[Block, float]:
@@ -550,11 +588,8 @@ class Equations(Sheets):
             if larger > 1.04 * scale:
                 block, scale = shorter, larger
         if scale * REMARK < least:
-            warn_user(
-                f"the smallest type on the page has {scale * REMARK:.1f} points, below {least:g}: "
-                "--root NAME draws a part of the graph",
-                RenderWarning,
-            )
+            told = f"the smallest type on the page has {scale * REMARK:.1f} points, below {least:g}: "
+            self.told = f"{told}--root NAME draws a part of the graph"
         return block, scale
 
     def _in_room(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
@@ -566,6 +601,7 @@ class Equations(Sheets):
             scale = scale_in(room, Block([], size))
             found.append((scale * (BRIEF_WORTH if writer.is_brief else 1.0), writer, lines, size, scale))
         _, writer, lines, size, scale = max(found, key=lambda one: one[0])
+        self.is_cut = sum(map(len, lines)) > len(rows)
         return Block(list(writer.ink(lines)), size), scale
 
     def _legend(self, size: float) -> Iterator[Item]:
@@ -589,7 +625,7 @@ class Equations(Sheets):
             if kinds & {*own}:
                 fill, pen = self.theme.boxes[own[0]]
                 yield fill, Pen(pen, THIN, (3.0, 2.0) if own[0] == "frozen" else ()), ink, text_box(word, size)
-        if any(part.is_again for part in brackets):
+        if self.is_cut or any(part.is_again for part in brackets):
             yield "", Pen(self.theme.boxes["operation"].pen, THIN), ink, text_box("stands above, too", size)
         if any(part.grad is not None for part in brackets):
             yield Writer(self.theme).pale, Pen(red, THIN), ink, self._gradient_of(size)
