@@ -50,7 +50,7 @@ EQUATIONS: dict[str, dict[str, object]] = {
     "y=sum(relu(big@v))": {"big": "randn(20, 20)", "v": "randn(20)"},
 }
 
-MATRICES = st.deferred(
+MATRICES: st.SearchStrategy[str] = st.deferred(
     lambda: st.one_of(
         st.sampled_from(["X", "Y"]),
         st.builds("({}@W)".format, MATRICES),
@@ -60,7 +60,7 @@ MATRICES = st.deferred(
         st.builds("({}/(1+{}**2))".format, MATRICES, MATRICES),
     )
 )
-VECTORS = st.deferred(
+VECTORS: st.SearchStrategy[str] = st.deferred(
     lambda: st.one_of(
         st.sampled_from(["b", "v"]),
         st.builds("{}.sum(0)".format, MATRICES),
@@ -99,7 +99,7 @@ def reader_of(graph: Graph) -> Reader:
 
 
 # ---------------------------------------------------------------- what is shown holds
-class Shown(np.ndarray):  # type: ignore[type-arg]
+class Shown(np.ndarray):
     """A matrix, of which a row, or a column, is a column."""
 
     def __getitem__(self, key: Any) -> Any:

@@ -220,6 +220,7 @@ def test_the_text_of_a_pdf_can_be_searched(view: str) -> None:
         "micrograd": "data 6",
         "autograd": "w.grad += 5",
         "circuit": "2 + 3 = 5",
+        "matrices": "a part: sum below",
     }
     assert words.get(view, "y = ") in text
 

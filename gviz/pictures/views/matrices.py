@@ -40,7 +40,7 @@ from gviz.pictures.equations import (
     Writer,
     grid_of,
 )
-from gviz.pictures.labels import change_text, decimal, later_text, name_along
+from gviz.pictures.labels import change_text, decimal, later_text, name_along, place_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
 from gviz.pictures.sheets import LEAST, WIDE, Block, Drawn, InkedPage, Sheets, scale_in
@@ -309,8 +309,9 @@ class Reader(circuit.Reader):
         shown, precision = self.options.show, self.options.precision
         later = later_text(node.later, shown, precision)
         hooks = [change_text(one, precision) for one in node.grad.hooks] if "grad" in shown else []
-        state = node.state if node.kind in ("leaf", "frozen") and "state" in {*shown, "state"} else ""
-        return [text for text in (state, *hooks, *later.split("; ")) if text]
+        state = node.state if node.kind in ("leaf", "frozen") else ""
+        place = place_text(node) if "line" in shown and node.place is not None else ""
+        return [text for text in (place, state, *hooks, *later.split("; ")) if text]
 
     # ------------------------------------------------------------ gradients
     def uses(self, node: Node) -> list[Edge]:
