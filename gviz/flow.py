@@ -215,8 +215,8 @@ class Follower:
         for at, grad in given.items():
             now = made.get(at)
             if now is None or _is_other(self.engine, grad, now):
-                pair = [None if one is None else numbers(one, self.elements) for one in (grad, now)]
-                return (Hooked(*pair, None, kind),)
+                old, new = (None if one is None else numbers(one, self.elements) for one in (grad, now))
+                return (Hooked(old, new, None, kind),)
         return ()
 
     def taken(self) -> tuple[Hooked, ...]:

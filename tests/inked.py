@@ -10,7 +10,7 @@ from math import hypot
 from typing import NamedTuple
 
 from gviz.layout.fonts.faces import FACES, bearings_of, extent_of, type_width
-from gviz.layout.spots import Piece, Rect, distance_to
+from gviz.layout.spots import Leg, Rect, distance_to
 
 SVG = "{http://www.w3.org/2000/svg}"
 HAIR = 0.4
@@ -142,7 +142,7 @@ def gap_to(box: Rect, point: tuple[float, float]) -> float:
 
 def beside(ink: Rect, start: tuple[float, float], end: tuple[float, float]) -> float:
     """Return how far the middle of a text is from a straight piece of a line."""
-    return distance_to(((ink.left + ink.right) / 2, (ink.top + ink.bottom) / 2), Piece(start, end, 0))
+    return distance_to(((ink.left + ink.right) / 2, (ink.top + ink.bottom) / 2), Leg(start, end, 0))
 
 
 def faults(page: Page) -> Iterator[str]:

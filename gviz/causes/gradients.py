@@ -196,7 +196,7 @@ def of_not_finite(case: Diagnosis, row: TensorRow) -> Cause:
         return told
     own = next((case.nodes[one.source] for one in case.shown.edges if is_given_to_own(case, one)), None)
     if edge is not None and is_own(case.nodes[edge.target]):
-        edge, own = None, case.nodes[edge.target]
+        own, edge = case.nodes[edge.target], None
     if edge is None and own is not None:
         what = f"{row.name}.grad is {number}: the backward of {own.label.removesuffix('Backward')} gives it"
         return Cause(row.name, "nan", what, case.line_of_node(own), "look at what its backward returns")

@@ -135,7 +135,7 @@ class Folding:
     def _is_little(self, found: Sequence[Mapping[str, Any]]) -> bool:
         """Return whether all that was found leaves more than a tenth of the operations."""
         operations = sum(node.kind in ("operation", "group") for node in self.graph.nodes)
-        return 10 * max(one["weight"] for one in found) < 9 * operations
+        return bool(10 * max(one["weight"] for one in found) < 9 * operations)
 
     def _find(self, sequence: OperationSequence) -> None:
         """Find the folds in one order of the operations."""
@@ -246,12 +246,12 @@ class Folding:
             if any(isinstance(one, Variant) for one in blocks) or self.graph.nodes[number].kind != "operation":
                 names.setdefault(drawn, []).append(self.graph.nodes[number].name or "")
         regions, region_of = self.frames.with_folds(self.titles, places)
-        blocks = known_of_blocks(self.graph, places, has_ranges=self.has_ranges)
+        told = known_of_blocks(self.graph, places, has_ranges=self.has_ranges)
         nodes = tuple(
             node._replace(
                 region=region_of[number],
                 name=pattern(names[number]) if len(names.get(number, ())) > 1 else node.name,
-                blocks=blocks.get(number),
+                blocks=told.get(number),
             )
             for number, node in enumerate(self.graph.nodes)
             if places[number].drawn == number

@@ -543,7 +543,7 @@ class Check:
         return [tuple(-2 - source for source in row) for row in rows.values()]
 
 
-def _first_other(values: Sequence[int]) -> int:
+def _first_other(values: Sequence[object]) -> int:
     """Return the place of the first value that is not the first one; their number if there is none."""
     if values.count(values[0]) == len(values):
         return len(values)

@@ -13,7 +13,21 @@ from typing import Any
 from gviz.formulas.expressions import output_name, words_of
 from gviz.formulas.formula import Formula
 from gviz.formulas.operands import input_names, signed, typed
-from gviz.graphs import FREED, LEFT_OUT, REMARKS, RETURNED, Blocks, Card, Edge, Gradient, Graph, Hooked, Later, Node, Share
+from gviz.graphs import (
+    FREED,
+    LEFT_OUT,
+    REMARKS,
+    RETURNED,
+    Blocks,
+    Card,
+    Edge,
+    Gradient,
+    Graph,
+    Hooked,
+    Later,
+    Node,
+    Share,
+)
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
 from gviz.passes.elements import is_finite, plus, sum_of, times
 from gviz.pictures.options import RenderOptions
@@ -409,13 +423,12 @@ def share_lines(shares: Sequence[Share], options: RenderOptions) -> list[Line]:
     own = [share for share in shares if share.block]
     few = own if len(own) <= MOST_SHARES else own[:MOST_SHARES]
     rest = sum_of([share.grad for share in own[len(few) :]]) if is_number else None
-    named = [(share.block, share.grad) for share in few]
-    named += [(f"{len(own) - len(few)} others", rest)] * (rest is not None)
+    named: list[tuple[str, Numbers]] = [(share.block, share.grad) for share in few]
+    named += [(f"{len(own) - len(few)} others", rest)] if rest is not None else []
     named += [("elsewhere", share.grad) for share in shares if not share.block]
     texts = [
         f"{name}: {decimal(one.elements[0] if is_number and one.elements else one.norm, options.precision)}"
         for name, one in named
-        if one is not None
     ]
     texts[len(few) : len(few)] = ["…"] * (len(few) < len(own) and rest is None)
     rows = [("block " if is_number else "norms: block ") + texts[0]]

@@ -280,7 +280,9 @@ class Sheets:
         """Return a statement as mathematics sets it, or as code."""
         if " = " not in text:
             text = text.replace("=", " = ", 1)
-        return typeset(text, size, self.drawn.arrays) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
+        return (
+            typeset(text, size, self.drawn.arrays) if self.options.math == "on" else text_box(text, 0.9 * size, "mono")
+        )
 
     def _flow(self, boxes: Sequence[TypeBox], size: float, ink: str) -> Block:
         """Return boxes side by side, in as many lines as they need; what is longer than a line is made smaller."""

@@ -322,10 +322,10 @@ def assert_what_varies_is_said(folding: Folding) -> None:
     for node, (drawn, blocks) in zip(whole.nodes, folding.coordinates(), strict=True):
         if blocks:
             found.setdefault(whole.nodes[drawn].id, []).append(((*blocks.values(),), varying_numbers(node)))
-    for drawn, several in found.items():
+    for name, several in found.items():
         rows = [numbers for _, numbers in sorted(several, key=lambda one: one[0])]
         columns = [[text for _, text in column] for column in zip(*rows, strict=True)]
-        varies = {one.texts for one in (known[drawn].blocks or Blocks()).varies}
+        varies = {one.texts for one in (known[name].blocks or Blocks()).varies}
         assert varies == {tuple(column) for column in columns if len({*column}) > 1}
 
 

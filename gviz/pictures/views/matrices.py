@@ -20,7 +20,7 @@ from gviz.formulas.lectures import PLACES
 from gviz.graphs import Edge, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.layout import RenderWarning
-from gviz.layout.ink import Item, Outline, Pen, Point, Sheet, Stretch, shifted
+from gviz.layout.ink import Item, Outline, Pen, Point, Sheet, Stretch
 from gviz.passes.dataflow import DETACHED, dataflow, outputs_of
 from gviz.passes.elements import AXES, ONE, spread_dims, sum_of, sum_text
 from gviz.passes.quotients import with_quotients
@@ -43,13 +43,12 @@ from gviz.pictures.equations import (
 from gviz.pictures.labels import change_text, decimal, later_text, name_along, place_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
-from gviz.pictures.sheets import LEAST, WIDE, Block, Drawn, InkedPage, Sheets, scale_in
-from gviz.pictures.slide import MARGIN
+from gviz.pictures.sheets import COMES_IN, LEAST, WIDE, Block, Drawn, InkedPage, Sheets, in_lines, scale_in
 from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.theme import THEMES
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box, typeset
 from gviz.pictures.views import circuit
-from gviz.pictures.views.circuit import as_formula, variables
+from gviz.pictures.views.circuit import as_formula
 
 IGNORES = circuit.IGNORES
 
@@ -118,7 +117,7 @@ def with_same_numbers(graph: Graph) -> Graph:
     rows = {row.name: row.at_backward()[0] for row in graph.tensors}
     for node in graph.nodes:
         found = Formula.read(node.name or "") if node.kind == "frozen" and node.numbers is None else None
-        if found is not None and not variables(found):
+        if found is not None and not found.variables:
             nodes[node.id] = node._replace(kind="constant")
         elif found is not None and (node.name or "").removesuffix(DETACHED) in rows:
             nodes[node.id] = node._replace(numbers=rows[(node.name or "").removesuffix(DETACHED)])
@@ -217,7 +216,7 @@ class Reader(circuit.Reader):
         name = self.aliases.get(name, name)
         if formula is None or name not in formula.names:
             return name, None
-        return name, noted(formula).replaced({name: Formula.named(circuit.COMES_IN)})
+        return name, noted(formula).replaced({name: Formula.named(COMES_IN)})
 
     # ------------------------------------------------------------ columns and rows
     @cached_property
@@ -300,11 +299,16 @@ class Reader(circuit.Reader):
         is_column = (way or self.ways.get(node.id, COLUMN)) == COLUMN
         return grid_of(numbers, self.options.precision, is_column=is_column, whole=self.whole)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the roots."""
+        return [self.nodes[root].name or "" for root in self.graph.roots]
+
     def named(self, name: str, size: float) -> TypeBox:
         """Return a name, or what stands in place of one, as mathematics sets it."""
         return name_box(name, size) if name in self.aliases or name.isidentifier() else typeset(name, size)
 
-    def remarks(self, node: Node) -> list[str]:
+    def told_of(self, node: Node) -> list[str]:
         """Return what is to be said of a tensor once: its state, hooks, and what the program has made of it since."""
         shown, precision = self.options.show, self.options.precision
         later = later_text(node.later, shown, precision)
@@ -390,7 +394,7 @@ class Reader(circuit.Reader):
                 comma = [Words(text_box(",", SIGN))] if result is not results[0] else []
                 grad = result.grad.arrived or (result.grad.value if result.id in self.graph.roots else None)
                 way = next((own for edge in operands for _, own in [self.way(node, edge)] if own), "")
-                rows[-1] += [*comma, self.bracket(result, grad, Note(remarks=tuple(self.remarks(result))), way)]
+                rows[-1] += [*comma, self.bracket(result, grad, Note(remarks=tuple(self.told_of(result))), way)]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
         return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
@@ -416,7 +420,7 @@ class Reader(circuit.Reader):
         for edge in operands:
             source = self.source(edge)
             is_again = source.id in seen
-            note = self.below(edge, node).with_remarks([] if is_again else self.remarks(source))
+            note = self.below(edge, node).with_remarks([] if is_again else self.told_of(source))
             way, _ = self.way(node, edge)
             cards.append(self.bracket(source, edge.flow.handed, note, way, is_again=is_again))
             seen.add(source.id)
@@ -552,28 +556,25 @@ class Equations(Sheets):
         theme = THEMES["light" if options.theme == "torchviz" else options.theme]
         nothing: tuple[list[Component], list[Wire]] = [], []
         titles = self.reader.titles()
-        drawn = Drawn(lambda _: nothing, titles, self.reader.names, (), self.reader.arrays)
+        drawn = Drawn(lambda _: nothing, titles, self._gradient_of, lambda _: [], False, self.reader.arrays)
         super().__init__(drawn, graph, options, theme)
         self.shown = self.reader.rows()
-        self.is_cut, self.told = False, ""
+        self.is_cut = False
 
     def page(self) -> InkedPage:
         """Return the page, with what its legend has to say of rows that are cut."""
         page = super().page()
-        page = super().page() if self.is_cut else page
-        if self.told:
-            warn_user(self.told, RenderWarning)
-        return page
+        return super().page() if self.is_cut else page
 
-    def _readable(self) -> Block:
+    def _readable(self) -> tuple[Block, list[Component]]:
         """Return the equations, in rows no wider than a page of text."""
         writer = Writer(self.theme)
         lines, size = writer.lines(self.shown, WIDE)
         self.is_cut = sum(map(len, lines)) > len(self.shown)
-        return Block(list(writer.ink(lines)), size)
+        return Block(list(writer.ink(lines)), size), []
 
-    def _largest(self, room: Point) -> tuple[Block, float]:
-        """Return the equations in the rows that have the largest type on a page, and their scale.
+    def _largest(self, room: Point) -> tuple[Block, list[Component], float, float]:
+        """Return the equations in the rows that have the largest type on a page, their scale, and the smallest type.
 
         Where that cannot be read, numbers have few decimals, and then large tensors are cut, which the page says.
         """
@@ -588,10 +589,7 @@ class Equations(Sheets):
             shorter, larger = self._in_room([*less.rows(), [Words(told)]], room)
             if larger > 1.04 * scale:
                 block, scale = shorter, larger
-        if scale * REMARK < least:
-            told = f"the smallest type on the page has {scale * REMARK:.1f} points, below {least:g}: "
-            self.told = f"{told}--root NAME draws a part of the graph"
-        return block, scale
+        return block, [], scale, scale * REMARK
 
     def _in_room(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
         """Return rows as they have the largest type in a room, and their scale."""
@@ -605,18 +603,15 @@ class Equations(Sheets):
         self.is_cut = sum(map(len, lines)) > len(rows)
         return Block(list(writer.ink(lines)), size), scale
 
-    def _legend(self, size: float) -> Iterator[Item]:
-        """Yield what brackets of each colour are, of those that occur."""
+    def _legend(self, _: Sequence[Component], size: float) -> Block:
+        """Return what brackets of each colour are, of those that occur."""
         brackets = [part for equation in self.shown for part in equation if isinstance(part, Bracket)]
-        x, y, most = 0.0, 0.0, self.room[0] - 2 * MARGIN if self.room is not None else WIDE - 2 * MARGIN
+        entries: list[tuple[list[Item], float]] = []
         for fill, pen, ink, box in self._entries(brackets, size):
             mark = 1.9 * size * (pen is not None)
-            if x and x + mark + box.width > most:
-                x, y = 0.0, y + 1.7 * size
-            if pen is not None:
-                yield from shifted(small_bracket(size, fill, pen), x, y)
-            yield from box.ink(x + mark, y, ink)
-            x += mark + box.width + 20
+            sample = small_bracket(size, fill, pen) if pen is not None else ()
+            entries.append(([*sample, *box.ink(mark, 0, ink)], mark + box.width))
+        return in_lines(entries, self.most, size)
 
     def _entries(self, brackets: Sequence[Bracket], size: float) -> Iterator[tuple[str, Pen | None, str, TypeBox]]:
         """Yield the brackets of the legend, each with its ink and what it is."""
@@ -636,7 +631,7 @@ class Equations(Sheets):
 
     def _gradient_of(self, size: float) -> TypeBox:
         """Return what a gradient is of."""
-        names = self.drawn.names
+        names = self.reader.names
         if len(names) != 1:
             return text_box("gradient of the sum of the roots, below the value", size)
         (name,) = names

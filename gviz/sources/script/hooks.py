@@ -119,7 +119,7 @@ class WatchedHooks:
         finally:
             self.follower = None
             for node, change in follower.of_leaves.items():
-                known = self.of_leaves.setdefault(id(node.variable), [])
+                known = self.of_leaves.setdefault(id(getattr(node, "variable", None)), [])
                 known += [] if any(one.kind == change.kind for one in known) else [change]
 
 
