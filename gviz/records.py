@@ -1,8 +1,10 @@
-"""Frozen records: dataclasses that share their methods; to write and compile some for each takes time at each start."""
+"""Frozen records: dataclasses that share their methods, since to write and compile some takes time; and making many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields
 from functools import cache
 from typing import Any, TypeVar, dataclass_transform
@@ -85,3 +87,15 @@ def _hash(self: Any) -> int:
 
 def _refuse(_: Any, name: str, *value: Any) -> None:
     raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Let nobody look for garbage in the block, in which very many small objects are made and few are dropped."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()

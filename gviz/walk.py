@@ -8,11 +8,9 @@ deeper than two.
 
 from __future__ import annotations
 
-import gc
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
@@ -34,6 +32,7 @@ from gviz.graphs import (
     TensorRow,
 )
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS, Numbers, Sizes, Summary, elements_of
+from gviz.records import without_collecting
 
 SAVED = "_saved_"
 
@@ -164,18 +163,6 @@ class Origin(NamedTuple):
     kept: int | None = None
     numbers: Numbers | None = None
     given: Sequence[tuple[Any, str]] = ()
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Let nobody look for garbage in the block, in which very many small objects are made and few are dropped."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 @without_collecting()

@@ -19,8 +19,8 @@ from gviz.causes.outside import cut_clause, false_cure, never_required, outside,
 from gviz.causes.stopped import is_about, is_without_graph, stopped
 from gviz.errors import SourceError
 from gviz.graphs import LEFT_OUT, RETURNED, Graph, GraphBreak, Node, TensorRow
+from gviz.records import without_collecting
 from gviz.text import did_you_mean, excerpt, joined
-from gviz.walk import without_collecting
 
 GRADIENT = re.compile(r"\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``."""

@@ -14,7 +14,7 @@ from gviz.cli.output import Output, makes_picture, script_name, title_of
 from gviz.cli.reading import read_source
 from gviz.pictures.options import FOLDING, SHEETS
 from gviz.pictures.parts import drawn_parts
-from gviz.walk import without_collecting
+from gviz.records import without_collecting
 from gviz.wiring import Wires
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def render(*, source: Source, options: SourceOptions, picture: Output) -> int:
         lines=look.needs_lines
         or source.kind == "script",  # for values without a name, and where a gradient was cleared
         costs=look.needs_costs,
-        kept=bool(look.groups) or (is_picture and said_nothing(look)),  # it may be of modules by itself
+        kept=bool(look.groups)
+        or (source.kind == "script" and is_picture and said_nothing(look)),  # it may be of modules by itself
         functions=look.groups == "function",
         details=picture.has_details,
         folds=picture.may_fold,

@@ -19,7 +19,8 @@ from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.passes.rounding import without_rounding
-from gviz.walk import MOST_FLOWING, without_collecting
+from gviz.records import without_collecting
+from gviz.walk import MOST_FLOWING
 
 MOST_PATHS = 8
 """Paths to a tensor that are listed, unless more are asked for."""

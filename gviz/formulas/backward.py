@@ -1,4 +1,4 @@
-"""What backward computes at an operation, as lectures write it: ``g xᵀ``, ``Wᵀ g``, ``g ⊙ [c > 0]``, from the table's formulas."""
+"""What backward computes at an operation, as lectures write it: ``g xᵀ``, ``g ⊙ [c > 0]``; from the table's formulas."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Notation(ast.NodeTransformer):
                     self.copied = args[1].value
                 return args[0]
             case ast.Name(id=name) if name in SUMS and len(args) == 3 and not node.keywords:
-                return written(SUMS[name], args)
+                return filled_pattern(SUMS[name], args)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -66,7 +66,7 @@ class Notation(ast.NodeTransformer):
         return transposed(node.value) if node.attr in ("T", "mT") else node
 
 
-def written(pattern: str, args: list[ast.expr]) -> ast.expr:
+def filled_pattern(pattern: str, args: list[ast.expr]) -> ast.expr:
     """Return a pattern with arguments in place of their numbers."""
     names = {f"arg_{place}": Formula(arg) for place, arg in enumerate(args)}
     return Formula.named(pattern.format(*names)).replaced(names).node
@@ -95,19 +95,19 @@ def noted(formula: Formula) -> Formula:
     return Formula(ast.fix_missing_locations(Notation().visit(deepcopy(formula.node))))
 
 
-def handed_on(
+def backward_formula(
     symbol: str, letter: str, aliases: Mapping[str, str], *, is_factor: bool, is_summed: bool, place: str = ROW
 ) -> Handed | None:
     """Return what an operation hands on to an input; None if no formula says it.
 
     >>> for symbol in ("outer(grad, x)", "(grad.T @ X).T", "[c > 0]", "1", "1/n"):
-    ...     print(handed_on(symbol, "g", {}, is_factor="grad" not in symbol, is_summed=False).formula.python)
+    ...     print(backward_formula(symbol, "g", {}, is_factor="grad" not in symbol, is_summed=False).formula.python)
     g @ x.T
     X.T @ g
     g * [c > 0]
     g
     g / n
-    >>> handed_on("diag(p[i]) - p[i]·p[i]ᵀ", "g", {}, is_factor=False, is_summed=False).formula.python
+    >>> backward_formula("diag(p[i]) - p[i]·p[i]ᵀ", "g", {}, is_factor=False, is_summed=False).formula.python
     'g[i].T @ (diag(p[i]) - p[i] @ p[i].T)'
 
     Args:

@@ -21,8 +21,8 @@ from gviz.graphs import NO_FLOW, Edge, Graph, Node, Region
 from gviz.passes.blocks import known_of_blocks
 from gviz.passes.part import fold_remarks
 from gviz.passes.repeats import CALL, DIGITS, Fold, OperationSequence, saved_boxes
+from gviz.records import without_collecting
 from gviz.text import braced, did_you_mean, excerpt, joined, shorten
-from gviz.walk import without_collecting
 
 UNNAMED = "repeats"
 """The title of a fold whose blocks have no names."""
@@ -279,7 +279,7 @@ class Folding:
         return tuple(self._edge(found) for one in wires.values() for found in in_slots(one))
 
     def _lacking(self, places: list[Coordinates]) -> dict[tuple[str, int], str]:
-        """Return for each input of a drawn node, by its slot, the blocks that have none where others have, as a text."""
+        """Return for each input of a drawn node, by its slot, the blocks that lack what others have, as a text."""
         place_of = {node.id: place for node, place in zip(self.graph.nodes, places, strict=True)}
         fed: dict[tuple[str, int], set[tuple[int, ...]]] = {}
         folds: dict[tuple[str, int], list[Fold | Variant]] = {}

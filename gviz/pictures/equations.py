@@ -42,7 +42,7 @@ MATRIX = 2
 """The dimensions of a matrix."""
 
 
-class Grid(NamedTuple):
+class NumberGrid(NamedTuple):
     """A tensor's numbers as they are written.
 
     Args:
@@ -67,7 +67,7 @@ class Grid(NamedTuple):
         return row // self.every * CELL / 3 if self.every else 0.0
 
 
-class Note(NamedTuple):
+class BracketNote(NamedTuple):
     """What stands below a tensor.
 
     Args:
@@ -82,7 +82,7 @@ class Note(NamedTuple):
     remarks: tuple[str, ...] = ()
     code: str = ""
 
-    def with_remarks(self, remarks: Iterable[str]) -> Note:
+    def with_remarks(self, remarks: Iterable[str]) -> BracketNote:
         """Return it with further remarks, each once."""
         return self._replace(remarks=tuple(dict.fromkeys([*self.remarks, *remarks])))
 
@@ -104,9 +104,9 @@ class Bracket(NamedTuple):
     kind: str
     name: TypeBox = TypeBox()
     size: str = ""
-    value: Grid | None = None
-    grad: Grid | None = None
-    note: Note = Note()
+    value: NumberGrid | None = None
+    grad: NumberGrid | None = None
+    note: BracketNote = BracketNote()
     is_again: bool = False
     tip: str = ""
 
@@ -115,7 +115,7 @@ class Bracket(NamedTuple):
         """The widths of its columns of numbers: those of value and gradient are the same."""
         rows = [row for grid in (self.value, self.grad) if grid is not None for row in grid.rows]
         count = max([1, *map(len, rows)])
-        return [max([8.0, *(number(row[at]).width for row in rows if at < len(row))]) for at in range(count)]
+        return [max([8.0, *(number_text(row[at]).width for row in rows if at < len(row))]) for at in range(count)]
 
     @property
     def width(self) -> float:
@@ -150,20 +150,20 @@ class Sign(NamedTuple):
     size: float = 0.0
 
 
-class Words(NamedTuple):
+class Phrase(NamedTuple):
     """What stands between without a circle: ``=``, a comma, ``∂y/∂x =``; ``is_red`` if it is about gradients."""
 
     box: TypeBox
     is_red: bool = False
 
 
-Part = Bracket | Sign | Words
+Part = Bracket | Sign | Phrase
 
 Look = tuple[str, Pen, str]
 """Fill, pen and ink of brackets."""
 
 
-class Piece(NamedTuple):
+class EquationPiece(NamedTuple):
     """Ink of a part of a row, from its left end, with how far it reaches above and below the middle."""
 
     items: list[Item]
@@ -172,12 +172,14 @@ class Piece(NamedTuple):
     below: float
 
 
-def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True, whole: int = WHOLE) -> Grid | None:
+def number_grid(
+    value: Numbers | None, precision: int, *, is_column: bool = True, whole: int = WHOLE
+) -> NumberGrid | None:
     """Return how a tensor's numbers are written; None for one of which nothing is known.
 
-    >>> grid_of(Numbers.of([[1.0, 2.5], [-3.0, 10.0]]), 4).rows
+    >>> number_grid(Numbers.of([[1.0, 2.5], [-3.0, 10.0]]), 4).rows
     (('1', '2.5'), ('-3', '10.0'))
-    >>> grid_of(Numbers.of([float(n) for n in range(20)]), 4, is_column=False).rows
+    >>> number_grid(Numbers.of([float(n) for n in range(20)]), 4, is_column=False).rows
     (('0', '1', '…', '19'),)
 
     Args:
@@ -189,7 +191,7 @@ def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True, wh
     if value is None or not value.is_known:
         return None
     if value.elements is None:
-        return Grid(((MORE,),), is_cut=True)
+        return NumberGrid(((MORE,),), is_cut=True)
     sizes = size_of(value) or (1,)
     if len(sizes) == 1:
         sizes = (sizes[0], 1) if is_column else (1, sizes[0])
@@ -197,18 +199,18 @@ def grid_of(value: Numbers | None, precision: int, *, is_column: bool = True, wh
     rows = [value.elements[at : at + wide] for at in range(0, len(value.elements), max(wide, 1))]
     is_whole = len(value.elements) <= whole
     if is_whole and wide == 1 and len(rows) > TALLEST:
-        return Grid((aligned([item for row in rows for item in row], precision),), is_turned=True)
+        return NumberGrid((aligned_texts([item for row in rows for item in row], precision),), is_turned=True)
     if not rows or (len(sizes) > MATRIX and (not is_whole or len(rows) > TALLEST)):
-        return Grid(((MORE if rows else "",),), is_cut=bool(rows))
+        return NumberGrid(((MORE if rows else "",),), is_cut=bool(rows))
     is_whole = is_whole and len(rows) <= TALLEST
     down, across = (picked(count, is_whole) for count in (len(rows), wide))
     columns = [MORE if at is None else [rows[row][at] for row in down if row is not None] for at in across]
-    texts = [column if column == MORE else aligned(column, precision) for column in columns]
+    texts = [column if column == MORE else aligned_texts(column, precision) for column in columns]
     table, place = [], 0
     for row in down:
         table.append(tuple(MORE if row is None or column == MORE else column[place] for column in texts))
         place += row is not None
-    return Grid(tuple(table), sizes[-2] if len(sizes) > MATRIX else 0, is_cut=not is_whole)
+    return NumberGrid(tuple(table), sizes[-2] if len(sizes) > MATRIX else 0, is_cut=not is_whole)
 
 
 def picked(count: int, is_whole: bool) -> list[int | None]:
@@ -216,10 +218,10 @@ def picked(count: int, is_whole: bool) -> list[int | None]:
     return [*range(count)] if is_whole or count <= CORNER else [0, 1, None, count - 1]
 
 
-def aligned(items: Sequence[Element], precision: int) -> tuple[str, ...]:
+def aligned_texts(items: Sequence[Element], precision: int) -> tuple[str, ...]:
     """Return the numbers of a column: units below units, as far as there are no exponents.
 
-    >>> aligned([1.0, -0.25, math.nan], 4), aligned([2.0, 1e-6], 4)
+    >>> aligned_texts([1.0, -0.25, math.nan], 4), aligned_texts([2.0, 1e-6], 4)
     (('1.00', '-0.25', 'nan'), ('2', '1e-06'))
     """
     texts = [decimal(item, precision) for item in items]
@@ -236,12 +238,12 @@ def aligned(items: Sequence[Element], precision: int) -> tuple[str, ...]:
 
 
 @cache
-def number(text: str) -> TypeBox:
+def number_text(text: str) -> TypeBox:
     """Return a number in type."""
     return number_box(text, NUMBER)
 
 
-class Writer:
+class EquationWriter:
     """Writes rows of equations.
 
     Args:
@@ -252,11 +254,11 @@ class Writer:
     def __init__(self, theme: Theme, *, is_brief: bool = False) -> None:
         self.theme, self.is_brief = theme, is_brief
         self.pale = blend(theme.gradient, theme.page, 0.1)
-        self.pieces: dict[tuple[int, int, int], Piece] = {}
+        self.pieces: dict[tuple[int, int, int], EquationPiece] = {}
 
-    def lines(self, rows: Iterable[Sequence[Part]], wide: float) -> tuple[list[list[Piece]], Point]:
-        """Return rows no wider than that, if they can be cut, short ones beside each other, with the size of them all."""
-        lines: list[list[Piece]] = []
+    def lines(self, rows: Iterable[Sequence[Part]], wide: float) -> tuple[list[list[EquationPiece]], Point]:
+        """Return rows no wider than that, if they can be cut, short ones beside each other, and the size of all."""
+        lines: list[list[EquationPiece]] = []
         used = wide
         for row in rows:
             for piece in self.cut(row, wide):
@@ -269,7 +271,7 @@ class Writer:
         widest = max((sum(one.width + APART for one in line) - APART for line in lines), default=0.0)
         return lines, (widest, max(sum(highs) - ROWS_APART, 0.0))
 
-    def ink(self, lines: Iterable[Sequence[Piece]]) -> Iterator[Item]:
+    def ink(self, lines: Iterable[Sequence[EquationPiece]]) -> Iterator[Item]:
         """Yield the ink of such rows, from their upper left corner."""
         y = 0.0
         for line in lines:
@@ -279,7 +281,7 @@ class Writer:
                 x += one.width + APART
             y += above + max(one.below for one in line) + ROWS_APART
 
-    def cut(self, row: Sequence[Part], wide: float) -> Iterator[Piece]:
+    def cut(self, row: Sequence[Part], wide: float) -> Iterator[EquationPiece]:
         """Yield a row, cut behind results, which stand again at the beginning of what follows."""
         start, last = 0, len(row) - 1
         while True:
@@ -291,7 +293,7 @@ class Writer:
                 return
             start = end
 
-    def between(self, row: Sequence[Part], start: int, end: int) -> Piece:
+    def between(self, row: Sequence[Part], start: int, end: int) -> EquationPiece:
         """Return the ink of a row from a result to another one, which is made once."""
         key = id(row), start, end
         if key not in self.pieces:
@@ -299,12 +301,12 @@ class Writer:
             if start and isinstance(parts[0], Bracket):
                 parts[0] = parts[0]._replace(is_again=True)
             if end < len(row) - 1 and isinstance(parts[-1], Bracket):  # what is computed from it follows elsewhere
-                parts[-1] = parts[-1]._replace(note=Note())
+                parts[-1] = parts[-1]._replace(note=BracketNote())
             self.pieces[key] = self.piece(parts)
         return self.pieces[key]
 
     # ------------------------------------------------------------ a row
-    def piece(self, row: Sequence[Part]) -> Piece:
+    def piece(self, row: Sequence[Part]) -> EquationPiece:
         """Return the ink of a row: 0, 0 is its left end, in the middle of the values."""
         brackets = [part for part in row if isinstance(part, Bracket)]
         tall = max([CELL, *(part.value.height for part in brackets if part.value is not None)])
@@ -336,7 +338,7 @@ class Writer:
             left = min(extent_of_ink(items)[0], 0.0)
             items.append(arrow([(right, bottom + 8), (left, bottom + 8)], Pen(self.theme.gradient, LINE)))
         left, top, right, end = extent_of_ink(items)
-        return Piece(list(shifted(items, -left, 0)), right - left, -top, end)
+        return EquationPiece(list(shifted(items, -left, 0)), right - left, -top, end)
 
     def notes(self, part: Bracket) -> list[tuple[TypeBox, str]]:
         """Return what stands below a tensor, with its colours."""
@@ -352,7 +354,7 @@ class Writer:
         fill, pen = (self.pale, self.theme.gradient) if is_lone else self.theme.boxes[part.kind]
         ink = self.theme.gradient if is_lone else self.theme.ink
         dash = (4.0, 3.0) if part.kind in ("frozen", "constant") else ()
-        shown = grid or Grid((("?",),))
+        shown = grid or NumberGrid((("?",),))
         yield from self.fenced(
             shown, part, (middle, top), ("" if part.is_again else fill, Pen(pen, LINE, dash), ink), part.tip
         )
@@ -368,7 +370,7 @@ class Writer:
             red = self.theme.gradient
             yield from self.fenced(part.grad, part, (middle, low), (self.pale, Pen(red, LINE), red), part.note.code)
 
-    def fenced(self, grid: Grid, part: Bracket, middle_top: Point, look: Look, tip: str) -> Iterator[Item]:
+    def fenced(self, grid: NumberGrid, part: Bracket, middle_top: Point, look: Look, tip: str) -> Iterator[Item]:
         """Yield numbers in brackets, by the middle of their upper end."""
         fill, pen, ink = look
         (middle, top), wide, tall = middle_top, part.width, grid.height
@@ -386,7 +388,7 @@ class Writer:
                 rule = y - 0.35 * NUMBER - CELL / 2 - CELL / 6
                 yield Stretch([(left + HOOK, rule), (right - HOOK, rule)], pen._replace(width=0.6))
             for text, column in zip(row, columns, strict=False):
-                box = number(text)
+                box = number_text(text)
                 is_wrong = text.lstrip("-") in ("nan", "inf")
                 yield from box.ink(x + column - box.width, y, self.theme.boxes["error"].pen if is_wrong else ink)
                 x += column + BETWEEN
@@ -409,7 +411,7 @@ class Writer:
             items += [arrow([(x + 6, 0.0), (start - 2, 0.0)], line), arrow([(end, 0.0), (after - 6, 0.0)], line)]
         return items, after
 
-    def words(self, part: Words, x: float) -> tuple[list[Item], float]:
+    def words(self, part: Phrase, x: float) -> tuple[list[Item], float]:
         """Return what stands between, and where it ends."""
         gap = 10.0 if x else 0.0
         ink = self.theme.gradient if part.is_red else self.theme.ink
@@ -424,7 +426,7 @@ APART, ROWS_APART = 50.0, 17.0
 def is_result(row: Sequence[Part], at: int) -> bool:
     """Return whether a part is what an operation makes and the next one uses, so that a row can be cut there."""
     before, after = row[at - 1], row[at + 1]
-    is_made = isinstance(before, Words) or (isinstance(before, Sign) and before.is_arrow)
+    is_made = isinstance(before, Phrase) or (isinstance(before, Sign) and before.is_arrow)
     return isinstance(row[at], Bracket) and is_made and isinstance(after, Sign)
 
 

@@ -29,12 +29,12 @@ def by_groups(graph: Graph, options: RenderOptions) -> Graph:
     from gviz.passes import groups  # few pictures need it
 
     is_tried = may_fold(options, options.format) and not options.unfold  # names of folds are those of one depth
-    boxes_of = (lambda shown: len(folded(shown, options)[0].nodes)) if is_tried else None
+    boxes_of = (lambda shown: len(with_folds(shown, options)[0].nodes)) if is_tried else None
     return groups.grouped(graph, options.groups, options.depth, options.collapse, options.expand, boxes_of=boxes_of)
 
 
 MANY = 150
-"""Boxes above which blocks that repeat are folded without being asked for, if that leaves at most half of them, and few."""
+"""Boxes above which blocks that repeat are folded without being asked for, if that leaves few of them."""
 
 MANY_GROUPS = 40
 """The same of a picture of groups, whose boxes are larger."""
@@ -49,7 +49,7 @@ def may_fold(options: RenderOptions, suffix: str) -> bool:
     return options.fold != "off" and is_picture and (options.asks_folds or suffix not in DATA)
 
 
-def folded(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] | None]:
+def with_folds(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] | None]:
     """Return the graph with blocks that repeat drawn once, if that is wanted, and what these are; None if it is not."""
     is_asked, few = options.asks_folds, MANY_GROUPS if options.groups else MANY
     if not may_fold(options, options.format) or (not is_asked and len(graph.nodes) <= few):
@@ -67,7 +67,7 @@ def folded(graph: Graph, options: RenderOptions) -> tuple[Graph, Sequence[str] |
 
 def without_repeats(graph: Graph, options: RenderOptions) -> Graph:
     """Return the graph with blocks that repeat drawn once, and say so where nobody has asked for it."""
-    shown, texts = folded(graph, options)
+    shown, texts = with_folds(graph, options)
     if texts is None:
         return graph
     if not texts and not options.unfold:

@@ -304,7 +304,7 @@ class Sheets:
     def _paragraph(self, text: str, size: float, ink: str) -> Block:
         """Return a text in as many lines as it needs; what is beyond the last of them is left out, which is said."""
         lines = [""]
-        for word in pieces_of(text.split(), size, self.most):
+        for word in text_pieces(text.split(), size, self.most):
             longer = f"{lines[-1]} {word}".lstrip()
             if type_width(longer, size) <= self.most - 2 * size:
                 lines[-1] = longer
@@ -314,7 +314,7 @@ class Sheets:
             warn_user(f"a text of {len(text)} characters has no room on the page: {excerpt(text)}", RenderWarning)
             lines = [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]} …"]
         blocks = [self._flow([text_box(line, size)], size, ink) for line in lines]
-        return below(blocks, 6.0)
+        return one_below_another(blocks, 6.0)
 
     def foot(self, cards: Sequence[Component]) -> Block:
         """Return what stands below: what backward does, captions, remarks, and what there is in the circuit.
@@ -332,7 +332,7 @@ class Sheets:
         if stop is not None:
             ink = self.theme.boxes["error"].pen
             blocks += [self._paragraph(text, size, ink) for text in (stop.where, stop.message)]
-        return below(blocks, 8.0)
+        return one_below_another(blocks, 8.0)
 
     def _remark(self, one: Remark, size: float) -> Block:
         """Return a line below, with the line of its path, or an arrow, before it."""
@@ -398,14 +398,14 @@ class Sheets:
                 fill, pen = theme.boxes[kind]
                 sample = Outline((11.0, -0.32 * size), (20.0, 0.9 * size), 3.0, fill, Pen(pen, width, dash))
                 tell([sample], 27, text_box(text, size), theme.muted)
-        return in_lines(entries, self.most, size)
+        return entries_in_lines(entries, self.most, size)
 
     def description(self) -> str:
         """Return what the picture shows, for those who cannot see it."""
         return f"The circuit of {'; '.join(self.drawn.titles)}, with values and gradients on its lines"
 
 
-def below(blocks: Iterable[Block], gap: float) -> Block:
+def one_below_another(blocks: Iterable[Block], gap: float) -> Block:
     """Return blocks below each other; empty ones take no room."""
     items: list[Item] = []
     y = wide = 0.0
@@ -416,14 +416,14 @@ def below(blocks: Iterable[Block], gap: float) -> Block:
     return Block(items, (wide, max(y - gap, 0.0)))
 
 
-def pieces_of(texts: Iterable[str], size: float, most: float) -> Iterator[str]:
+def text_pieces(texts: Iterable[str], size: float, most: float) -> Iterator[str]:
     """Yield words; one that is longer than a line in pieces."""
     for text in texts:
         count = max(1, int((most - 2 * size) / max(type_width(text, size) / len(text), 0.1)))
         yield from (text[start : start + count] for start in range(0, len(text), count))
 
 
-def in_lines(entries: Sequence[tuple[list[Item], float]], most: float, size: float) -> Block:
+def entries_in_lines(entries: Sequence[tuple[list[Item], float]], most: float, size: float) -> Block:
     """Return entries of a legend, each with its width, in as many lines as they need."""
     items: list[Item] = []
     x, y, wide = 0.0, size, 0.0
@@ -461,7 +461,7 @@ def in_parts(block: Block, count: int, theme: Theme) -> Block | None:
         first, rest, more = found
         rows.append(first)
         taken += more
-    return below((*rows, rest), WRAPPED_GAP)
+    return one_below_another((*rows, rest), WRAPPED_GAP)
 
 
 def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Block, Block, int] | None:
@@ -499,14 +499,14 @@ def cut_in_two(block: Block, share: float, taken: int, theme: Theme) -> tuple[Bl
     more = STUB - JOINT * (len(ends) > 1)
     for item, (left, _) in extents:
         if id(item) in cut:
-            parts = parts_of(item, at, cut[id(item)], more)  # type: ignore[arg-type]
+            parts = halves_of(item, at, cut[id(item)], more)  # type: ignore[arg-type]
             for half, part in zip(halves, parts, strict=True):
                 half.append(part)
         else:
             halves[left >= at].append(item)
     for number, y in enumerate(ends if len(ends) > 1 else (), taken + 1):
         for half, x in zip(halves, (at + STUB, at - STUB), strict=True):
-            half.extend(joint((x, y), str(number), theme))
+            half.extend(row_joint((x, y), str(number), theme))
     first, second = (
         Block(list(shifted(items, -box[0], -box[1])), (box[2] - box[0], box[3] - box[1]))
         for items, box in ((half, extent_of_ink(half)) for half in halves)
@@ -530,7 +530,7 @@ def ends_of(levels: Sequence[tuple[Stretch, float]]) -> list[float]:
     return heights
 
 
-def parts_of(line: Stretch, x: float, y: float, more: float) -> tuple[Stretch, Stretch]:
+def halves_of(line: Stretch, x: float, y: float, more: float) -> tuple[Stretch, Stretch]:
     """Return a line in two, cut where it is level, each so much longer; the heads stay where they are."""
     points = [(stroke[-2], stroke[-1]) for stroke in line.strokes]
     is_back = points[0][0] > points[-1][0]
@@ -544,7 +544,7 @@ def parts_of(line: Stretch, x: float, y: float, more: float) -> tuple[Stretch, S
     return first, second
 
 
-def joint(middle: Point, text: str, theme: Theme) -> list[Item]:
+def row_joint(middle: Point, text: str, theme: Theme) -> list[Item]:
     """Return the number at the end of a line that goes on in another row."""
     ring = Outline(middle, (2 * JOINT, 2 * JOINT), JOINT, theme.page, Pen(theme.muted, 0.8))
     return [ring, TextLine((middle[0], middle[1] + 0.36 * 9), 9.0, theme.muted, (Inked(text, face="sans"),))]

@@ -51,7 +51,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         **{key.replace("required", "requires"): [str(getattr(row, key)) for row in rows] for key in keys},
         "shape": [shape_text(row.shape) for row in rows],
         "dtype": [row.dtype for row in rows],
-        "value": [cell_text(own if own.is_known else None) for own in map(value_of, rows)],
+        "value": [cell_text(own if own.is_known else None) for own in map(recorded_value, rows)],
         **({"grad_before": [cell_text(grad.before) for _, grad, _ in then]} if before else {}),
         "grad_after" if before else "grad": [cell_text(grad.value) for _, grad, _ in then],
         "later": [_later(row) for row in rows],
@@ -69,7 +69,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     return {key: cells for key, cells in columns.items() if wanted.get(key, True)}
 
 
-def value_of(row: TensorRow) -> Numbers:
+def recorded_value(row: TensorRow) -> Numbers:
     """Return what a tensor was when its graph was recorded; what it is now, if it was several things then."""
     then, _, _ = row.at_backward()
     return then if then.is_known else row.numbers

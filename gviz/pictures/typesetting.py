@@ -149,7 +149,7 @@ def row(*boxes: TypeBox) -> TypeBox:
     )
 
 
-def stacked(boxes: Iterable[TypeBox], gap: float) -> TypeBox:
+def in_stack(boxes: Iterable[TypeBox], gap: float) -> TypeBox:
     """Return boxes below each other, their middles on one line; the base line is that of the first."""
     listed = [box for box in boxes if box.width]
     wide, y, parts = max([0.0, *(box.width for box in listed)]), 0.0, list[TypeRun | Rule]()

@@ -91,9 +91,9 @@ def read(
         if note.level in {"warning", "error"}:
             warn_user(note.text, GvizWarning)
     if options.order and options.flow:
-        from gviz.sources.expression.derived import with_values
+        from gviz.sources.expression.derived import with_results
 
-        reading = replace(reading, graph=with_values(reading.graph, options.dtype))
+        reading = replace(reading, graph=with_results(reading.graph, options.dtype))
     return replace(reading, source=origin, options=options)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.graphs import GRAD_OF, Graph, Module, Moment, Node, Place, TensorRow
-from gviz.records import record
+from gviz.records import record, without_collecting
 from gviz.sources.options import Note, SourceOptions
 from gviz.walk import (
     DETAILED,
@@ -21,7 +21,6 @@ from gviz.walk import (
     may_be_rounding,
     tensor_row,
     walk,
-    without_collecting,
 )
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What tensors were before a program wrote them: a graph that was recorded by then is of those numbers.
 
 Operations are numbered in the order of recording, by gviz's engine and by PyTorch. So it is enough to note, at each
-write, the numbers that it overwrites and which operation is the next one: nothing is looked at where nothing is written.
+write, the numbers that it overwrites and which operation is the next one: without writes nothing is done.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOM = 100_000
 """Numbers that are kept before it is looked which of them a graph that lives may still need."""
 
 
-class Version(NamedTuple):
+class Overwritten(NamedTuple):
     """What a tensor was until a write.
 
     Args:
@@ -60,7 +60,7 @@ class Versions:
     def __init__(self, engine: Any, living: Callable[[], Iterable[Any]]) -> None:
         self.engine, self.living = engine, living
         self.is_own = engine.__name__ == ENGINE
-        self.before: Known[list[Version]] = {}
+        self.before: Known[list[Overwritten]] = {}
         self.shared: Known[
             tuple[Any, bool]
         ] = {}  # of one that tells of no base: weakly what it shares, and whether writes count
@@ -162,16 +162,16 @@ class Versions:
             known[-1] = known[-1]._replace(is_counted=known[-1].is_counted and is_counted)
         elif now != self.start:
             if known is None:
-                known = list[Version]()
+                known = list[Overwritten]()
                 remember(self.before, owner, known)
-            known.append(Version(until, self.overwritten(owner), is_counted))
-            self.kept += size_of(known[-1])
+            known.append(Overwritten(until, self.overwritten(owner), is_counted))
+            self.kept += room_taken(known[-1])
             if self.kept > self.room:
                 self.forget()
         self.large.pop(id(owner), None)
 
     def overwritten(self, tensor: Any) -> Numbers | None:
-        """Return the numbers of a tensor; None for a large one that takes no gradient: a program may write it very often."""
+        """Return the numbers of a tensor; None for a large one that takes no gradient, which may be written often."""
         self.is_busy = True
         try:
             with self.quiet():
@@ -194,9 +194,10 @@ class Versions:
     def forget(self) -> None:
         """Keep those numbers only that a graph has seen which lives: a loop may make very many."""
         with self.quiet():
-            alive = sorted({one._sequence_nr() for one, leaf in graph_nodes(self.living()).items() if leaf is None})  # noqa: SLF001
+            nodes = [one for one, leaf in graph_nodes(self.living()).items() if leaf is None]
+            alive = sorted({one._sequence_nr() for one in nodes})  # noqa: SLF001 - PyTorch's own name
         for _, known in [*self.before.values()]:
-            kept, since = list[Version](), 0.0
+            kept, since = list[Overwritten](), 0.0
             for one in known:
                 is_needed = bisect_left(alive, since) < bisect_left(alive, one.until)
                 version = one if is_needed else one._replace(numbers=None)
@@ -205,7 +206,7 @@ class Versions:
                 kept.append(version)
                 since = one.until
             known[:] = kept
-        self.kept = sum(size_of(one) for _, known in self.before.values() for one in known)
+        self.kept = sum(room_taken(one) for _, known in self.before.values() for one in known)
         self.room = max(ROOM, 2 * self.kept)
 
     # ---------------------------------------------------------------- telling
@@ -243,7 +244,7 @@ class Versions:
         return {key: one for key, one in found.items() if one is not None}
 
     def moment(
-        self, tensor: Any, versions: list[Version], uses: Iterable[int], known: Moment, at: float, *, is_sure: bool
+        self, tensor: Any, versions: list[Overwritten], uses: Iterable[int], known: Moment, at: float, *, is_sure: bool
     ) -> Moment | None:
         """Return what a tensor was when it was used; None if it is the same now.
 
@@ -287,11 +288,11 @@ class Versions:
         return numbers(array.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()))
 
     def outdated(self, roots: Iterable[Any]) -> set[NodeLike]:
-        """Return the operations below tensors that have saved a tensor which was written since: backward would use that."""
+        """Return the operations below tensors that have saved what was written since: backward would use that."""
         found = set[NodeLike]()
         for node, leaf in graph_nodes(roots).items() if self.before else ():
             for one in saved_tensors(node) if leaf is None else ():
-                versions = recall(self.before, self.owner(one)[0]) or [Version(0, None)]
+                versions = recall(self.before, self.owner(one)[0]) or [Overwritten(0, None)]
                 if versions[-1].until > node._sequence_nr():  # noqa: SLF001
                     found.add(node)
         return found
@@ -336,7 +337,7 @@ def raw_names(kind: type[object]) -> list[str]:
     return [name for name in sorted(dir(kind)) if name.startswith("_raw_saved_")]
 
 
-def size_of(version: Version) -> int:
+def room_taken(version: Overwritten) -> int:
     """Return how much room a version takes."""
     return 8 + len((version.numbers and version.numbers.elements) or ())
 

@@ -17,8 +17,8 @@ from gviz.graphs import Graph
 from gviz.passes.dataflow import dataflow
 from gviz.passes.quotients import with_quotients
 from gviz.pictures import with_derivatives
-from gviz.pictures.equations import Bracket, Grid, Part, Sign
-from gviz.pictures.views.matrices import Reader, with_same_numbers
+from gviz.pictures.equations import Bracket, NumberGrid, Part, Sign
+from gviz.pictures.views.matrices import EquationReader, with_same_numbers
 from gviz.render import RenderOptions, render
 
 W, X, M, V = (
@@ -94,8 +94,10 @@ def svg_of(graph: Graph, **options: Any) -> str:
     return str(render(graph, "svg", RenderOptions(view="matrices", **options)))
 
 
-def reader_of(graph: Graph) -> Reader:
-    return Reader(with_same_numbers(with_quotients(dataflow(with_derivatives(graph)))), RenderOptions(view="matrices"))
+def reader_of(graph: Graph) -> EquationReader:
+    return EquationReader(
+        with_same_numbers(with_quotients(dataflow(with_derivatives(graph)))), RenderOptions(view="matrices")
+    )
 
 
 # ---------------------------------------------------------------- what is shown holds
@@ -106,7 +108,7 @@ class Shown(np.ndarray):
         return np.asarray(super().__getitem__(key)).reshape(-1, 1)
 
 
-def array_of(grid: Grid) -> Any:
+def array_of(grid: NumberGrid) -> Any:
     """Return what is written in brackets."""
     numbers = np.array([[float(text) for text in row] for row in grid.rows])
     return (numbers.T if grid.is_turned else numbers).view(Shown)

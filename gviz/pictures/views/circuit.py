@@ -48,11 +48,11 @@ from gviz.pictures.typesetting import (
     TypeBox,
     TypeRun,
     fenced,
+    in_stack,
     name_box,
     number_box,
     phrase,
     row,
-    stacked,
     text_box,
 )
 from gviz.pictures.views import dataflow as boxes
@@ -107,12 +107,12 @@ def sheet(graph: Graph, options: RenderOptions) -> Sheet | None:
             why = f"a circuit has at most {MOST} boxes, and this one would have {count}: drawn by --view dataflow"
             warn_user(f"{why}; --root NAME, or --around NAME, draws a part", RenderWarning)
         return None
-    reader = Reader(shown, options)
+    reader = CircuitReader(shown, options)
     drawn = Drawn(reader.circuit, reader.titles(), reader.gradient, reader.remarks, has_z=reader.has_z())
     return circuit_page(drawn, graph, options)
 
 
-class Reader:
+class CircuitReader:
     """What the cards and wires of a graph say.
 
     Args:
@@ -218,14 +218,14 @@ class Reader:
                 text_box(f"{'  ' * bool(is_named)}{size}", NOTE) if size else TypeBox(),
             )
             notes = (*self._notes(node), TypeBox())
-            note, brief, bare = (stacked([box, *self._states(node)], 4.0) for box in notes)
+            note, brief, bare = (in_stack([box, *self._states(node)], 4.0) for box in notes)
             kind = "output" if is_root else "operation"
             total, is_long = self._total(node)
             total = row(text_box("… ", NOTE), self._sum_text(self.number(node.grad.arrived))) if is_long else total
             return Component(self._sign(node), kind, shown, note, brief, bare, total, end, tip, is_wrong=is_wrong)
         kind = node.kind if node.kind in ("leaf", "frozen", "constant") else "leaf"
         is_wrong = node.value is not None and not is_finite(node.value)
-        note = stacked(self._states(node), 4.0)
+        note = in_stack(self._states(node), 4.0)
         box = self.phrase(name, NUMBER) if kind == "constant" else self.name(name, LEAF)
         total, is_long = self._total(node) if kind == "leaf" else (TypeBox(), False)
         if is_long:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 
 from gviz.errors import warn_user
-from gviz.formulas.backward import RESHAPING, Handed, aliased, handed_on as formula_of, noted
+from gviz.formulas.backward import RESHAPING, Handed, aliased, backward_formula as formula_of, noted
 from gviz.formulas.expressions import operator_of
 from gviz.formulas.formula import GRAD, Formula
 from gviz.formulas.lectures import PLACES
@@ -32,18 +32,18 @@ from gviz.pictures.equations import (
     SIGN,
     WHOLE,
     Bracket,
-    Grid,
-    Note,
+    BracketNote,
+    EquationWriter,
+    NumberGrid,
     Part,
+    Phrase,
     Sign,
-    Words,
-    Writer,
-    grid_of,
+    number_grid,
 )
 from gviz.pictures.labels import change_text, decimal, later_text, name_along, place_text
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import Picture
-from gviz.pictures.sheets import COMES_IN, LEAST, WIDE, Block, Drawn, InkedPage, Sheets, in_lines, scale_in
+from gviz.pictures.sheets import COMES_IN, LEAST, WIDE, Block, Drawn, InkedPage, Sheets, entries_in_lines, scale_in
 from gviz.pictures.sums import handed_on, sum_at
 from gviz.pictures.theme import THEMES
 from gviz.pictures.typesetting import Setter, TypeBox, circled_dot, name_box, row, text_box, typeset
@@ -81,7 +81,7 @@ COLUMN, ROW = "column", "row"
 DRAWN = ("leaf", "frozen", "constant", "output", "operation")
 """Kinds of tensors that have a look of their own."""
 
-NOTHING = Note()
+NOTHING = BracketNote()
 
 WORDS = {"leaf": ("leaf",), "result": ("operation",), "root": ("output",), "no gradient": ("frozen", "constant")}
 """What the legend calls the kinds of tensors."""
@@ -124,12 +124,12 @@ def with_same_numbers(graph: Graph) -> Graph:
     alike = [(edge, way) for edge in graph.edges for way in [same_numbers(edge)] if way and not edge.output]
     for edge, way in [*alike[::-1], *alike]:  # from the leaves on, then back from the root
         for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
-            nodes[other] = nodes[other]._replace(numbers=moved(nodes[one].numbers, nodes[other], way))
+            nodes[other] = nodes[other]._replace(numbers=as_standing(nodes[one].numbers, nodes[other], way))
     return graph.changed(nodes=tuple(nodes.values()))
 
 
 def same_numbers(edge: Edge) -> str:
-    """Return how an operation changes the sizes of a tensor, and none of its numbers: ``T``, ``same``, "" for another."""
+    """Return how an operation changes sizes, and none of the numbers: ``T``, ``same``, "" for another."""
     match noted(Formula.named(edge.flow.symbol)).node if GRAD in edge.flow.symbol else None:
         case ast.Name(id="grad"):
             return "same"
@@ -138,7 +138,7 @@ def same_numbers(edge: Edge) -> str:
     return ""
 
 
-def moved(numbers: Numbers | None, node: Node, way: str) -> Numbers | None:
+def as_standing(numbers: Numbers | None, node: Node, way: str) -> Numbers | None:
     """Return the numbers of a tensor: its own, or those of one in other sizes, if it has none."""
     own = node.numbers
     if own is None or own.is_known or numbers is None or numbers.elements is None or numbers.numel != own.numel:
@@ -152,7 +152,7 @@ def moved(numbers: Numbers | None, node: Node, way: str) -> Numbers | None:
     return own._replace(elements=elements)
 
 
-class Reader(circuit.Reader):
+class EquationReader(circuit.CircuitReader):
     """What the rows of a graph say.
 
     Args:
@@ -267,7 +267,7 @@ class Reader(circuit.Reader):
 
     # ------------------------------------------------------------ tensors
     def bracket(
-        self, node: Node, grad: Numbers | None, note: Note, way: str = "", *, is_again: bool = False
+        self, node: Node, grad: Numbers | None, note: BracketNote, way: str = "", *, is_again: bool = False
     ) -> Bracket:
         """Return a tensor in brackets.
 
@@ -294,10 +294,10 @@ class Reader(circuit.Reader):
         kind = kind if kind in DRAWN else "leaf"
         return Bracket(kind, box, size, value, below, note, is_again, tip)
 
-    def grid(self, node: Node, numbers: Numbers | None, way: str = "") -> Grid | None:
+    def grid(self, node: Node, numbers: Numbers | None, way: str = "") -> NumberGrid | None:
         """Return how numbers are written that have the sizes of a tensor."""
         is_column = (way or self.ways.get(node.id, COLUMN)) == COLUMN
-        return grid_of(numbers, self.options.precision, is_column=is_column, whole=self.whole)
+        return number_grid(numbers, self.options.precision, is_column=is_column, whole=self.whole)
 
     @property
     def names(self) -> list[str]:
@@ -349,7 +349,7 @@ class Reader(circuit.Reader):
             place=self.place,
         )
 
-    def below(self, edge: Edge, node: Node) -> Note:
+    def below(self, edge: Edge, node: Node) -> BracketNote:
         """Return what stands below a tensor at a use: formulas and remarks."""
         found, source = self.backward(edge, node), self.source(edge)
         if found is None:
@@ -361,10 +361,10 @@ class Reader(circuit.Reader):
         root = self.names[0] if len(self.names) == 1 else ""
         is_part = self.is_shared(source) or not root.isidentifier() or self.graph.has_hooks
         head = [] if is_part else [*self.quotient(source), text_box(" = ", FORMULA)]
-        remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied(edge, node, found)) if text]
+        remarks = [text for text in (sum_text(edge).removeprefix("Σ "), copied_text(edge, node, found)) if text]
         remarks += [f"for each {self.place}"] * found.is_by_rows
         part = ["a part: sum below"] if len(self.uses(source)) > 1 and edge.flow.handed is not None else []
-        return Note(row(*head, brief), brief, (*remarks, *part), own.python)
+        return BracketNote(row(*head, brief), brief, (*remarks, *part), own.python)
 
     def quotient(self, node: Node) -> list[TypeBox]:
         """Return the derivative of the root for a tensor."""
@@ -391,10 +391,10 @@ class Reader(circuit.Reader):
             else:
                 rows.append(parts)
             for result in results:
-                comma = [Words(text_box(",", SIGN))] if result is not results[0] else []
+                comma = [Phrase(text_box(",", SIGN))] if result is not results[0] else []
                 grad = result.grad.arrived or (result.grad.value if result.id in self.graph.roots else None)
                 way = next((own for edge in operands for _, own in [self.way(node, edge)] if own), "")
-                rows[-1] += [*comma, self.bracket(result, grad, Note(remarks=tuple(self.told_of(result))), way)]
+                rows[-1] += [*comma, self.bracket(result, grad, BracketNote(remarks=tuple(self.told_of(result))), way)]
                 seen.add(result.id)
             last = results[0].id if len(results) == 1 else ""
         return rows + [sum_row for node in self.tensors() for sum_row in self.sums(node)]
@@ -426,10 +426,10 @@ class Reader(circuit.Reader):
             seen.add(source.id)
         between = self.infix(node, operands, cards) if len(cards) > 1 else None
         if between is not None:
-            return [*between, Words(text_box("=", SIGN))]
+            return [*between, Phrase(text_box("=", SIGN))]
         parts: list[Part] = []
         for card in cards:
-            parts += [Words(text_box(",", SIGN)), card]
+            parts += [Phrase(text_box(",", SIGN)), card]
         return [*parts[1:], Sign(self._sign(node), is_arrow=True)]
 
     def infix(self, node: Node, operands: Sequence[Edge], cards: Sequence[Bracket]) -> list[Part] | None:
@@ -454,7 +454,7 @@ class Reader(circuit.Reader):
                         return None
                     parts.append(waiting.pop(at)[1])
                 case ast.Constant() as number:
-                    parts.append(Words(Setter().set(number, SIGN, 1)))
+                    parts.append(Phrase(Setter().set(number, SIGN, 1)))
                 case _:
                     return None
         return parts if parts and not waiting else None
@@ -501,11 +501,11 @@ class Reader(circuit.Reader):
             return
         is_own = len(self.names) == 1 and self.names[0].isidentifier() and total.before is None
         head = self.quotient(node) if is_own and not self.graph.has_hooks else [self.grad_of(node)]
-        row_of_terms: list[Part] = [Words(row(*head, text_box(" =", FORMULA)), is_red=True)]
+        row_of_terms: list[Part] = [Phrase(row(*head, text_box(" =", FORMULA)), is_red=True)]
         for number, (term, remark) in enumerate(terms):
             row_of_terms += [Sign(text_box("+", SIGN), size=SIGN)] if number else []
             row_of_terms.append(self.alone(node, term, (remark,) if remark else ()))
-        yield [*row_of_terms, Words(text_box("=", SIGN)), self.alone(node, whole)]
+        yield [*row_of_terms, Phrase(text_box("=", SIGN)), self.alone(node, whole)]
 
     def grad_of(self, node: Node) -> TypeBox:
         """Return the gradient of a tensor by its name in the program."""
@@ -513,7 +513,7 @@ class Reader(circuit.Reader):
 
     def alone(self, node: Node, grad: Numbers | None, remarks: tuple[str, ...] = ()) -> Bracket:
         """Return a gradient in brackets of its own."""
-        return Bracket("grad", value=self.grid(node, grad), note=Note(remarks=remarks))
+        return Bracket("grad", value=self.grid(node, grad), note=BracketNote(remarks=remarks))
 
 
 def places(dims: Sequence[int], count: int) -> str:
@@ -527,7 +527,7 @@ def places(dims: Sequence[int], count: int) -> str:
     return f"each {AXES[dims[0]][:-1]}" if count == len(AXES) else f"each along dim {', '.join(map(str, dims))}"
 
 
-def copied(edge: Edge, node: Node, found: Handed) -> str:
+def copied_text(edge: Edge, node: Node, found: Handed) -> str:
     """Return where the numbers of a smaller gradient are copied to; "" for nowhere."""
     whole, part = size_of(edge.flow.handed), size_of(node.grad.arrived)
     if edge.flow.handed is None or node.grad.arrived is None or found.is_by_rows:
@@ -552,7 +552,7 @@ class Equations(Sheets):
     """
 
     def __init__(self, graph: Graph, options: RenderOptions) -> None:
-        self.reader = Reader(graph, options)
+        self.reader = EquationReader(graph, options)
         theme = THEMES["light" if options.theme == "torchviz" else options.theme]
         nothing: tuple[list[Component], list[Wire]] = [], []
         titles = self.reader.titles()
@@ -568,7 +568,7 @@ class Equations(Sheets):
 
     def _readable(self) -> tuple[Block, list[Component]]:
         """Return the equations, in rows no wider than a page of text."""
-        writer = Writer(self.theme)
+        writer = EquationWriter(self.theme)
         lines, size = writer.lines(self.shown, WIDE)
         self.is_cut = sum(map(len, lines)) > len(self.shown)
         return Block(list(writer.ink(lines)), size), []
@@ -584,9 +584,9 @@ class Equations(Sheets):
         for whole in (WHOLE, FEW) if not self.options.differs("precision") else ():
             if scale * REMARK >= least:
                 break
-            less = Reader(self.graph, replace(self.options, precision=few), whole)
+            less = EquationReader(self.graph, replace(self.options, precision=few), whole)
             told = text_box(f"Numbers are rounded to {few} decimals: --precision 4 shows more.", REMARK)
-            shorter, larger = self._in_room([*less.rows(), [Words(told)]], room)
+            shorter, larger = self._in_room([*less.rows(), [Phrase(told)]], room)
             if larger > 1.04 * scale:
                 block, scale = shorter, larger
         return block, [], scale, scale * REMARK
@@ -594,7 +594,7 @@ class Equations(Sheets):
     def _in_room(self, rows: Sequence[Sequence[Part]], room: Point) -> tuple[Block, float]:
         """Return rows as they have the largest type in a room, and their scale."""
         found = []
-        writers = Writer(self.theme), Writer(self.theme, is_brief=True)
+        writers = EquationWriter(self.theme), EquationWriter(self.theme, is_brief=True)
         for writer, wide in product(writers, WIDTHS):
             lines, size = writer.lines(rows, wide)
             scale = scale_in(room, Block([], size))
@@ -611,7 +611,7 @@ class Equations(Sheets):
             mark = 1.9 * size * (pen is not None)
             sample = small_bracket(size, fill, pen) if pen is not None else ()
             entries.append(([*sample, *box.ink(mark, 0, ink)], mark + box.width))
-        return in_lines(entries, self.most, size)
+        return entries_in_lines(entries, self.most, size)
 
     def _entries(self, brackets: Sequence[Bracket], size: float) -> Iterator[tuple[str, Pen | None, str, TypeBox]]:
         """Yield the brackets of the legend, each with its ink and what it is."""
@@ -624,7 +624,7 @@ class Equations(Sheets):
         if self.is_cut or any(part.is_again for part in brackets):
             yield "", Pen(self.theme.boxes["operation"].pen, THIN), ink, text_box("stands above, too", size)
         if any(part.grad is not None for part in brackets):
-            yield Writer(self.theme).pale, Pen(red, THIN), ink, self._gradient_of(size)
+            yield EquationWriter(self.theme).pale, Pen(red, THIN), ink, self._gradient_of(size)
         if any(part.note.formula.parts for part in brackets):
             letter = name_box(self.reader.letter, size)
             yield "", None, red, row(letter, text_box(": the gradient of the result, to the right", size))

@@ -18,7 +18,7 @@ MOST = 100
 """Operations of a graph up to which that is done."""
 
 
-def with_values(graph: Graph, dtype: str | None) -> Graph:
+def with_results(graph: Graph, dtype: str | None) -> Graph:
     """Return the graph of a derivative with the numbers of its unnamed results, computed again from what has numbers.
 
     What cannot be computed from its expression, such as a step that has no name in public, stays without.
@@ -35,7 +35,7 @@ def with_values(graph: Graph, dtype: str | None) -> Graph:
     while is_further:  # each turn computes at least one, or is the last
         is_further = False
         for node in [node for node in todo if node.name not in known]:
-            value = computed(node, known, dtype)
+            value = computed_from(node, known, dtype)
             if value is not None:
                 known[node.name] = found[node.id] = value
                 is_further = True
@@ -48,7 +48,7 @@ def is_whole(value: Numbers | None) -> bool:
     return value is not None and value.elements is not None
 
 
-def computed(node: Node, known: dict[str | None, Numbers | None], dtype: str | None) -> Numbers | None:
+def computed_from(node: Node, known: dict[str | None, Numbers | None], dtype: str | None) -> Numbers | None:
     """Return what an operation makes of known tensors; None where that is not known."""
     formula = Formula.read(node.expression)
     if formula is None or not formula.variables or not formula.variables <= known.keys():
