@@ -131,7 +131,8 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
             of, leaves = about.of or " + ".join(run.roots), {node.id for node in graph.nodes if _has_gradient(node)}
             nodes = (node._replace(state=f"{GRAD_OF}{of}") if node.id in leaves else node for node in graph.nodes)
             graph = graph.changed(nodes=tuple(nodes))
-        if (options.flow or flow) and not options.diagnose:
+        is_for_shares = options.shares and flow is about.flow  # which need no names of results
+        if (options.flow or (flow and not is_for_shares)) and not options.diagnose:
             from gviz.formulas.local import MOST_DERIVED, with_formula
 
             graph = graph if len(graph.nodes) > MOST_DERIVED else with_formula(graph)

@@ -113,6 +113,7 @@ def test_what_each_step_hands_to_a_shared_weight_adds_up_to_its_gradient(tmp_pat
     assert total == pytest.approx(float((leaf.grad.value.elements or (0.0,))[0]), rel=1e-5)
     assert said(leaf)[-3].startswith("block 16: 0.0329, 15: 0.0012, ")
     assert said(leaf)[-1].startswith("10 others: ")
+    assert not any(node.is_letter for node in folded(tmp_path, LOOP, shares=True).nodes)
 
 
 def test_sizes_of_shares_are_norms_and_what_hooks_change_has_no_shares(tmp_path: Path) -> None:
