@@ -91,6 +91,9 @@ FULL = Graph(
                 cleared_at=Place(9),
                 requires_grad=False,
                 set_at=Place(9),
+                is_of_other=True,
+                grad_of="loss",
+                grad_at=Place(7),
             ),
             card=Card("Linear", 2, 1, 6, ((2, None),), ((),), 24, 0.5, "1f"),
             region=1,
@@ -136,7 +139,15 @@ FULL = Graph(
             history=History(
                 Place(4), was_used=True, was_early=True, requires_grad_set=Place(5), autograd_grad=Place(6)
             ),
-            moment=Moment(Numbers.of(1.0), Gradient(Numbers.of(2.0)), requires_grad=True, remark="left out by x"),
+            moment=Moment(
+                Numbers.of(1.0),
+                Gradient(Numbers.of(2.0)),
+                True,
+                "left out by x",
+                is_of_other=True,
+                grad_of="loss",
+                grad_at=Place(7),
+            ),
             unlisted=Unlisted("net", "w", "Parameter", Place(6)),
         ),
     ),
