@@ -226,18 +226,20 @@ class Versions:
         nodes = graph_nodes(roots)
         if not nodes:
             return {}
-        leaves = {id(leaf): node for node, leaf in nodes.items() if leaf is not None}
+        leaves: dict[int, list[Any]] = {}  # a leaf that was given another dtype has several nodes
+        for node, leaf in nodes.items():
+            leaves.setdefault(id(leaf), []).append(node)
         ends = [leaf for leaf in nodes.values() if leaf is not None]
         written = [
             (one, versions)
             for one in {id(one): one for one in (*ends, *named)}.values()
             if (versions := recall(self.before, self.owner(one)[0]))
         ]
-        makers = {id(one): leaves.get(id(one), grad_fn(one)) for one, _ in written}
-        users = uses_of(nodes, {id(one) for one, _ in written}, set(filter(None, makers.values())))
+        makers = {id(one): leaves.get(id(one), [grad_fn(one)]) for one, _ in written}
+        users = uses_of(nodes, set(makers), {maker for own in makers.values() for maker in own if maker is not None})
         found = {}
         for one, versions in written:
-            uses = {*users.get(id(one), ()), *users.get(makers[id(one)], ())}
+            uses = {use for key in (id(one), *makers[id(one)]) if key is not None for use in users.get(key, ())}
             if uses or not one.requires_grad:  # by which operations one was used that is not saved, nobody tells
                 then = known.get(id(one), Moment())
                 found[id(one)] = self.moment(one, versions, uses or users[None], then, at, is_sure=bool(uses))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from fuzzing import relaxed
 from hypothesis import given, strategies as st
 
 import gviz
+from gviz.errors import SourceError
 from gviz.graphs import MIXED, NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
@@ -179,6 +181,7 @@ LINES = st.sampled_from(
 
 @given(st.lists(st.tuples(LINES, st.integers(0, 9), st.integers(0, 9), st.integers(0, 1)), min_size=3, max_size=12))
 @relaxed(40)
+@pytest.mark.filterwarnings("ignore::gviz.errors.GvizWarning")
 def test_every_product_and_sum_holds_at_the_numbers_drawn(tmp_path_factory: Any, steps: list[Any]) -> None:
     code, names = ["import torch"], ["w0", "w1"]
     code += [f"w{i} = torch.tensor({i + 2}.0, dtype=torch.float64, requires_grad=True)" for i in range(2)]
@@ -189,20 +192,15 @@ def test_every_product_and_sum_holds_at_the_numbers_drawn(tmp_path_factory: Any,
         names += [new] if line.startswith("{new}") else []
     if len(names) == 2:
         return
-    root = names[-1]
-    drawn = dataflow(graph(tmp_path_factory.mktemp("net"), "\n".join(code), roots=root, flow=True, lines=True))
-    known = {
-        node.name: node.value.elements[0] for node in drawn.nodes if node.name and node.value and node.value.elements
+    script = "\n".join(code)
+    try:
+        drawn = dataflow(graph(tmp_path_factory.mktemp("net"), script, roots=names[-1], flow=True, lines=True))
+    except SourceError:  # PyTorch refuses this backward, since a tensor that it needs was written: there is no root yet
+        return
+    known: dict[str, Any] = {
+        node.name or "": node.value.elements[0] for node in drawn.nodes if node.value and node.value.elements
     }
-    statements = dict(line.split(" = ") for line in code if line.startswith("a") and " = " in line)
-    for node in drawn.nodes:
-        if (
-            node.name in statements
-            and node.name in known
-            and all(
-                one in known
-                for one in statements[node.name].replace("*", " ").replace("+", " ").split()
-                if one[0] in "aw"
-            )
-        ):
-            assert known[node.name] == pytest.approx(eval(statements[node.name], {}, known)), "\n".join(code)  # noqa: S307
+    made = dict(line.split(" = ") for line in code if re.match(r"a\d+ = ", line))
+    for name, text in made.items():
+        if known.keys() >= {name, *re.findall(r"[aw]\d+", text)}:
+            assert known[name] == pytest.approx(eval(text, {}, known)), script  # noqa: S307 - the test has written it
