@@ -20,6 +20,7 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import ONE, agree, summed_dims
 from gviz.passes.rounding import without_rounding
 from gviz.records import without_collecting
+from gviz.text import joined
 from gviz.walk import MOST_FLOWING
 
 MOST_PATHS = 8
@@ -218,6 +219,11 @@ def absence(chain: Chain, shown: Graph) -> str:
         return f"a tensor has {size:,} elements, and the numbers of more than {LARGE:,} are left out"
     if own := next((node.label for node in operations if node.label not in rows_by_label()), ""):
         return f"{own.removesuffix('Backward')} is a function of your own, whose backward gviz runs no second time"
+    written = [
+        node.name for node in shown.nodes if node.name and node.later is not None and node.later.numbers is not None
+    ]
+    if shown.backward is None and written:
+        return f"backward did not run before {joined(written)} {'was' if len(written) == 1 else 'were'} written"
     refused = [node for node in operations if node.grad.arrived is not None and not hands_on(shown, node)]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"

@@ -450,7 +450,7 @@ def later_lines(node: Node, options: RenderOptions) -> list[Line]:
     """
     text = later_text(node.later, options.show, options.precision)
     told = [node.state] * node.state.startswith(TOLD)
-    return [(Span(line, "muted"),) for line in (*told, text) if line]
+    return [(Span(line, "muted"),) for line in (text, *told) if line]
 
 
 def hook_lines(node: Node, options: RenderOptions) -> list[Line]:

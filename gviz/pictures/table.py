@@ -76,10 +76,9 @@ def recorded_value(row: TensorRow) -> Numbers:
 
 
 def _later(row: TensorRow) -> str:
-    """Return what the program has made of a tensor since, or that the value of its row is of no one moment."""
-    if row.moment is not None and row.moment.remark:
-        return row.moment.remark
-    return later_text(row.at_backward()[-1], ("value", "grad"))
+    """Return what the program has made of a tensor since; of one that was several things, its value is that of now."""
+    then, _, later = row.at_backward()
+    return later_text(later, ("value", "grad") if then.is_known else ("grad",))
 
 
 def cell_text(value: Numbers | None) -> str:

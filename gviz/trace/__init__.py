@@ -25,7 +25,7 @@ from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
 from gviz.trace.gradients import Gradients, Known, recall, remember
 from gviz.trace.versions import KEY
-from gviz.walk import dtype_name, graph_nodes, numbers
+from gviz.walk import dtype_name, grad_fn, graph_nodes, numbers
 
 ENGINE = "gviz.engine"
 
@@ -352,7 +352,7 @@ class Trace:
             call = self.record_write(name, result, call, args)
         if not result.requires_grad:
             self.record_outside(name, args, result, call)
-        elif result.grad_fn is not None:
+        elif grad_fn(result) is not None:  # PyTorch refuses to tell it of a view that was made and written under no_grad
             self.record_node(result, call, args, seconds)
         elif not call.writes:
             before = recall(self.records, result) if name == "requires_grad_" else None

@@ -11,11 +11,14 @@ from fuzzing import relaxed
 from hypothesis import given, strategies as st
 
 import gviz
+from gviz.answers.formulas import remark
+from gviz.derivations.derivation import derive
 from gviz.errors import SourceError
 from gviz.graphs import MIXED, NOW, Graph, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.pictures.labels import later_text
+from gviz.pictures.table import columns_of
 from gviz.render import render
 
 ENGINES = [pytest.param("gviz"), pytest.param("torch", marks=pytest.mark.torch)]
@@ -75,6 +78,7 @@ def values(numbers: Numbers | None) -> Any:
 def test_what_a_write_overwrites_is_what_is_drawn(tmp_path: Path, write: str, engine: str, *, lines: bool) -> None:
     drawn = graph(tmp_path, f"{HEAD}y = (w * x).sum()\n{write}\n", roots="y", lines=lines, engine=engine)
     w = named(drawn, "w")
+    assert drawn.stop is None
     assert values(w.numbers) == [3.0, 4.0]
     assert values(named(drawn, "y").numbers) == 26.0
     assert w.later is not None
@@ -163,6 +167,22 @@ def test_the_picture_of_a_mixed_leaf_survives_json(tmp_path: Path) -> None:
     again = Graph.from_json(drawn.to_json())
     assert again == drawn
     assert "written between its uses" in str(render(again, "dot"))
+
+
+@pytest.mark.parametrize("write", ["w.data += 1", "with torch.no_grad(): w += 1"])
+def test_what_is_not_explained_since_it_was_written_says_so(tmp_path: Path, write: str) -> None:
+    (chain,) = derive(
+        graph(tmp_path, f"{HEAD}y = (w * w).sum()\n{write}\n", lines=True, flow=True, jacobians=True)
+    ).chains
+    assert chain.grad is None
+    assert "backward did not run before w was written" in remark(chain)
+
+
+def test_a_table_tells_what_a_leaf_is_now_beside_where_its_gradient_went(tmp_path: Path) -> None:
+    code = f"{HEAD}y = (w * w).sum()\ng, = torch.autograd.grad(y, [w])\nw.data -= g\n"
+    row = next(row for row in graph(tmp_path, code, roots="y", lines=True).tensors if row.name == "w")
+    columns = columns_of([row], {}, before=False)
+    assert (columns["value"], columns["later"]) == (["[3, 4]"], ["now [-3, -4]"])
 
 
 LINES = st.sampled_from(
