@@ -352,7 +352,7 @@ class Trace:
             call = self.record_write(name, result, call, args)
         if not result.requires_grad:
             self.record_outside(name, args, result, call)
-        elif grad_fn(result) is not None:  # PyTorch refuses to tell it of a view that was made and written under no_grad
+        elif grad_fn(result) is not None:  # a view that was made and written under no_grad does not tell it
             self.record_node(result, call, args, seconds)
         elif not call.writes:
             before = recall(self.records, result) if name == "requires_grad_" else None

@@ -49,6 +49,12 @@ class Overwritten(NamedTuple):
     is_counted: bool = True
 
 
+class NamedProperty(property):
+    """A property that tells its name, by which PyTorch's way to be told of calls knows it; in Python from 3.13 on each does."""
+
+    __name__ = "data"
+
+
 class Versions:
     """The numbers that a program's writes have overwritten.
 
@@ -81,7 +87,7 @@ class Versions:
         with ExitStack() as stack:
             kind = self.engine.Tensor
             data = kind.data
-            own = property(self.sharing(data.__get__, is_counted=False), self.setting(data))
+            own = NamedProperty(self.sharing(data.__get__, is_counted=False), self.setting(data))
             stack.enter_context(replaced(kind, "data", own))
             stack.enter_context(replaced(kind, "detach", self.sharing(kind.detach)))
             stack.enter_context(replaced(kind, "numpy", self.telling(kind.numpy)))  # who has the array may write it
