@@ -1,4 +1,4 @@
-"""What backward computes at an operation, as lectures write it: ``g xᵀ``, ``g ⊙ [c > 0]``; from the table's formulas."""
+"""What backward computes as lectures write it, from the table's formulas: ``g xᵀ``, ``g ⊙ [c > 0]``."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def order_of(node: Any) -> int:
 def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[str, Any]]:
     """Return the modules that names of a program reach, by their identity: each with its first name, and itself.
 
-    All that a variable holds comes before the next variable, and before lists: then a module is called as its parameters are.
+    All that a variable holds comes before the next variable, and before lists: a module is called as its parameters are.
     """
     nn = import_module(f"{engine.__name__}.nn")
     todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]

@@ -50,7 +50,7 @@ class Overwritten(NamedTuple):
 
 
 class NamedProperty(property):
-    """A property that tells its name, by which PyTorch's way to be told of calls knows it; in Python from 3.13 on each does."""
+    """A property with a name, by which PyTorch's way to be told of calls knows it; from Python 3.13 on each has it."""
 
     __name__ = "data"
 

@@ -247,7 +247,8 @@ class Calls:
     ) -> Iterator[tuple[int, str]]:
         """Yield a remark for each leaf that a call with ``inputs`` does not add to, with its identity."""
         called = {id(one): name for name, one in names.items()}
-        asked = ", ".join(called.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + ", …" * (len(inputs) > FEW_INPUTS)
+        more = ", …" * (len(inputs) > FEW_INPUTS)
+        asked = ", ".join(called.get(id(one), "…") for one in inputs[:FEW_INPUTS]) + more
         call = f"backward(inputs=[{asked}])" if function == "backward" else f"autograd.grad(…, [{asked}])"
         where = f", {place}" if place is not None else ""
         wanted = {id(one) for one in inputs}
