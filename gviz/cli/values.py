@@ -162,7 +162,7 @@ def is_format(word: str) -> bool:
 
 def as_name(text: str) -> str:
     """Return a name with other signs as an expression has it, x_1 for x₁; "" if it is none."""
-    from gviz.sources.expression.notation import replacement  # only an error needs it
+    from gviz.sources.expression.characters import replacement  # only an error needs it
 
     name = "".join(sign if (plain := replacement(sign)) is None else plain for sign in text.strip())
     return name if name.isidentifier() else ""

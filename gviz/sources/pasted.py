@@ -102,7 +102,7 @@ def syntax_error(error: SyntaxError, file: str, cells: Cells | None = None) -> S
 
 def _lookalike_hint(character: str) -> str | None:
     """Return what to write instead of a character that only looks like Python's."""
-    from gviz.sources.expression.notation import replacement
+    from gviz.sources.expression.characters import replacement
 
     right = None if character.isascii() else "" if character.isspace() else replacement(character)
     if right == "":

@@ -27,23 +27,13 @@ from gviz.sources.expression.allowed import (
     functions,
     tensor_methods,
 )
+from gviz.sources.expression.characters import foreign_characters, replacement
 from gviz.sources.expression.latex import not_read
 from gviz.sources.expression.mathematics import ANGLES, QUOTES, SUM
-from gviz.sources.expression.notation import (
-    BARS,
-    GROUP,
-    JOINING,
-    Token,
-    bar_readings,
-    foreign_characters,
-    is_right,
-    replacement,
-    rewrite,
-    suggestion,
-    tokens,
-    values_apart,
-)
 from gviz.sources.expression.program import ExpressionText, Program, RefusedError, called_function, sign
+from gviz.sources.expression.rewriting import GROUP, rewrite
+from gviz.sources.expression.suggestion import is_right, suggestion, values_apart
+from gviz.sources.expression.tokens import BARS, JOINING, Token, bar_readings, tokens
 from gviz.text import did_you_mean, printable
 
 FILE = "gviz render file.py"

@@ -8,8 +8,9 @@ from itertools import chain
 from typing import Any
 
 from gviz.sources.expression.allowed import OTHER_NAMES, functions, word_set
-from gviz.sources.expression.notation import is_right, rewrite
 from gviz.sources.expression.program import ExpressionText
+from gviz.sources.expression.rewriting import rewrite
+from gviz.sources.expression.suggestion import is_right
 from gviz.sources.options import Note
 
 SIGNS = {

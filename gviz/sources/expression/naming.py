@@ -104,7 +104,7 @@ class Names:
 
     def _no_root(self, value: object, name: str) -> SourceError:
         """Return the answer to a last statement that makes no tensor."""
-        from gviz.sources.expression.notation import values_apart  # only an error needs it
+        from gviz.sources.expression.suggestion import values_apart  # only an error needs it
 
         statement, hint = (
             self.program.statements[-1],

@@ -55,7 +55,7 @@ def read_program(
 def _parsed(source: ExpressionText, given: Mapping[str, object]) -> Program:
     """Return a source's statements as Python reads them."""
     if not source.code.isascii():
-        from gviz.sources.expression.notation import foreign_characters
+        from gviz.sources.expression.characters import foreign_characters
 
         if next(foreign_characters(source.code), None):
             raise SyntaxError

@@ -132,7 +132,7 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
         start = error.place.column or 0
         used = re.findall(r"\w+", error.place.text[start : start + error.place.length])
         missing = [name for name in program.free if name in used and name not in program.given]
-        from gviz.sources.expression.notation import example_values  # only an error needs it
+        from gviz.sources.expression.suggestion import example_values  # only an error needs it
 
         error.hint = f"{', '.join(missing)} not given: write {example_values(missing)}" if missing else error.hint
     return error

@@ -9,8 +9,9 @@ import pytest
 from gviz.errors import SourceError
 from gviz.sources import read
 from gviz.sources.expression import evaluate
-from gviz.sources.expression.notation import is_right, rewrite
 from gviz.sources.expression.program import ExpressionText
+from gviz.sources.expression.rewriting import rewrite
+from gviz.sources.expression.suggestion import is_right
 from gviz.sources.options import SourceOptions
 from gviz.sources.source import Source
 
