@@ -102,7 +102,7 @@ BUDGETS = {
     "compare": 300,
     "derivations": 460,
     "engine": 5050,
-    "formulas": 920,
+    "formulas": 970,
     "graphs": 660,
     "layout": 1530,
     "numbers": 650,

@@ -131,6 +131,7 @@ def footnotes(derivation: Derivation) -> list[str]:
         *([SKIPPED] if has_gaps else ()),
         *([NO_NAME] if derivation.has_unknown else ()),
         *([BY_ROWS] if derivation.is_by_rows else ()),
+        *derivation.jacobian_notes,
     ]
 
 

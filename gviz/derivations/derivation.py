@@ -9,9 +9,9 @@ from typing import Any
 
 from gviz.derivations.paths import GAP, Chain, Path, above, find_chains
 from gviz.errors import SourceError
-from gviz.formulas.expressions import with_letters, words_of
-from gviz.formulas.formula import GRAD, UNKNOWN
-from gviz.formulas.lectures import is_by_rows
+from gviz.formulas.expressions import jacobian_symbol, with_letters, words_of
+from gviz.formulas.formula import UNKNOWN
+from gviz.formulas.lectures import is_by_rows, jacobian_notes
 from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import FREED, LEFT_OUT, RETURNED, Edge, Flow, Graph, Node
@@ -60,6 +60,11 @@ class Derivation:
     def is_by_rows(self) -> bool:
         """Whether one of its symbols is that of each row by itself."""
         return any(map(is_by_rows, self.symbols))
+
+    @property
+    def jacobian_notes(self) -> list[str]:
+        """A sentence on each Jacobian that has a name in place of a formula."""
+        return jacobian_notes(self.symbols)
 
     @property
     def symbols(self) -> set[str]:
@@ -253,14 +258,14 @@ def with_leaf_names(graph: Graph) -> Graph:
 
 
 def with_names_of_maps(shown: Graph) -> Graph:
-    """Return the graph with the name of its backward, ``CatBackward0(grad)``, for each derivative without a formula."""
+    """Return the graph with a Jacobian, ``grad @ J(svd)``, for each derivative without a formula."""
     nodes = {node.id: node for node in shown.nodes if node.kind == "operation"}
 
     def named(edge: Edge) -> Edge:
         node = nodes.get(edge.target)
         if node is None or edge.flow.symbol:
             return edge
-        return edge._replace(flow=edge.flow._replace(symbol=f"{node.label}({GRAD})"))
+        return edge._replace(flow=edge.flow._replace(symbol=jacobian_symbol(node.label)))
 
     return shown.changed(edges=tuple(map(named, shown.edges)))
 

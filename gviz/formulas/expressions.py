@@ -14,6 +14,7 @@ from keyword import iskeyword
 from typing import NamedTuple, Self
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+from gviz.formulas.lectures import jacobian_name
 from gviz.formulas.operands import held_operands, options_of, typed
 from gviz.graphs import Edge, Graph, Node
 
@@ -435,9 +436,7 @@ def call_text(node: Node, operands: Iterable[str]) -> str:
     >>> call_text(Node("n0", "operation", "SubBackward0", recorded=Recorded(attrs=(("alpha", "2"),))), ["x", "y"])
     'sub(x, y, alpha=2)'
     """
-    named = _GRAD_FN.fullmatch(node.label)
-    function = node.label if named is None else function_of(named[1]) if named[2] else named[1]
-    return f"{function}({', '.join([*operands, *options_of(node)])})"
+    return f"{recorded_function(node.label)}({', '.join([*operands, *options_of(node)])})"
 
 
 def in_brackets_below(part: Text, level: int) -> str:
@@ -458,12 +457,10 @@ def operator_of(label: str) -> str:
     named = _GRAD_FN.fullmatch(label)
     if named is None:
         return label
-    name, overload = named.groups()
+    name = named[1]
     if name in SIGNS:
         return {"*": "×", "/": "÷", "**": "^", "-": "−"}.get(SIGNS[name][0], SIGNS[name][0])
-    if name == "Neg":
-        return "−"
-    return function_of(name) if overload else name
+    return "−" if name == "Neg" else recorded_function(label)
 
 
 def kind_of(label: str) -> str:
@@ -474,6 +471,27 @@ def kind_of(label: str) -> str:
     """
     named = _GRAD_FN.fullmatch(label)
     return "" if named is None else named[1]
+
+
+def recorded_function(label: str) -> str:
+    """Return the function whose call an operation records: of a class of the user's own its name.
+
+    >>> recorded_function("LogSoftmaxBackward0"), recorded_function("CubeBackward"), recorded_function("Cube")
+    ('log_softmax', 'Cube', 'Cube')
+    """
+    named = _GRAD_FN.fullmatch(label)
+    if named is None:
+        return label
+    return function_of(named[1]) if named[2] else named[1]
+
+
+def jacobian_symbol(label: str) -> str:
+    """Return what an operation makes of the gradient, if no formula says it: its product with a Jacobian that has a name.
+
+    >>> jacobian_symbol("LinalgSvdBackward0"), jacobian_symbol("CubeBackward")
+    ('grad @ J(svd)', 'grad @ J(Cube)')
+    """
+    return f"{GRAD} @ {jacobian_name(recorded_function(label))}"
 
 
 def function_of(name: str) -> str:

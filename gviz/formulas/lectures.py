@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
+
+EACH: dict[str, dict[str, str]] = {
+    "LogSigmoidBackward0": {"self": "sigmoid(-self)"},
+}
+"""Factors of what works element by element, for tensors of any sizes."""
 
 SOFT = "diag(result) - result·resultᵀ"
 LARGEST = "scatter(zeros(sizes), dim, arg{}(self, dim, True), grad)"
@@ -47,11 +52,35 @@ EVERY: dict[str, dict[str, str]] = {
 
 MATRIX: dict[str, dict[str, str]] = {
     "LinalgInvExBackward0": {"A": "-result.T @ grad @ result.T"},
+    "LinalgSlogdetBackward0": {"A": "grad·inverse(A).T"},
+    "CdistBackward0": {
+        "x1": "sum(grad/result, 1, True)·x1 - grad/result @ x2",
+        "x2": "sum((grad/result).T, 1, True)·x2 - (grad/result).T @ x1",
+    },
 }
 """What operations on one matrix make of the gradient, which has the sizes of the matrix."""
 
-REGULAR = {"LinalgDetBackward0"}
-"""Operations whose factor there is if what they make is not 0."""
+REGULAR = {"LinalgDetBackward0", "CdistBackward0", "LinalgVectorNormBackward0"}
+"""Operations whose formula holds where no element of what they make is 0; of distances, the usual ones."""
+
+JACOBIANS = {
+    "layer_norm": "of each row diag(w)·(I - 1/n - z·zᵀ/n)/s, with n elements in a row, z = (x - mean(x))/s and "
+    "s = sqrt(var(x, correction=0) + eps)",
+    "batch_norm": "of each channel w·(I - 1/n - z·zᵀ/n)/s, with the n elements of a channel in one vector x, "
+    "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)",
+    "group_norm": "of each group diag(w)·(I - 1/n - z·zᵀ/n)/s, with the n elements of a group in one vector x, "
+    "z = (x - mean(x))/s and s = sqrt(var(x, correction=0) + eps)",
+    "cholesky": "what it makes of the gradient g is (S + Sᵀ)/2 with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, where Φ takes the lower "
+    "triangle, and half of the diagonal",
+    "convolution": "what it makes of the gradient is a convolution, too: for the input the transposed one with the same "
+    "weight",
+    "embedding": "each row of the gradient is added to the row that was looked up",
+    "split": "each gradient stands where its part was, and 0 elsewhere",
+    "unbind": "each gradient stands where its part was, and 0 elsewhere",
+}
+"""Jacobians whose formula is longer than a line, by the function: what is to say of each."""
+
+LONG = "its formula is longer than a line"
 
 EXTREMES = {label for label, texts in SINGLE.items() if "ties" in texts.get("self", "")}
 """Operations of which it matters how many elements are the result."""
@@ -64,6 +93,7 @@ PLACES = "ijklmn"
 
 BY_ROWS = "a letter in square brackets, as in a[i], stands for each row, or column, by itself"
 
+_NAMED = re.compile(r"\bJ\(([^\W\d]\w*)\)")
 _BY_ROWS = re.compile(r"\[(?:[:j-n], )*i[], ]")
 
 
@@ -109,19 +139,111 @@ def lecture(
         input: what is known of the elements of the input.
         result: what is known of those of the result.
     """
+    if (text := EACH.get(label, {}).get(name)) is not None:
+        return filled_in(text, known, is_factor=True)
     if input is None or not input.shape or input.has_nan or (result is not None and result.has_nan):
         return None
     values = {**known, **derived(known, input, result)}
-    if (text := EVERY.get(label, {}).get(name)) is not None:
-        return filled_in(text, values, is_factor=False)
-    if len(input.shape) == MATRICES and (text := MATRIX.get(label, {}).get(name)) is not None:
-        return filled_in(text, {**values, GRAD: Formula.named(GRAD)}, is_factor=False)
-    if result is not None and not result.shape and (text := SINGLE.get(label, {}).get(name)) is not None:
-        is_regular = result.has_zeros is False or label not in REGULAR
-        return filled_in(text, values, is_factor=True) if is_regular else None
+    plain = {**values, GRAD: Formula.named(GRAD)}
+    is_matrix, is_number = len(input.shape) == MATRICES, result is not None and not result.shape
+    ways = (
+        (EVERY.get(label, {}).get(name), values, False),
+        (MATRIX.get(label, {}).get(name) if is_matrix else None, plain, False),
+        (SINGLE.get(label, {}).get(name) if is_number else None, values, True),
+        (norm_text(label, known) if is_number else None, values, True),
+        (picked_text(label, values, input.shape) if not is_number else None, plain, False),
+    )
+    for text, names, is_factor in ways:
+        if text is not None:
+            has_none = result is not None and result.has_zeros is False and known.get("p", 2) == 2
+            return filled_in(text, names, is_factor=is_factor) if has_none or label not in REGULAR else None
     text = ALONG.get(label, {}).get(name)
     is_known = values["along"] is not None and result is not None and not result.is_zero
     return along(text, values, name, len(input.shape)) if text is not None and is_known else None
+
+
+def norm_text(label: str, known: Mapping[str, Any]) -> str | None:
+    """Return the factor of a norm to a power above 2; None for another, whose formula the table has.
+
+    >>> norm_text("LinalgVectorNormBackward0", {"ord": 3}), norm_text("LinalgVectorNormBackward0", {"ord": 2})
+    ('self·absolute(self)^1/result^2', None)
+    """
+    power = known.get("ord")
+    if label != "LinalgVectorNormBackward0" or not isinstance(power, int) or power <= 2:
+        return None
+    return f"self·absolute(self)^{power - 2}/result^{power - 1}"
+
+
+def picked_text(label: str, values: Mapping[str, Any], sizes: tuple[int, ...]) -> str | None:
+    """Return what an operation that picks elements of a tensor makes of the gradient; None for any other operation.
+
+    >>> picked_text("SelectBackward0", {"dim": 1}, (2, 3)), picked_text("DiagonalBackward0", {"offset": 1}, (2, 2))
+    ('outer(grad, one_hot(place, count))', None)
+    >>> picked_text("SliceBackward0", {"dim": 0, "start": 1, "end": 9, "step": 2}, (3,))
+    'eye(3)[1:3:2]'
+    >>> picked_text("SliceBackward0", {"dim": 1, "start": 1, "end": 2, "step": 1}, (2, 3))
+    'pad(grad, (1, 1))'
+
+    Args:
+        label: the class of the node.
+        values: its options by their names.
+        sizes: those of the tensor.
+    """
+    dim = values.get("dim")
+    at = dim % len(sizes) if isinstance(dim, int) else -1
+    if label == "SelectBackward0" and len(sizes) == MATRICES:
+        return "outer(one_hot(place, count), grad)" if at == 0 else "outer(grad, one_hot(place, count))"
+    if label == "DiagonalBackward0" and len(sizes) == MATRICES and sizes[0] == sizes[1] and values.get("offset") == 0:
+        return "diag(grad)"
+    if label == "SliceBackward0" and all(isinstance(values.get(key), int) for key in ("start", "end", "step")):
+        start, end, step = slice(*(int(values[key]) for key in ("start", "end", "step"))).indices(sizes[at])
+        if len(sizes) == 1:
+            return f"eye({sizes[0]})[{start}:{end}{f':{step}' if step != 1 else ''}]"
+        widths = (*(0, 0) * (len(sizes) - 1 - at), start, sizes[at] - max(start, end))
+        return f"pad(grad, {widths})" if step == 1 else None
+    return None
+
+
+def part_of_list(label: str, slot: int, dim: Any, facts: Sequence[Facts | None]) -> Lecture | None:
+    """Return what an operation that joins tensors makes of the gradient for one of them: the part that has its place.
+
+    >>> str(part_of_list("CatBackward0", 1, 0, [Facts((2,)), Facts((3,)), Facts((5,))]).formula)
+    'grad[2:5]'
+
+    Args:
+        label: the class of the node.
+        slot: which of the tensors.
+        dim: along which they are joined.
+        facts: what is known of each of them, and of the result.
+    """
+    result = facts[-1]
+    if result is None or not isinstance(dim, int) or label not in ("CatBackward0", "StackBackward0"):
+        return None
+    at, part = dim % len(result.shape), str(slot)
+    if label == "CatBackward0":
+        shapes = [one.shape for one in facts[: slot + 1] if one is not None and len(one.shape) == len(result.shape)]
+        end = sum(shape[at] for shape in shapes)
+        part = f"{end - shapes[-1][at]}:{end}" if len(shapes) == slot + 1 else ""
+    return Lecture(Formula.named(f"{GRAD}[{', '.join([':'] * at + [part])}]"), is_factor=False) if part else None
+
+
+def jacobian_name(function: str) -> str:
+    """Return the name of the Jacobian of a function whose derivative has no formula here.
+
+    >>> jacobian_name("linalg_svd"), jacobian_name("native_layer_norm")
+    ('J(svd)', 'J(layer_norm)')
+    """
+    return f"J({function.removeprefix('native_').removeprefix('linalg_').removesuffix('_ex')})"
+
+
+def jacobian_notes(symbols: Iterable[str]) -> list[str]:
+    """Return a sentence on each Jacobian that has a name in some symbols.
+
+    >>> jacobian_notes(["grad @ J(svd)", "x"])
+    ['J(svd) is the Jacobian of svd; its formula is longer than a line']
+    """
+    functions = sorted({name for symbol in symbols for name in _NAMED.findall(symbol)})
+    return [f"J({name}) is the Jacobian of {name}; {JACOBIANS.get(name, LONG)}" for name in functions]
 
 
 def along(text: str, values: dict[str, Any], name: str, count: int) -> Lecture | None:

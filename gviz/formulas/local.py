@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from gviz.autograd.formulas import bind, parameters
 from gviz.autograd.row import ARRAYS, COMPOSITES, MASK, ROWS, Row
-from gviz.formulas.expressions import Pattern, Words, with_letters, words_of
+from gviz.formulas.expressions import Pattern, Words, recorded_function, with_letters, words_of
 from gviz.formulas.formula import GRAD, UNKNOWN, Formula
-from gviz.formulas.lectures import EXTREMES, Facts, Lecture, lecture
+from gviz.formulas.lectures import EXTREMES, Facts, Lecture, jacobian_name, lecture, part_of_list
 from gviz.formulas.operands import rows_by_label
 from gviz.graphs import Edge, Flow, Graph, Node
 from gviz.graphs.numbers import Numbers, size_of
@@ -387,9 +387,12 @@ def local_derivative(
     Local(symbol='grad @ w.T', is_factor=False)
     """
     row = rows_by_label().get(label)
-    if row is None or row.listed or slot >= len(row.edges) or len(operands) != len(row.edges):
-        return None
     facts = facts or (None,) * (len(operands) + 1)
+    if row is not None and row.listed:
+        part = part_of_list(label, slot, _option(attributes.get("dim", "")), facts)
+        return part and Local(str(part.formula), is_factor=False)
+    if row is None or slot >= len(row.edges) or len(operands) != len(row.edges):
+        return None
     with suppress(*REFUSALS):
         return _from_formula(row, slot, _known(row, (*operands, result), attributes, held or {}, facts), label, facts)
     return None
@@ -437,7 +440,11 @@ def _from_formula(
             values = derivative(grad, *[known[need] for need in needs])
             found = as_number(tree(values[group.index(name)] if len(group) > 1 else values))
         except REFUSALS:
-            return Local(f"{label}(1)", is_factor=True) if row_works_on_each(row, known) else None
+            return (
+                Local(jacobian_name(recorded_function(label)), is_factor=True)
+                if row_works_on_each(row, known)
+                else None
+            )
         given = [value.node for value in known.values() if isinstance(value, Symbol)]
         if not is_factor or is_single or is_elementwise(found, given) or row_works_on_each(row, known):
             return Local(str(Formula(found)), is_factor)

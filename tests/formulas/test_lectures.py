@@ -34,6 +34,10 @@ x.max(); x.min(); x.amax(); x.amin(); x.median(); (c-1).abs().max(); (W.amax(0)*
 mse_loss(x,c); mse_loss(x,c,reduction='sum'); smooth_l1_loss(x,c); huber_loss(x,c); binary_cross_entropy(sigmoid(x),t)
 binary_cross_entropy_with_logits(x,t); S.det(); S.trace(); x[1]; x[-1]; (W.reshape(6)*W.T.reshape(6)).sum(); x.nansum()
 (inverse(S)*S).sum(); (S.inverse()@S.T*S).sum(); (x.repeat(2)*W.reshape(6)).sum(); (x.expand(2,3)*W).sum(); (W.mean(1)*k).sum(); mean(x)
+(cat([x,c])*W.reshape(6)).sum(); (cat([W,W*2],1)**2).sum(); (cat([k,c])*cat([c,k])).sum(); (stack([x,c])*W).sum()
+(stack([x,c],1)*W.T).sum(); (W[1]*x).sum(); (W[:,2]*k).sum(); (x[1:]*k).sum(); (x[::2]*k).sum(); (W[:,1:]**2).sum()
+(W[:1]**3).sum(); (T[:,:,1:]**2).sum(); (diagonal(S)*k).sum(); (cdist(W,W+c)**2).sum(); (cdist(W,x.reshape(1,3)+1)**3).sum()
+norm(x,3); norm(x-2.2,4); slogdet(S)[1]; (logsigmoid(x)*c).sum(); (logsigmoid(x*-3)*c).sum()
 """.replace("\n", ";").split(";")
 
 
@@ -66,7 +70,7 @@ def jacobian(text: str, names: dict[str, Any]) -> Any:
     columns = {name: one.reshape(-1, 1) for name, one in names.items()}
     size = next(iter(names.values())).numel()
     own = {"I": torch.eye(size, dtype=torch.float64), "diag": lambda column: torch.diag(column.reshape(-1))}
-    return computed(text, {**columns, **own}).expand(size, size)
+    return computed(text, {**columns, **own})
 
 
 def array(numbers: Any) -> Any:
@@ -117,7 +121,7 @@ def test_a_symbol_is_what_backward_does(text: str) -> None:
     ]
     assert steps
     for edge, path, at in steps:
-        assert "Backward0(" not in edge.flow.symbol, edge.flow.symbol
+        assert "J(" not in edge.flow.symbol, edge.flow.symbol
         before = path.passed[at - 1] if at else None
         check(edge, array(before) if before is not None else torch.tensor(1.0, dtype=torch.float64), names)
 
@@ -139,3 +143,26 @@ def test_a_comparison_has_no_opposite_where_there_is_nan(label: str) -> None:
 def test_relu_at_nan_has_the_factor_that_pytorch_has() -> None:
     found = explain("y=relu(x).sum()", options=SourceOptions(values={"x": ["nan", 1.0, -2.0]}), say=lambda _: None)
     assert "where(a <= 0, 0, 1)  [1, 1, 0]" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("(layer_norm(x,[3],c,c)*x).sum()", "grad @ J(layer_norm)"),
+        ("(batch_norm(W,None,None,training=True)*x).sum()", "grad @ J(batch_norm)"),
+        ("(group_norm(T,1)*T).sum()", "grad @ J(group_norm)"),
+        ("cholesky(S).sum()", "grad @ J(cholesky)"),
+        ("svd(S)[1].sum()", "grad @ J(svd)"),
+        ("split(x,2)[0].sum()", "grad @ J(split)"),
+        ("S.pinverse().sum()", "grad @ J(pinv)"),
+    ],
+)
+def test_a_formula_longer_than_a_line_is_a_jacobian_with_a_name_and_a_sentence(text: str, symbol: str) -> None:
+    used = {name: one for name, one in VALUES.items() if re.search(rf"\b{name}\b", text)}
+    found = explain(f"y={text}", options=SourceOptions(values=used), say=lambda _: None)
+    assert isinstance(found.content, Derivation)
+    assert symbol in found.content.symbols
+    function = symbol.removeprefix("grad @ J(").removesuffix(")")
+    for form in ("text", "latex", "markdown"):
+        assert "Backward" not in found.text(form)
+    assert f"J({function}) is the Jacobian of {function}; " in " ".join(str(found).split())

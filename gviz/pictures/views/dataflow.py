@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gviz.formulas.expressions import operator_of
+from gviz.formulas.expressions import jacobian_symbol, operator_of
 from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.lectures import BY_ROWS, is_by_rows
 from gviz.graphs import Edge, Graph, Node
@@ -207,8 +207,8 @@ def derivative(edge: Edge, nodes: dict[str, Node], options: RenderOptions) -> tu
     number, own = small_text(edge.flow.local, options.precision), edge.flow.symbol
     if len(own) > LONGEST_SYMBOL:
         own = "" if is_vjp(edge) else slope_name(nodes[edge.target], options)
-    is_class = own == f"{nodes[edge.target].label}(1)"  # WhereBackward0(1) says less than its numbers
-    symbol = own if has_symbol and not (number and (UNKNOWN in own or is_class)) else ""
+    is_name = own.startswith("J(")  # which says less than its numbers
+    symbol = own if has_symbol and not (number and (UNKNOWN in own or is_name)) else ""
     if is_vjp(edge) and (not symbol or GRAD.search(symbol)):
         symbol = symbol or (vjp_name(nodes[edge.target], options) if has_symbol else "")
         has_size = has_number and edge.flow.handed is not None and "grad" in options.show
@@ -230,10 +230,10 @@ def is_vjp(edge: Edge) -> bool:
 
 
 def vjp_name(user: Node, options: RenderOptions) -> str:
-    """Return what makes the gradient of an input if there is no formula: PyTorch's class, or the statement."""
+    """Return what makes the gradient of an input if there is no formula: a Jacobian by its name, or the statement."""
     if options.by == "statement" or not user.label:
         return f"vjp of {short(user.name or '·', LONGEST_SYMBOL)}"
-    return f"{short(user.label, LONGEST_SYMBOL)}(grad)"
+    return short(jacobian_symbol(user.label), LONGEST_SYMBOL)
 
 
 def slope_name(user: Node, options: RenderOptions) -> str:
