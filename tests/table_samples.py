@@ -68,6 +68,7 @@ WORDS: dict[str, Any] = {
     "pair": lambda random: [array(random.standard_normal((2, 3))) for _ in range(2)],
     "rows": lambda _: [array([1, 0, 1])],
     "rows2": lambda _: [array([1, 0])],
+    "definite": lambda random: array(np.diag([4.0, 3.0, 5.0]) + random.uniform(0.2, 0.9)),
 }
 
 CONVOLVED = ((1,), (0,), (1,), False, (0,), 1)
@@ -275,6 +276,10 @@ SAMPLES.update({  # nn.functional's
                          for back in (False, True)],
     "pack_padded_sequence": [("K", "lengths", first) for first in (False, True)],
     "flash_attention": [("HQ", "HK", "HK", 0.0, False, None, None), ("HQ", "HK", "HK", 0.0, True, None, 0.5)],
+    "bernoulli": [("Q",)], "bernoulli_each": [("A", "Q")], "random_to": [("A", 9)], "random_from": [("A", 2, 9)],
+    "normal": [("A", "P")], "normal_std": [(0.5, "P")], "delayed_error": [("pair", "later")], "unique_dim": [("A", 0)],
+    "linalg_cholesky_ex": [("definite",)], "cholesky": [("definite",)], "linalg_eigh": [("definite",)],
+    "cdist_backward": [("G", "A", "S", 2.0, "P")],
 })  # fmt: skip
 NO_SLOPE = frozenset({
     "asinh_", "acosh_", "atanh_", "log_sigmoid_backward", "native_batch_norm_backward",
